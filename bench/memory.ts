@@ -1,22 +1,27 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { run } from "./processes.ts";
 
 const sampleMs = 50;
 
 /** The resident memory of the process that has the most, in bytes. */
 export async function residentBytes(pids: number[]): Promise<number> {
-  return Math.max(...(await Promise.all(pids.map(residentBytesOf))));
+  return Math.max(0, ...(await Promise.all(pids.map(residentBytesOf))));
 }
 
 async function residentBytesOf(pid: number): Promise<number> {
   if (process.platform !== "linux") {
     return Number(await run({ command: ["ps", "-o", "rss=", "-p", String(pid)] })) * 1_024;
   }
-  // proc_pid_status(5): in kB of 1,024 bytes.
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1_024;
+  const file = `/proc/${pid}/status`;
+  // proc_pid_status(5): in kB of 1,024 bytes. A process that has ended, and was not waited for, has none.
+  const [, kibibytes = 0] = (existsSync(file) && /^VmRSS:\s+(\d+)/m.exec(readFileSync(file, "utf8"))) || [];
+  return Number(kibibytes) * 1_024;
 }
 
-/** Runs `work` and returns its result and the peak resident memory of any process, sampled 20 times a second. */
+/**
+ * Runs `work` and returns its result and the peak resident memory of any process, sampled 20 times a second. `work` can
+ * add processes.
+ */
 export async function peakBytesDuring<Result>(
   pids: number[],
   work: () => Promise<Result>,

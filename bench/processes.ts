@@ -69,9 +69,17 @@ export async function startServer(
   throw new Error(`${command.join(" ")} did not start:\n${await output}${await errors}`);
 }
 
-/** Runs a command to completion and returns its output. */
-export async function run({ command, cwd = root, env, stdin }: Command): Promise<string> {
+/**
+ * Runs a command to completion and returns its output.
+ *
+ * @param onStart - called with the id of its process
+ */
+export async function run(
+  { command, cwd = root, env, stdin }: Command,
+  onStart: (pid: number) => void = () => {},
+): Promise<string> {
   const child = spawn({ command, cwd, ...(env && { env }), ...(stdin !== undefined && { stdin }) });
+  onStart(child.pid);
   const [output, errors, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),

@@ -24,8 +24,8 @@ export type Tidings = Omit<Server, "countEvents"> & {
   countEvents(): Promise<number>;
   /** Stops the process, and keeps its data until `stop`. */
   halt(): Promise<void>;
-  /** Runs a `tidings` command on its data. */
-  command(parameters: string[], stdin: string): Promise<string>;
+  /** Runs a `tidings` command on its data. `onStart` is called with the id of the command's process. */
+  command(parameters: string[], stdin: string, onStart?: (pid: number) => void): Promise<string>;
 };
 
 const bun = process.execPath;
@@ -107,8 +107,8 @@ async function install(env: Record<string, string>): Promise<string> {
 
 /** Returns the function that runs `tidings` commands with these settings. */
 function commandOn(env: Record<string, string>) {
-  return (parameters: string[], stdin: string): Promise<string> =>
-    run({ command: [bun, "server/commands/tidings.ts", ...parameters], env, stdin });
+  return (parameters: string[], stdin: string, onStart?: (pid: number) => void): Promise<string> =>
+    run({ command: [bun, "server/commands/tidings.ts", ...parameters], env, stdin }, onStart);
 }
 
 let installed: Promise<{ folder: string; apiKey: string }> | undefined;

@@ -13,6 +13,17 @@ const child = spawn(bun, [program, ...process.argv.slice(2)], { stdio: "inherit"
 
 // Ctrl+C reaches the child from the terminal. A signal that is sent to this process alone is passed on.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+// Started by npx, this process has a shell between, which does not pass on a signal: npx ends, and the server would
+// stay. This process then gets another parent.
+if (process.env.npm_command === "exec") {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    child.kill("SIGTERM");
+  }, 500);
+  watch.unref();
+}
 child.on("error", (error) => {
   console.error(`Tidings can't start Bun: ${error.message}. Install it again with "npm install tidings".`);
   process.exit(1);

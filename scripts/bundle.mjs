@@ -81,7 +81,7 @@ function buildBinary(target) {
   const name = target === null ? "tidings" : target.replace(/^bun/, "tidings");
   bun([
     ...["--compile", "--outfile", join(build, name), "--asset", join(staging, "assets")],
-    // Settings come from the environment alone.
+    // Settings come from the environment and tidings.toml, not from files that Bun reads by itself.
     ...["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"],
     ...(target === null ? [] : [`--target=${target}`, "--compile-executable-path", runtimeOf(target)]),
   ]);

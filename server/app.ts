@@ -3,6 +3,8 @@ import { addAuditRoutes } from "./audit/routes.ts";
 import { addAccountRoutes } from "./auth/account-routes.ts";
 import { addAuthRoutes } from "./auth/auth-routes.ts";
 import { addKeyRoutes } from "./auth/key-routes.ts";
+import { addPasskeyRoutes } from "./auth/passkey-routes.ts";
+import { addSessionRoutes } from "./auth/session-routes.ts";
 import { addSignUpRoutes } from "./auth/sign-up-routes.ts";
 import { addJobRoutes } from "./background/routes.ts";
 import { addPublicBoardRoutes } from "./boards/public-routes.ts";
@@ -101,7 +103,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
       path,
       cors({
         origin: (origin, { req }) => (req.method === "OPTIONS" && origin) || "*",
-        exposeHeaders: ["x-next-cursor"],
+        exposeHeaders: ["x-next-cursor", "x-request-id"],
         maxAge: preflightSeconds,
       }),
     );
@@ -128,14 +130,18 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addDeliveryRoutes(routes, services); //     /api/deliveries …
   addProjectDestinationRoutes(routes, services); // /api/project-destinations … /api/destination-kinds
   addWebhookRoutes(routes, services); //      /api/webhooks … /hooks …
-  addAccountRoutes(routes, services); //      /api/me /api/account … /api/sessions …
+  addAccountRoutes(routes, services); //      /api/me /api/account …
+  addPasskeyRoutes(routes, services); //      /api/account/passkeys …
+  addSessionRoutes(routes, services); //      /api/sessions …
   addSignUpRoutes(routes, services); //       /api/setup /api/sign-in /api/sign-up … /api/password-reset
   addAuthRoutes(routes, services); //         /api/auth …
   addDropInRoutes(routes, services); //       /v1/batch /v1/logs /v1/log /batch/ /cloudevents /slack/{key} …
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
   addMcpRoutes(routes, async (request) =>
-    request.method === "POST" ? recordEvents(request) : app.fetch(request),
+    request.method === "POST"
+      ? recordEvents(request).catch((error) => errorResponse(error, services.failures, request))
+      : app.fetch(request),
   ); //                                       /mcp
 
   app.all("/api/*", ({ req }) => {

@@ -56,8 +56,28 @@ test.skipIf(!canShiftClock)(
     using stream = await openStream(app);
     const load = startLoad([app], { id: 3, anonymous: 2, batch: 1, idempotent: 2 });
     let newest = await notifications(cookie);
+    using watching = await openStream(app, "?channel=resumed");
+    const resumedIds = new Map<string, string>();
+    const record = async (name: string) => {
+      const userId = `resumed-${name}`;
+      const response = await app.post({ channel: "resumed", name, userId });
+      expect(response.status).toBe(201);
+      const { event } = (await response.json()) as { event: { id: string } };
+      resumedIds.set(userId, event.id);
+    };
+    await record("first");
+    let lastSeen = (await watching.next("event"))!.id!;
+    /** Continues a stream that ended before the jump: its next event is the one that was recorded since. */
+    const resume = async (name: string) => {
+      await record(name);
+      using resumed = await openStream(app, "?channel=resumed", { "last-event-id": lastSeen });
+      const message = await resumed.next("event");
+      expect((JSON.parse(message!.data) as { name: string }).name).toBe(name);
+      lastSeen = message!.id!;
+    };
     for (const [at, shift] of [0, hourSeconds, 0, -hourSeconds, 0].entries()) {
       clock.shift(shift);
+      await resume(`${at}`);
       await load.untilMore(200);
       await erase(`erased-${at}`);
       await asMember(cookie, "/api/me");
@@ -69,6 +89,7 @@ test.skipIf(!canShiftClock)(
       });
     }
     const outcome = await load.stop();
+    for (const [userId, id] of resumedIds) outcome.acknowledged.set(userId, id);
     const events = await expectToldEvents(app, outcome);
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
     // What the clock showed is what events are dated by.

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { nearest } from "./validation/nearest.ts";
 
 type Environment = Record<string, string | undefined>;
@@ -38,18 +38,28 @@ export function settingTexts(
     } else if (text) {
       texts.set(variable, { text, source: "environment" });
     } else if (file) {
-      try {
-        // Editors and `echo` end a file with a line break.
-        const secret = readFileSync(file, "utf8").replace(/\r?\n$/, "");
-        if (secret === "")
-          mistakes.push(`${variable}_FILE must name a file with the secret, and ${file} is empty`);
-        else texts.set(variable, { text: secret, source: resolve(file) });
-      } catch (error) {
-        mistakes.push(`${variable}_FILE must name a readable file (${(error as Error).message})`);
-      }
+      readSecret(variable, file, `${variable}_FILE`, mistakes, texts);
     }
   }
   return texts;
+}
+
+/** @param named - what names the file, for messages */
+function readSecret(
+  variable: string,
+  file: string,
+  named: string,
+  mistakes: string[],
+  texts: Map<string, SourcedText>,
+): void {
+  try {
+    // Editors and `echo` end a file with a line break.
+    const secret = readFileSync(file, "utf8").replace(/\r?\n$/, "");
+    if (secret === "") mistakes.push(`${named} must name a file with the secret, and ${file} is empty`);
+    else texts.set(variable, { text: secret, source: resolve(file) });
+  } catch (error) {
+    mistakes.push(`${named} must name a readable file (${(error as Error).message})`);
+  }
 }
 
 /** Reads `tidings.toml` in the working directory, if it exists, or the file that `TIDINGS_CONFIG` names. */
@@ -70,10 +80,20 @@ function fromSettingsFile(settings: SettingName[], environment: Environment, mis
     return texts;
   }
   const variables = new Map(settings.map(({ variable }) => [fileKey(variable), variable]));
+  const secretFiles = new Map(
+    settings.flatMap(({ variable, isSecret }) => (isSecret ? [[`${fileKey(variable)}_file`, variable]] : [])),
+  );
   for (const [key, value] of Object.entries(table)) {
     const variable = variables.get(key);
     const text = textOf(value);
-    if (variable === undefined) {
+    const secret = secretFiles.get(key);
+    if (secret !== undefined && text) {
+      if (table[fileKey(secret)])
+        mistakes.push(`${file}: "${key}" and "${fileKey(secret)}" are both set; set one of them`);
+      else readSecret(secret, resolve(dirname(file), text), `${file}: "${key}"`, mistakes, texts);
+    } else if (secret !== undefined) {
+      if (text === null) mistakes.push(`${file}: "${key}" must be the path of a file`);
+    } else if (variable === undefined) {
       const suggestion = nearest(key, [...variables.keys()]);
       mistakes.push(
         `${file}: there is no setting "${key}"${suggestion ? `; did you mean "${suggestion}"?` : ""}`,

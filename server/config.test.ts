@@ -76,6 +76,22 @@ describe("sources of settings", () => {
     });
   });
 
+  test("the settings file can name the file of a secret, beside it", () => {
+    const secret = file("smtp-secret", "smtp://file\n");
+    const TIDINGS_CONFIG = file("named.toml", 'smtp_url_file = "smtp-secret"\n');
+    const { config, inForce } = inspectConfig({ TIDINGS_CONFIG });
+    expect(config?.smtpUrl).toBe("smtp://file");
+    expect(inForce.find(({ variable }) => variable === "SMTP_URL")?.source).toBe(secret);
+    const both = file("both.toml", 'smtp_url_file = "smtp-secret"\nsmtp_url = "smtp://a"\n');
+    expect(mistakesOf({ TIDINGS_CONFIG: both })).toEqual([
+      `${both}: "smtp_url_file" and "smtp_url" are both set; set one of them`,
+    ]);
+    const none = file("none.toml", 'smtp_url_file = "nothing"\n');
+    expect(mistakesOf({ TIDINGS_CONFIG: none })[0]).toStartWith(
+      `${none}: "smtp_url_file" must name a readable file (ENOENT`,
+    );
+  });
+
   test("mistakes in files name the file and what to write", () => {
     const typo = file("typo.toml", 'prot = 1\nport = "http"\nhost = { a = 1 }\n');
     expect(mistakesOf({ TIDINGS_CONFIG: typo })).toEqual([

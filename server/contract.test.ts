@@ -1,6 +1,6 @@
 /** Calls every operation of the API description on a real server, and compares each response with its schema. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { serve } from "./main.ts";
+import { serve } from "./serve.ts";
 import { testAppWithEmail, tokenIn } from "./testing/account-calls.ts";
 import { type Call, type Contract, readContract } from "./testing/contract.ts";
 import { removeStorage } from "./testing/engine.ts";

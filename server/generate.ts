@@ -9,7 +9,7 @@ import { describedApp } from "./app.ts";
 import { type CommandDescription, describeCommand, runnable } from "./commands/describe-command.ts";
 import { optionText, usageLine } from "./commands/help.ts";
 import { commandLine } from "./commands/index.ts";
-import { settings } from "./config.ts";
+import { settings } from "./config-settings.ts";
 import { keyMay, type PermissionName, permissions, roleMay, roles, scopes } from "./permissions.ts";
 
 const docs = join(import.meta.dir, "../docs");

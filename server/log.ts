@@ -1,5 +1,5 @@
 import { type Logger, pino } from "pino";
-import type { LogFormat } from "./config.ts";
+import type { LogFormat } from "./config-values.ts";
 import { ProblemError } from "./problems.ts";
 
 /** Logs to standard output: JSON lines, or lines for people. */

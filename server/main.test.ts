@@ -4,13 +4,13 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "./event/event.ts";
-import { environmentOf, makeStorage, removeStorage, type TestStorage } from "./testing/engine.ts";
+import { engine, environmentOf, makeStorage, removeStorage, type TestStorage } from "./testing/engine.ts";
 import { freePort } from "./testing/postgres.ts";
 import { runTidings, spawnTidings, startServer, testProcess } from "./testing/server-process.ts";
 import { preparedConfig } from "./testing/test-app.ts";
 import { until, untilJobDone } from "./testing/until.ts";
 
-/** How long a server waits for requests that never end, as in `main.ts`. */
+/** How long a server waits for requests that never end, as in `serve.ts`. */
 const drainTimeoutMs = 10_000;
 
 let storage: TestStorage;
@@ -83,6 +83,14 @@ test("long work is logged when it begins and when it is done, as JSON lines", as
     { level: 30, msg: "stopped", ms: expect.any(Number) },
   ]);
   await removeStorage(config);
+});
+
+test.skipIf(engine === "postgres")("a second server on a data directory warns", async () => {
+  const first = await startServer(environment);
+  const second = await startServer({ ...environment, TIDINGS_LOG: "warn" });
+  expect(second.stdout).toContain(`"msg":"process ${first.pid} has this database open too; `);
+  expect((await second.end("SIGTERM")).code).toBe(0);
+  expect((await first.end("SIGTERM")).code).toBe(0);
 });
 
 test("an uncaught exception is one log line, and the server exits with 1", async () => {

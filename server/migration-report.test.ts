@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
-import { serve } from "./main.ts";
+import { MigrationReport } from "./migration-report.ts";
 import { migrationsDirectory } from "./program-files.ts";
+import { serve } from "./serve.ts";
 import { readMigrations } from "./storage/migrations.ts";
 import { engine, removeStorage } from "./testing/engine.ts";
 import { preparedConfig, testPasswords } from "./testing/test-app.ts";
@@ -61,6 +62,8 @@ test("a slow migration is told of by /readyz, pages and the log, and /healthz an
   expect((await fetch(`${address}/healthz`)).status).toBe(200);
   const page = await fetch(`${address}/`, { headers: { accept: "text/html" } });
   expect([page.status, page.headers.get("refresh")]).toEqual([503, "2"]);
+  expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(page.headers.get("referrer-policy")).toBe("same-origin");
   expect(await page.text()).toContain("Tidings is upgrading its database");
   const told = () => lines.filter(({ step }) => step === name).map(({ msg }) => msg);
   // On SQLite, a fast machine can have ended it before a line is due.
@@ -74,3 +77,20 @@ test("a slow migration is told of by /readyz, pages and the log, and /healthz an
   await running.stop();
   await removeStorage(config);
 }, 60_000);
+
+test("on a terminal, a line of the log takes the place of the bar", async () => {
+  let written = "";
+  const report = new MigrationReport(
+    () => {},
+    true,
+    (text) => {
+      written += text;
+    },
+  );
+  report.observe({ from: 1, to: 2, step: "0002-a.sql", number: 1, of: 2, share: 0.5, detail: null });
+  await until(() => written.includes("\r\u001b[KUpgrading the database [######----"));
+  report.hideBar();
+  expect(written).toEndWith(" so far\r\u001b[K");
+  report.observe(null);
+  expect(written).toEndWith(" so far\r\u001b[K");
+});

@@ -12,17 +12,21 @@ const barCharacters = 24;
 export class MigrationReport {
   readonly #onLine: (text: string, progress: MigrationProgress) => void;
   readonly #isTerminal: boolean;
+  readonly #write: (text: string) => void;
   #progress: MigrationProgress | null = null;
   #startedMs = 0;
   #timer: Timer | null = null;
+  #isBarShown = false;
 
   /** @param onLine - called about every second and a half, if standard error is not a terminal */
   constructor(
     onLine: (text: string, progress: MigrationProgress) => void,
     isTerminal = stderr.isTTY === true,
+    write: (text: string) => void = (text) => void stderr.write(text),
   ) {
     this.#onLine = onLine;
     this.#isTerminal = isTerminal;
+    this.#write = write;
   }
 
   /** The store's `onMigrating`. */
@@ -34,10 +38,16 @@ export class MigrationReport {
     if (!progress && this.#timer) {
       clearInterval(this.#timer);
       this.#timer = null;
-      if (this.#isTerminal) stderr.write("\r\u001b[K");
+      this.hideBar();
     }
     this.#progress = progress;
   };
+
+  /** Call it before a line of the log, which goes to the same terminal. The bar comes back by itself. */
+  hideBar(): void {
+    if (this.#isBarShown) this.#write("\r\u001b[K");
+    this.#isBarShown = false;
+  }
 
   /** The state as a sentence that anybody may read. Null if no migration runs. */
   get sentence(): string | null {
@@ -52,8 +62,10 @@ export class MigrationReport {
   #tell(): void {
     if (!this.#progress || this.#elapsedMs < quietMs) return;
     if (!this.#isTerminal) this.#onLine(this.#sentenceOf(this.#progress), this.#progress);
-    else
-      stderr.write(`\r\u001b[KUpgrading the database ${barOf(this.#progress)} ${this.#step(this.#progress)}`);
+    else {
+      this.#isBarShown = true;
+      this.#write(`\r\u001b[KUpgrading the database ${barOf(this.#progress)} ${this.#step(this.#progress)}`);
+    }
   }
 
   get #elapsedMs(): number {

@@ -1,7 +1,7 @@
 /** Setup survives a reload at each step. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { type Running, serve } from "./main.ts";
+import { type Running, serve } from "./serve.ts";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
 import { removeStorage } from "./testing/engine.ts";

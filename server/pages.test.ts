@@ -1,7 +1,7 @@
 /** The dashboard end to end: a real server, a real Chromium, a real push service and a real mail server. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { type Running, serve } from "./main.ts";
+import { type Running, serve } from "./serve.ts";
 import { expectAccessible as expectPageAccessible, openPage } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
 import { removeStorage } from "./testing/engine.ts";

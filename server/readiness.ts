@@ -1,5 +1,5 @@
 import { ProblemError, problem } from "./problems.ts";
-import type { EventMaintenance } from "./storage/store.ts";
+import type { EventMaintenance } from "./storage/event-store.ts";
 
 /** `check` fails after this time, so that a load balancer gets a timely answer. */
 const timeoutMs = 2_000;

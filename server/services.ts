@@ -29,7 +29,7 @@ import type { SecretBox } from "./storage/secret-box.ts";
 import type { Store } from "./storage/store.ts";
 import type { WebhookReceiver } from "./webhooks/receive.ts";
 
-/** Services that routes share, wired up in `main.ts`. */
+/** Services that routes share, wired up in `open-services.ts`. */
 export type Services = {
   config: Config;
   /** Public address, without a trailing slash. */

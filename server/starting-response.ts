@@ -1,3 +1,4 @@
+import { everyResponse } from "./http/security-headers.ts";
 import { dataHeaders, problem } from "./problems.ts";
 
 /** After this time, clients and the page ask again. */
@@ -44,6 +45,7 @@ function startingPage(migration: string | null): Response {
     status: 503,
     headers: {
       ...dataHeaders,
+      ...everyResponse,
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
       "retry-after": String(retrySeconds),

@@ -3,15 +3,18 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { eventOf } from "../events.ts";
+import { peakBytesDuring } from "../memory.ts";
 import { deleteFolder, makeFolder } from "../processes.ts";
 import { startTidings } from "../servers.ts";
-import { count, type Line, median, perSecond, type RowOptions, ratio } from "../table.ts";
+import { count, type Line, median, megabytes, perSecond, type RowOptions, ratio } from "../table.ts";
 import { barredSize, measureBatches } from "./batches.ts";
 
 const monthMs = 30 * 86_400_000;
 const linesTogether = 1_000;
 
-type Round = { batches: number; local: number; http: number };
+/** Events per second, and the peak memory of the command and of the server that it uses, in bytes. */
+type Import = { rate: number; commandBytes: number; serverBytes: number };
+type Round = { batches: number; local: Import; http: Import };
 
 /** `tidings import` of dated lines into an empty database, on the data itself and over HTTP, against batches. */
 export async function importLines(options: RowOptions): Promise<Line[]> {
@@ -26,18 +29,23 @@ export async function importLines(options: RowOptions): Promise<Line[]> {
       const http = await measureImport(file, options.events, true);
       rounds.push({ batches, local, http });
       options.log(
-        `round ${round}, import: ${perSecond(local)}, over HTTP ${perSecond(http)}, batches ${perSecond(batches)}`,
+        `round ${round}, import: ${perSecond(local.rate)}, over HTTP ${perSecond(http.rate)}, batches ${perSecond(batches)}`,
       );
     }
-    const middle = (name: keyof Round) => median(rounds.map((round) => round[name]));
-    const figures = (name: "local" | "http") =>
-      `${perSecond(middle(name))} to ${perSecond(middle("batches"))}`;
+    const figures = (name: "local" | "http") => {
+      const rate = median(rounds.map((round) => round[name].rate));
+      const peak = (of: "commandBytes" | "serverBytes") =>
+        megabytes(Math.max(...rounds.map((round) => round[name][of])));
+      const server = name === "http" ? `, the server's at most ${peak("serverBytes")}` : "";
+      const batches = median(rounds.map((round) => round.batches));
+      return `${perSecond(rate)} to ${perSecond(batches)}; the command's memory at most ${peak("commandBytes")}${server}`;
+    };
     const what = `import of ${count(options.events)} lines`;
     return [
       {
         what: `${what}, events/s, against batches of ${count(barredSize)}`,
         measured: ratio(
-          rounds.map(({ local, batches }) => local / batches),
+          rounds.map(({ local, batches }) => local.rate / batches),
           "",
         ),
         bar: "0.6",
@@ -47,7 +55,7 @@ export async function importLines(options: RowOptions): Promise<Line[]> {
       {
         what: `${what} over HTTP, events/s, against batches of ${count(barredSize)}`,
         measured: ratio(
-          rounds.map(({ http, batches }) => http / batches),
+          rounds.map(({ http, batches }) => http.rate / batches),
           "",
         ),
         figures: figures("http"),
@@ -70,18 +78,26 @@ function* linesOf(events: number): Generator<string> {
   }
 }
 
-/** Events per second of one import, with the start of the command, and verifies that all of them are stored. */
-async function measureImport(file: string, events: number, isOverHttp: boolean): Promise<number> {
+/** Measures one import, with the start of the command, and verifies that all of its events are stored. */
+async function measureImport(file: string, events: number, isOverHttp: boolean): Promise<Import> {
   const server = await startTidings();
   try {
     if (!isOverHttp) await server.halt();
-    const startMs = performance.now();
     const target = isOverHttp ? ["--url", `http://127.0.0.1:${server.ports[0]}`] : [];
-    const printed = await server.command(["import", file, "--json", ...target], "");
-    const seconds = (performance.now() - startMs) / 1_000;
-    const { accepted } = JSON.parse(printed) as { accepted: number };
+    const commands: number[] = [];
+    const ofServer = await peakBytesDuring(isOverHttp ? server.pids : [], () =>
+      peakBytesDuring(commands, async () => {
+        const startMs = performance.now();
+        const printed = await server.command(["import", file, "--json", ...target], "", (pid) =>
+          commands.push(pid),
+        );
+        return { printed, seconds: (performance.now() - startMs) / 1_000 };
+      }),
+    );
+    const { result, peakBytes: commandBytes } = ofServer.result;
+    const { accepted } = JSON.parse(result.printed) as { accepted: number };
     if (accepted !== events) throw new Error(`${accepted} of ${events} lines were imported.`);
-    return events / seconds;
+    return { rate: events / result.seconds, commandBytes, serverBytes: ofServer.peakBytes };
   } finally {
     await server.stop();
   }

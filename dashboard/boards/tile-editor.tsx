@@ -2,7 +2,6 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Metric, Tile, TileType } from "../../server/wire/tile.ts";
-import { Button } from "../components/ui/button.tsx";
 import {
   Choice,
   Choices,
@@ -16,9 +15,10 @@ import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { SearchField } from "../rules/search-field.tsx";
 import { titleOf } from "./amounts.ts";
-import { draftTiles, insightsQuery, TileSourceContext, tileDataQuery } from "./boards.ts";
+import { draftTiles, TileSourceContext, tileDataQuery } from "./boards.ts";
 import { type BoardRange, rangeQuery } from "./ranges.ts";
 import { TileBox } from "./tile.tsx";
+import { StepFields, TagField, ValueField } from "./tile-fields.tsx";
 import { formOf, needsTag, newTileForm, type TileForm, tileOf, tileTypes } from "./tile-form.ts";
 
 type Props = {
@@ -205,118 +205,6 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         />
       )}
     </FormDialog>
-  );
-}
-
-type StepProps = {
-  form: TileForm;
-  change: (next: Partial<TileForm>) => void;
-  errorOf: (name: string) => string | undefined;
-};
-
-/** The steps of a funnel, and how long users may take. */
-function StepFields({ form: { steps, windowHours }, change, errorOf }: StepProps) {
-  return (
-    <>
-      {steps.map((q, index) => (
-        <div
-          // biome-ignore lint/suspicious/noArrayIndexKey: steps have no other identity, and only the last is removed
-          key={index}
-          className="relative"
-        >
-          <SearchField
-            label={`Step ${index + 1}`}
-            hint={index === 0 ? "A search, as in the feed." : ""}
-            q={q}
-            onChange={(next) => change({ steps: steps.with(index, next) })}
-            error={errorOf(`steps/${index}`)}
-          />
-        </div>
-      ))}
-      <div className="flex items-end gap-2">
-        <Field
-          label="Within hours"
-          type="number"
-          min={0.01}
-          step="any"
-          value={windowHours}
-          onChange={(event) => change({ windowHours: event.target.value })}
-          error={errorOf("windowSeconds")}
-          className="flex-1"
-          required
-        />
-        <Button
-          className="h-9"
-          disabled={steps.length >= limits.funnelSteps}
-          onClick={() => change({ steps: [...steps, ""] })}
-        >
-          Add step
-        </Button>
-        <Button
-          className="h-9"
-          variant="ghost"
-          disabled={steps.length <= 2}
-          onClick={() => change({ steps: steps.slice(0, -1) })}
-        >
-          Remove the last
-        </Button>
-      </div>
-    </>
-  );
-}
-
-type TextProps = { value: string; onChange: (value: string) => void; error: string | undefined };
-
-function TagField({ label, value, onChange, error }: TextProps & { label: string }) {
-  return (
-    <Field
-      label={label}
-      className="flex-1"
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-      required
-      maxLength={limits.tagKeyCharacters}
-      placeholder="amount"
-      autoComplete="off"
-      autoCapitalize="none"
-      spellCheck={false}
-      error={error}
-    />
-  );
-}
-
-/** The key of a value, with those that exist as suggestions, and how an application sets it. */
-function ValueField({ project, value, onChange, error }: TextProps & { project: string }) {
-  const { data: insights = [] } = useQuery(insightsQuery(project));
-  return (
-    <>
-      <Field
-        label="Key"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-        list="insight-keys"
-        required
-        maxLength={limits.insightKeyCharacters}
-        placeholder="paying-customers"
-        hint={
-          <>
-            Your application sets it: <code className="font-mono">PUT /api/insights/{value || "KEY"}</code>{" "}
-            with <code className="font-mono">{'{"value": 42}'}</code>
-          </>
-        }
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-        error={error}
-      />
-      <datalist id="insight-keys">
-        {insights.map(({ key, title }) => (
-          <option key={key} value={key}>
-            {title}
-          </option>
-        ))}
-      </datalist>
-    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
-import type { DeliveryPage } from "../../server/wire/notification.ts";
+import type { DeliveryPage } from "../../server/wire/delivery.ts";
 import { api, errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { refresh } from "../queries.ts";

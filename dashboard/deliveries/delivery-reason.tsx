@@ -1,4 +1,4 @@
-import type { Delivery } from "../../server/wire/notification.ts";
+import type { Delivery } from "../../server/wire/delivery.ts";
 import { formatDate } from "../components/dates.ts";
 
 /** What the member chose, if it was skipped or collected for that. */

@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Event } from "../../server/event/event.ts";
-import type { Delivery, Explanation } from "../../server/wire/notification.ts";
+import type { Delivery, Explanation } from "../../server/wire/delivery.ts";
 import { api } from "../api.ts";
 
 /** The prefix of the query keys of a project's events. */

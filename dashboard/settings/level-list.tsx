@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useState } from "react";
-import type { Destination } from "../../server/wire/notification.ts";
+import type { Destination } from "../../server/wire/account-destination.ts";
 import type { Level, NotificationLevel } from "../../server/wire/preferences.ts";
 import { useMe } from "../account/me.ts";
 import { channelsQuery } from "../channels/channels.ts";

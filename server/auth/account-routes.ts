@@ -15,18 +15,16 @@ import {
   EmailConfirmed,
   LinkToken,
   Me,
-  PasskeyChange,
 } from "../wire/account.ts";
-import { EndedSessions, SessionList } from "../wire/session.ts";
 import type { AccountEmails } from "./account-emails.ts";
 import { consumeLink, createLink, invalidLink } from "./account-links.ts";
-import { type Auth, type Session, sessionOf } from "./auth.ts";
+import { accountResponse } from "./account-response.ts";
+import { type Auth, requireSession, sessionOf } from "./auth.ts";
 import { changeEmail } from "./change-email.ts";
 import { ownsInstallation } from "./create-account.ts";
 import { deleteAccount } from "./delete-account.ts";
 import type { PasswordHashing } from "./passwords.ts";
-import { passwordHashOf, reauthenticate } from "./reauthenticate.ts";
-import { endSession, endSessions, listSessions } from "./sessions.ts";
+import { reauthenticate } from "./reauthenticate.ts";
 
 type Deps = {
   store: Store;
@@ -43,7 +41,7 @@ type Deps = {
   vapidPublicKey: string;
 };
 
-/** The signed-in account: its profile, email address, sessions and deletion. */
+/** The signed-in account: its profile, email address and deletion. */
 export function addAccountRoutes(routes: Routes, deps: Deps): void {
   const { auth, baseUrl, passwords, emails, keys, streams, worker, streamAuthorizer, vapidPublicKey } = deps;
   const { control } = deps.store;
@@ -80,7 +78,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       summary: "Get the signed-in account",
       response: AccountResponse,
     },
-    async ({ account }) => responseFor(account.id),
+    async ({ account }) => accountResponse(control, account.id),
   );
 
   routes.add(
@@ -103,7 +101,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
         const detail = { name, formerName: account.name };
         await recordAudit(transaction, actor, { action: "account.changed", target: account.email, detail });
       });
-      return responseFor(account.id);
+      return accountResponse(control, account.id);
     },
   );
 
@@ -122,7 +120,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       problems: [409, 429],
     },
     async ({ account, actor, request, body }) => {
-      const session = await requireSession(request);
+      const session = await requireSession(auth, request);
       await reauthenticate(control, passwords, session, body.password, attempts);
       const email = body.email.toLowerCase();
       if (email === account.email)
@@ -180,56 +178,6 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     },
   );
 
-  // Adding a passkey is better-auth's (`auth-routes.ts`).
-  routes.add(
-    {
-      method: "patch",
-      path: "/api/account/passkeys/{id}",
-      by: "account",
-      tag: "Account",
-      summary: "Rename a passkey",
-      body: PasskeyChange,
-      response: AccountResponse,
-      problems: [404],
-    },
-    async ({ account, body: { name }, parameter }) => {
-      const { numUpdatedRows } = await control
-        .updateTable("passkeys")
-        .set({ name })
-        .where("userId", "=", account.id)
-        .where("id", "=", parameter("id"))
-        .executeTakeFirst();
-      if (numUpdatedRows === 0n) throw unknownPasskey();
-      return responseFor(account.id);
-    },
-  );
-
-  routes.add(
-    {
-      method: "delete",
-      path: "/api/account/passkeys/{id}",
-      by: "account",
-      tag: "Account",
-      summary: "Remove a passkey",
-      response: AccountResponse,
-      problems: [404],
-    },
-    async ({ account, actor, parameter }) => {
-      await control.transaction().execute(async (transaction) => {
-        const passkey = await transaction
-          .deleteFrom("passkeys")
-          .where("userId", "=", account.id)
-          .where("id", "=", parameter("id"))
-          .returning("name")
-          .executeTakeFirst();
-        if (!passkey) throw unknownPasskey();
-        const detail = { name: passkey.name };
-        await recordAudit(transaction, actor, { action: "passkey.removed", target: account.email, detail });
-      });
-      return responseFor(account.id);
-    },
-  );
-
   routes.add(
     {
       method: "post",
@@ -244,7 +192,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       problems: [409, 429],
     },
     async ({ account, actor, request, body }) => {
-      await reauthenticate(control, passwords, await requireSession(request), body.password, attempts);
+      await reauthenticate(control, passwords, await requireSession(auth, request), body.password, attempts);
       const closedProjects = await deleteAccount(control, account.id, actor);
       for (const id of closedProjects) {
         keys.invalidateProject(id);
@@ -255,95 +203,4 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       return { ok: true };
     },
   );
-
-  routes.add(
-    {
-      method: "get",
-      path: "/api/sessions",
-      by: "account",
-      tag: "Account",
-      summary: "List your sessions",
-      response: SessionList,
-    },
-    async ({ account, request }) => {
-      const { id } = await requireSession(request);
-      return { ok: true, sessions: await listSessions(control, account.id, id) };
-    },
-  );
-
-  routes.add(
-    {
-      method: "delete",
-      path: "/api/sessions/{id}",
-      by: "account",
-      tag: "Account",
-      summary: "End one of your sessions",
-      description: "Its live streams end at once.",
-      response: EndedSessions,
-      problems: [404],
-    },
-    async ({ account, actor, parameter }) => {
-      await endSession(control, account.id, parameter("id"), actor);
-      await streamAuthorizer.check();
-      return { ok: true, ended: 1 };
-    },
-  );
-
-  routes.add(
-    {
-      method: "delete",
-      path: "/api/sessions",
-      by: "account",
-      tag: "Account",
-      summary: "End all your sessions but this one",
-      response: EndedSessions,
-    },
-    async ({ account, actor, request }) => {
-      const { id } = await requireSession(request);
-      const ended = await control.transaction().execute(async (transaction) => {
-        const sessions = await endSessions(transaction, account.id, id);
-        const detail = { sessions };
-        if (sessions > 0)
-          await recordAudit(transaction, actor, { action: "session.ended", target: account.email, detail });
-        return sessions;
-      });
-      await streamAuthorizer.check();
-      return { ok: true, ended };
-    },
-  );
-
-  async function responseFor(accountId: string): Promise<AccountResponse> {
-    const { twoFactorEnabled, ...account } = await control
-      .selectFrom("accounts")
-      .select(["id", "name", "email", "twoFactorEnabled", "createdAt"])
-      .where("id", "=", accountId)
-      .executeTakeFirstOrThrow();
-    const passkeys = await control
-      .selectFrom("passkeys")
-      .select(["id", "name", "createdAt"])
-      .where("userId", "=", accountId)
-      .orderBy("createdAt")
-      .orderBy("id")
-      .execute();
-    return {
-      ok: true,
-      account: {
-        ...account,
-        passkeys: passkeys.map(({ name, ...passkey }) => ({ ...passkey, name: name ?? "Passkey" })),
-        hasPassword: (await passwordHashOf(control, accountId)) !== null,
-        twoFactorEnabled: twoFactorEnabled === 1,
-      },
-    };
-  }
-
-  /** The request's session, of which routes know only the account. It may have ended since. */
-  async function requireSession(request: Request): Promise<Session> {
-    const session = await sessionOf(auth, request.headers);
-    if (!session) throw problem("sign-in-needed", { detail: "Sign in to the dashboard first." });
-    return session;
-  }
-}
-
-function unknownPasskey() {
-  return problem("passkey-unknown", { detail: "You have no passkey with this id." });
 }

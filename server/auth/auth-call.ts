@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { ProblemError } from "../problems.ts";
 import type { AuditAction } from "../wire/audit.ts";
 
-/** Header that `main.ts` sets to the client's real address, for better-auth's rate limits. */
+/** Header that `serve.ts` sets to the client's real address, for better-auth's rate limits. */
 export const clientAddressHeader = "x-tidings-client-address";
 
 /** A call of better-auth: where it comes from, for the audit log, and what came of it. */

@@ -1,6 +1,7 @@
 import type { Auth as BetterAuth } from "better-auth";
 import type { Kysely } from "kysely";
 import type { Account, Actor } from "../http/caller.ts";
+import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { callAuth } from "./auth-call.ts";
 import type { AuthDeps } from "./better-auth.ts";
@@ -57,6 +58,13 @@ export async function sessionOf(auth: Auth, headers: Headers): Promise<Session |
     account: { id, name, email },
     createdAt: new Date(result.session.createdAt),
   };
+}
+
+/** The session of an account's request. It may have ended since the route let it in. Throws `sign-in-needed`. */
+export async function requireSession(auth: Auth, request: Request): Promise<Session> {
+  const session = await sessionOf(auth, request.headers);
+  if (!session) throw problem("sign-in-needed", { detail: "Sign in to the dashboard first." });
+  return session;
 }
 
 /** A response that signs a new account in. */

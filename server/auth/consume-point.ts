@@ -1,5 +1,5 @@
 import { problem } from "../problems.ts";
-import type { RateLimiter } from "../storage/store.ts";
+import type { RateLimiter } from "../storage/rate-limiter.ts";
 
 /** Takes a point from a key of a rate limit. Throws `too-many-requests` if it has none left. */
 export async function consumePoint(limiter: RateLimiter, key: string): Promise<void> {

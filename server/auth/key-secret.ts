@@ -40,6 +40,11 @@ export function checkUrl(url: string): void {
   });
 }
 
+/** A text without the secret keys in it, for those who may read the text but must not use the keys. */
+export function withoutSecretKeys(text: string): string {
+  return text.replace(/tdg_sk_[0-9A-Za-z]{30,36}/g, "tdg_sk_[removed]");
+}
+
 /** The stored hash of a key: SHA-256 in hexadecimal. 30 random characters need neither salt nor a slow hash. */
 export function hashOf(secret: string): string {
   return new Bun.CryptoHasher("sha256").update(secret).digest("hex");

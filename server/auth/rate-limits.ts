@@ -1,4 +1,5 @@
-import type { RateLimiter, Store } from "../storage/store.ts";
+import type { RateLimiter } from "../storage/rate-limiter.ts";
+import type { Store } from "../storage/store.ts";
 
 type Rule = { window: number; max: number };
 

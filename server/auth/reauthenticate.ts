@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { RateLimiter } from "../storage/store.ts";
+import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Session } from "./auth.ts";
 import { consumePoint } from "./consume-point.ts";
 import type { PasswordHashing } from "./passwords.ts";

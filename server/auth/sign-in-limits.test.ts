@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 import { expect, test } from "bun:test";
 import type { Config } from "../config.ts";
-import { serve } from "../main.ts";
+import { serve } from "../serve.ts";
 
 import { effort, engine, removeStorage } from "../testing/engine.ts";
 import { preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";

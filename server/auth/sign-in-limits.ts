@@ -2,7 +2,8 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 import { clientNetwork } from "../http/client-address.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { RateLimiter, Store } from "../storage/store.ts";
+import type { RateLimiter } from "../storage/rate-limiter.ts";
+import type { Store } from "../storage/store.ts";
 
 type Tier = { attempts: number; seconds: number };
 /** Attempts with a wrong password that an account accepts. */

@@ -1,4 +1,6 @@
-import type { Pause, Removal, Store } from "../storage/store.ts";
+import type { Removal } from "../storage/event-queries.ts";
+import type { Pause } from "../storage/event-store.ts";
+import type { Store } from "../storage/store.ts";
 
 /** What background work needs. */
 export type JobContext = {

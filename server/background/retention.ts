@@ -3,7 +3,7 @@ import type { Event } from "../event/event.ts";
 import type { EventFilter } from "../event/filter.ts";
 import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Pause } from "../storage/store.ts";
+import type { Pause } from "../storage/event-store.ts";
 import { type JobContext, removeAll } from "./job-context.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;

@@ -12,6 +12,7 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { S3Client } from "bun";
 import type { Config } from "../config.ts";
+import { createPrivateFile } from "../storage/private-file.ts";
 
 /** Where backups are: a directory, or a bucket of an S3-compatible store. */
 export type BackupStore = {
@@ -50,6 +51,7 @@ function directory(path: string): BackupStore {
     async put(name, file) {
       mkdirSync(path, { recursive: true, mode: 0o700 });
       const partial = join(path, `${name}.partial`);
+      createPrivateFile(partial);
       try {
         await copyFile(file, partial);
         sync(partial);

@@ -1,7 +1,8 @@
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { RateLimiter, Store } from "../storage/store.ts";
+import type { RateLimiter } from "../storage/rate-limiter.ts";
+import type { Store } from "../storage/store.ts";
 import { PublicBoardResponse, PublicTileDataQuery } from "../wire/board.ts";
 import { TileDataResponse } from "../wire/tile-data.ts";
 import { findPublicBoard, findTile } from "./boards.ts";

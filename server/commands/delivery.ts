@@ -5,17 +5,12 @@ import { countDead, listDeliveries, retryDeadDeliveries } from "../notifications
 import { RecentEvents } from "../notifications/recent-events.ts";
 import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
-import { type Delivery, DeliveryQuery, deliveryStates } from "../wire/notification.ts";
+import { type Delivery, DeliveryQuery, deliveryStates } from "../wire/delivery.ts";
 import { jsonArg, printResult } from "./output.ts";
+import { projectArg } from "./project-arg.ts";
 import { printTable } from "./table.ts";
 import { UsageError, withStore } from "./with-store.ts";
 
-const project = {
-  type: "string",
-  required: true,
-  description: "Project, by name or slug",
-  valueHint: "P",
-} as const;
 const destination = {
   type: "string",
   description: "Only those to this destination of the project, by ID or name",
@@ -25,7 +20,7 @@ const destination = {
 const list = defineCommand({
   meta: { name: "list", description: "List a project's deliveries, newest first" },
   args: {
-    project,
+    project: projectArg,
     destination,
     state: { type: "string", description: deliveryStates.join(", "), valueHint: "S" },
     limit: { type: "string", description: "How many, 50 by default", valueHint: "N" },
@@ -58,7 +53,7 @@ const list = defineCommand({
 
 const retry = defineCommand({
   meta: { name: "retry", description: "Retry dead deliveries. A running server sends them within a minute" },
-  args: { project, destination, json: jsonArg },
+  args: { project: projectArg, destination, json: jsonArg },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { id: projectId } = await findProject(control, args.project);

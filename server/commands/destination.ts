@@ -16,15 +16,10 @@ import { openSecretBox } from "../storage/secret-key.ts";
 import type { Store } from "../storage/store.ts";
 import { NewProjectDestination, type ProjectDestination } from "../wire/destination.ts";
 import { jsonArg, printResult, report } from "./output.ts";
+import { projectArg } from "./project-arg.ts";
 import { printTable } from "./table.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
-const project = {
-  type: "string",
-  required: true,
-  description: "Project, by name or slug",
-  valueHint: "P",
-} as const;
 const destination = {
   type: "positional",
   required: true,
@@ -60,7 +55,10 @@ function withDestinations(
 
 const list = defineCommand({
   meta: { name: "list", description: "List a project's destinations" },
-  args: { project, json: { type: "boolean", description: "Print each destination as a line of JSON" } },
+  args: {
+    project: projectArg,
+    json: { type: "boolean", description: "Print each destination as a line of JSON" },
+  },
   run: ({ args }) =>
     withDestinations(args.project, async ({ control, secrets, projectId }) => {
       const destinations = await listProjectDestinations(control, secrets, projectId);
@@ -76,7 +74,7 @@ const add = defineCommand({
       "Add a destination. Its settings are read from standard input, as a JSON object. Prints a webhook's signing secret",
   },
   args: {
-    project,
+    project: projectArg,
     kind: {
       type: "string",
       required: true,
@@ -103,7 +101,7 @@ const add = defineCommand({
 
 const test = defineCommand({
   meta: { name: "test", description: "Send a test message and print the service's answer" },
-  args: { destination, project, json: jsonArg },
+  args: { destination, project: projectArg, json: jsonArg },
   run: ({ args }) =>
     withDestinations(args.project, async (context) => {
       const { control, secrets, policy, projectId, slug } = context;
@@ -118,7 +116,7 @@ const test = defineCommand({
 
 const remove = defineCommand({
   meta: { name: "remove", description: "Delete a destination and cancel its waiting deliveries" },
-  args: { destination, project, json: jsonArg },
+  args: { destination, project: projectArg, json: jsonArg },
   run: ({ args }) =>
     withDestinations(args.project, async ({ control, secrets, projectId, slug }) => {
       const destinations = await listProjectDestinations(control, secrets, projectId);

@@ -1,9 +1,10 @@
-import { chmodSync, createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
+import { createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip, createZstdCompress } from "node:zlib";
 import { defineCommand } from "citty";
 import type { Event } from "../event/event.ts";
+import { createPrivateFile } from "../storage/private-file.ts";
 import { readJson } from "../transfer/read-json.ts";
 import type { Channel } from "../wire/channel.ts";
 import { filterArgs, filterQuery } from "./filter-args.ts";
@@ -70,6 +71,7 @@ export const exportCommand = defineCommand({
         else {
           // Under its own name only once it is complete.
           const partial = `${args.file}.partial`;
+          createPrivateFile(partial);
           try {
             if (format === "parquet") await writeParquet(partial, bytes, count);
             else {
@@ -79,7 +81,6 @@ export const exportCommand = defineCommand({
                 : [args.file.endsWith(".gz") ? createGzip() : createZstdCompress()];
               await pipeline([Readable.from(bytes), counting, ...compress, createWriteStream(partial)]);
             }
-            chmodSync(partial, 0o600);
             renameSync(partial, args.file);
           } finally {
             rmSync(partial, { force: true });

@@ -70,7 +70,7 @@ export const importCommand = defineCommand({
       const convert = columns === null ? converters[format] : convertColumns(columns);
       const checkpoint = new Checkpoint(args.checkpoint ?? (isStdin ? null : `${args.file}.checkpoint`), {
         input: isStdin ? "-" : fingerprintOf(args.file),
-        target: source.name,
+        target: source.id,
       });
       const { records: before } = checkpoint.read();
       if (before > 0) console.error(`Continuing after ${before.toLocaleString("en")} records.`);

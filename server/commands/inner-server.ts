@@ -1,6 +1,6 @@
 import { readConfig } from "../config.ts";
 import { createLog } from "../log.ts";
-import { type Running, serve } from "../main.ts";
+import { type Running, serve } from "../serve.ts";
 
 /** Runs a server for one command, which nobody else knows of, and which starts nothing by itself. */
 export async function startInnerServer(): Promise<Running> {

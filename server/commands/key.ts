@@ -7,17 +7,12 @@ import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { type Key, KeyRotation, NewKey } from "../wire/key.ts";
 import { jsonArg, printResult, report } from "./output.ts";
+import { projectArg } from "./project-arg.ts";
 import { printTable } from "./table.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-const project = {
-  type: "string",
-  required: true,
-  description: "Project, by name or slug",
-  valueHint: "P",
-} as const;
 const key = {
   type: "positional",
   required: true,
@@ -28,7 +23,7 @@ const key = {
 const create = defineCommand({
   meta: { name: "create", description: "Create an API key and print it to standard output" },
   args: {
-    project,
+    project: projectArg,
     name: { type: "string", required: true, description: "What the key is for", valueHint: "N" },
     scopes: {
       type: "string",
@@ -83,7 +78,7 @@ const create = defineCommand({
 const list = defineCommand({
   meta: { name: "list", description: "List a project's API keys, newest first" },
   args: {
-    project,
+    project: projectArg,
     json: { type: "boolean", description: "Print each key as a line of JSON" },
   },
   run: ({ args }) =>
@@ -98,7 +93,7 @@ const rotate = defineCommand({
   meta: { name: "rotate", description: "Replace an API key and print the new one to standard output" },
   args: {
     key,
-    project,
+    project: projectArg,
     "overlap-hours": {
       type: "string",
       description: "How long the old key stays valid, 0 to 168 (default: 24)",
@@ -128,7 +123,7 @@ const rotate = defineCommand({
 
 const revoke = defineCommand({
   meta: { name: "revoke", description: "Revoke an API key" },
-  args: { key, project, json: jsonArg },
+  args: { key, project: projectArg, json: jsonArg },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { projectId, id, name, ending } = await findKey(control, args.project, args.key);

@@ -22,7 +22,14 @@ test("the npm package runs in an empty directory", async () => {
   writeFileSync(join(directory, "package.json"), "{}");
   // Bun is in npm's cache, since the project itself was installed.
   run(["npm", "install", "--prefer-offline", "--no-audit", "--no-fund", join(build, archive)], directory);
-  await mainPath([join(directory, "node_modules/.bin/tidings")]);
+  const program = join(directory, "node_modules/.bin/tidings");
+  await mainPath([program]);
+  // npx runs it in a shell. A signal ends both of these, and must not leave the server behind.
+  const storage = await makeStorage();
+  const environment = { ...environmentOf(storage), TIDINGS_LOG: "info", npm_command: "exec" };
+  const underNpx = await startServer(environment, undefined, ["sh", "-c", '"$0" "$@"; :', program]);
+  expect((await underNpx.end("SIGTERM")).stdout).toContain('"msg":"stopped"');
+  await removeStorage(storage);
 });
 
 test("the executable runs alone", async () => {

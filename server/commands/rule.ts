@@ -6,15 +6,10 @@ import { changeRule, createRule, deleteRule, listRules } from "../projects/rules
 import type { Store } from "../storage/store.ts";
 import { NewRule, type Rule } from "../wire/rule.ts";
 import { jsonArg, printResult, report } from "./output.ts";
+import { projectArg } from "./project-arg.ts";
 import { printTable } from "./table.ts";
 import { UsageError, withStore } from "./with-store.ts";
 
-const project = {
-  type: "string",
-  required: true,
-  description: "Project, by name or slug",
-  valueHint: "P",
-} as const;
 const rule = {
   type: "positional",
   required: true,
@@ -24,7 +19,7 @@ const rule = {
 
 const list = defineCommand({
   meta: { name: "list", description: "List a project's rules, oldest first" },
-  args: { project, json: { type: "boolean", description: "Print each rule as a line of JSON" } },
+  args: { project: projectArg, json: { type: "boolean", description: "Print each rule as a line of JSON" } },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const rules = await listRules(control, (await findProject(control, args.project)).id);
@@ -39,7 +34,7 @@ const create = defineCommand({
     description:
       "Create a rule from JSON on standard input (docs/rules.md), and print its ID to standard output",
   },
-  args: { project, json: jsonArg },
+  args: { project: projectArg, json: jsonArg },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const body = NewRule.safeParse(jsonOf(await Bun.stdin.text()));
@@ -69,7 +64,7 @@ const disable = switchCommand("disable", false, "Turn a rule off");
 function switchCommand(name: string, enabled: boolean, description: string) {
   return defineCommand({
     meta: { name, description },
-    args: { rule, project, json: jsonArg },
+    args: { rule, project: projectArg, json: jsonArg },
     run: ({ args }) =>
       withStore(async ({ control }) => {
         const { projectId, id, name } = await findByText(control, args.project, args.rule);
@@ -89,7 +84,7 @@ function switchCommand(name: string, enabled: boolean, description: string) {
 
 const remove = defineCommand({
   meta: { name: "delete", description: "Delete a rule" },
-  args: { rule, project, json: jsonArg },
+  args: { rule, project: projectArg, json: jsonArg },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { projectId, id, name } = await findByText(control, args.project, args.rule);

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { createKey } from "../auth/keys.ts";
 import { type Config, commandApiKey, readConfig } from "../config.ts";
 import type { EventSource, Recorder } from "../ingest/record.ts";
@@ -35,8 +36,10 @@ type SourceValues = { project?: string | undefined; url?: string | undefined };
 
 /** A project's API: of a server elsewhere, of the server on this machine, or of one that runs inside this command. */
 export type Source = {
-  /** The address and project, for people and checkpoints. */
+  /** The address or the project, for people. */
   name: string;
+  /** Tells the project from those of other databases and keys, for checkpoints. */
+  id: string;
   /** Sends a request. Throws an AnswerError with the problem's sentence, or a UsageError if there is no answer. */
   request(path: string, init?: RequestInit): Promise<Response>;
   json<Body>(path: string, init?: RequestInit): Promise<Body>;
@@ -62,6 +65,7 @@ type Server = {
 type Opened = Server & {
   apiKey: string;
   name: string;
+  id: string;
   /** Of the server that runs inside this command. */
   inside?: { recorder: Recorder; store: Store; project: EventSource };
 };
@@ -107,7 +111,10 @@ async function open({ project, url }: SourceValues): Promise<Opened> {
     throw new ArgumentError(
       "Set TIDINGS_API_KEY to an API key of the project (Settings → API keys in the dashboard).",
     );
-  return { url: url.replace(/\/+$/, ""), apiKey, name: new URL(url).host, fetch, close: async () => {} };
+  const name = new URL(url).host;
+  // A key belongs to one project; the API doesn't name it.
+  const id = `${name} ${hashOf(apiKey)}`;
+  return { url: url.replace(/\/+$/, ""), apiKey, name, id, fetch, close: async () => {} };
 }
 
 /** Uses the server that has the data directory open, or runs one that nobody else knows of. */
@@ -121,7 +128,7 @@ async function openLocal(project: string): Promise<Opened> {
       fetch: (url: string, init: RequestInit) => running.fetch(new Request(url, init)),
       close: running.stop,
     };
-    return withKey(store, project, server, (project) => ({ recorder, store, project }));
+    return withKey(config, store, project, server, (project) => ({ recorder, store, project }));
   }
   const store = await openStore(config, {
     onFatal: failCommand,
@@ -134,11 +141,12 @@ async function openLocal(project: string): Promise<Opened> {
     connectTimeoutMs: serverWaitMs,
     mayUpgrade: false,
   });
-  return withKey(store, project, { url: address, fetch, close: () => store.close() });
+  return withKey(config, store, project, { url: address, fetch, close: () => store.close() });
 }
 
 /** Makes a key for as long as the command runs. */
 async function withKey(
+  config: Config,
   { control }: Store,
   projectName: string,
   server: Server,
@@ -158,9 +166,9 @@ async function withKey(
       },
       null,
     );
-    const { knownChannelsOnly, eventsPerDay } = await control
+    const { knownChannelsOnly, eventsPerDay, createdAt } = await control
       .selectFrom("projects")
-      .select(["knownChannelsOnly", "eventsPerDay"])
+      .select(["knownChannelsOnly", "eventsPerDay", "createdAt"])
       .where("id", "=", projectId)
       .executeTakeFirstOrThrow();
     const inside = insideOf?.({ projectId, knownChannelsOnly: knownChannelsOnly === 1, eventsPerDay });
@@ -169,6 +177,8 @@ async function withKey(
       ...(inside && { inside }),
       apiKey: secret,
       name: slug,
+      // A directory can be copied, or emptied and used again.
+      id: `${projectId} ${createdAt} ${hashOf(config.databaseUrl ?? resolve(config.dataDirectory))}`,
       async close() {
         await own.where("id", "=", key.id).execute();
         await server.close();
@@ -178,6 +188,11 @@ async function withKey(
     await server.close();
     throw error;
   }
+}
+
+/** Tells secrets apart without showing them. */
+function hashOf(secret: string): string {
+  return Bun.SHA256.hash(secret, "hex").slice(0, 16);
 }
 
 /** The address of the server that has the data directory open; null if there is none. Waits for other commands. */
@@ -199,7 +214,7 @@ async function findServer(config: Config): Promise<string | null> {
   }
 }
 
-function sourceOf({ url, fetch, apiKey, name, inside }: Opened): Source {
+function sourceOf({ url, fetch, apiKey, name, id, inside }: Opened): Source {
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     headers.set("x-api-key", apiKey);
@@ -214,6 +229,7 @@ function sourceOf({ url, fetch, apiKey, name, inside }: Opened): Source {
   }
   return {
     name,
+    id,
     request,
     json: async <Body>(path: string, init?: RequestInit) => (await request(path, init)).json() as Body,
     sink: () =>

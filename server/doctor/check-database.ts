@@ -1,14 +1,16 @@
 import { existsSync } from "node:fs";
 import { deleteBlocks, deleteOrphanIds, diagnose, rebuildCounters } from "../storage/sqlite/diagnose.ts";
-import { databaseFile, runningProcess } from "../storage/sqlite/directory.ts";
+import { databaseFile, directoryRefusal, runningProcess } from "../storage/sqlite/directory.ts";
 import { openForReading, openForWriting } from "../storage/sqlite/open.ts";
 import { rebuildIndex } from "../storage/sqlite/rebuild-index.ts";
-import { findingsOf } from "./diagnosis-findings.ts";
-import { type Finding, type Fix, warning } from "./finding.ts";
+import { findingsOf, restoreAdvice } from "./diagnosis-findings.ts";
+import { type Finding, type Fix, problemFound, warning } from "./finding.ts";
 
 /** Checks the database in the data directory: all of it is read. */
 export function checkDatabase(dataDirectory: string): Finding[] {
   const file = databaseFile(dataDirectory);
+  const refusal = directoryRefusal(dataDirectory);
+  if (refusal !== null) return [problemFound("database file", refusal, restoreAdvice)];
   if (!existsSync(file))
     return [warning("database file", `${file} does not exist.`, "Start the server, or restore a backup.")];
   let found: ReturnType<typeof diagnose>;

@@ -117,13 +117,15 @@ test("a whole database has no fault", async () => {
   expect(await faultsOf(whole)).toEqual([]);
 });
 
-test("an index that PostgreSQL doesn't use is found", async () => {
+test("an index that PostgreSQL doesn't use is found and made anew", async () => {
   const storage = await makeFilledStorage(fill);
   // Without the tables of the months it stays unfinished, as after CREATE INDEX CONCURRENTLY that was cut off.
   await run(storage.databaseUrl, "CREATE INDEX unfinished ON ONLY events (id)");
   expect(await faultsOf(storage)).toMatchObject([
     { check: "search index", detail: "Indexes that PostgreSQL doesn't use: unfinished." },
   ]);
+  await fixPostgres(databaseOf(storage), new Set(["index"]));
+  expect(await faultsOf(storage)).toEqual([]);
   await removeStorage(storage);
 });
 

@@ -10,6 +10,8 @@ type Database = Pick<Config, "databaseUrl" | "databaseConnections">;
 
 /** Clocks of two machines may differ by this much, in milliseconds. */
 const clockMs = 5_000;
+/** Connections of a node beside DATABASE_CONNECTIONS: those that store events and listen. */
+const eventConnections = 4;
 const gigabyte = 1e9;
 
 /** Checks the database and its server. All events are read. */
@@ -115,12 +117,13 @@ async function checkSettings(client: ClientBase, config: Database): Promise<Find
       ),
     );
   const free = server.slots - server.used;
+  const needed = config.databaseConnections + eventConnections;
   findings.push(
-    free < config.databaseConnections
+    free < needed
       ? warning(
           "connections",
-          `${free} of ${server.slots} are free, and a node uses up to ${config.databaseConnections}.`,
-          "Raise max_connections, or lower TIDINGS_DATABASE_CONNECTIONS.",
+          `${free} of ${server.slots} are free, and a node uses up to ${needed}.`,
+          "Raise max_connections, or lower DATABASE_CONNECTIONS.",
         )
       : ok("connections", `${free} of ${server.slots} are free.`),
   );

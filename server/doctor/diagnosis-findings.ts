@@ -1,13 +1,14 @@
 import type { Diagnosis } from "../storage/diagnosis.ts";
 import { type Finding, ok, problemFound } from "./finding.ts";
 
+export const restoreAdvice = "Stop the server, and restore a backup: tidings restore (docs/backup.md).";
 const rebuild = "Stop the server, and run: tidings doctor --fix";
 
 /** What can be wrong, and what to do about it. On PostgreSQL, backups are made with its own tools. */
 function partsOn(engine: "sqlite" | "postgres") {
   const restore =
     engine === "sqlite"
-      ? "Stop the server, and restore a backup: tidings restore (docs/backup.md)."
+      ? restoreAdvice
       : "Stop all nodes, and restore a backup with PostgreSQL's tools (docs/backup.md).";
   return {
     pages: { check: "database file", advice: restore, fix: null },

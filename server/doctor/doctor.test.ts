@@ -1,6 +1,15 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { closeSync, cpSync, mkdtempSync, openSync, rmSync, truncateSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  cpSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ArrivalClock } from "../event/id.ts";
@@ -120,6 +129,24 @@ const damages: Damage[] = [
     what: "a file that was cut off",
     damage: (directory) => truncateSync(databaseFile(directory), 100 * 4_096),
     finds: { check: "database file", detail: /./ },
+    mends: null,
+  },
+  {
+    what: "an empty file beside the log of an earlier one",
+    damage(directory) {
+      truncateSync(databaseFile(directory), 0);
+      writeFileSync(`${databaseFile(directory)}-wal`, "");
+    },
+    finds: { check: "database file", detail: /tidings\.db is empty/ },
+    mends: null,
+  },
+  {
+    what: "a lost log",
+    damage(directory) {
+      writeFileSync(`${databaseFile(directory)}-open`, "0");
+      rmSync(`${databaseFile(directory)}-wal`, { force: true });
+    },
+    finds: { check: "database file", detail: /tidings\.db-wal is missing/ },
     mends: null,
   },
   {

@@ -1,5 +1,6 @@
 import { type ApiKeyCache, keyMissing, secretOf } from "../auth/api-key-cache.ts";
 import { checkKey } from "../auth/authorizer.ts";
+import { isSecret } from "../auth/key-secret.ts";
 import { errorResponse, type FailureLog } from "../failures.ts";
 import { BodyPermit, type BodySemaphore, readForeignBytes } from "../http/body.ts";
 import type { KeyAccess } from "../http/caller.ts";
@@ -60,6 +61,30 @@ export function createReceive(deps: DropInDeps) {
     return key;
   }
 
+  /**
+   * Looks for a valid key in the text of a body, so that nobody without one can make the server parse megabytes.
+   *
+   * Throws `key-missing` and `key-invalid`.
+   */
+  async function findKey(bytes: Uint8Array, request: Request): Promise<void> {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let invalid: ProblemError | null = null;
+    let tries = 0;
+    for (let at = text.indexOf(keyStart); at >= 0 && tries < keyTries; at = text.indexOf(keyStart, at + 1)) {
+      const secret = text.toString("latin1", at, at + keyLength);
+      if (!isSecret(secret)) continue;
+      tries++;
+      try {
+        await keys.identifySecret(secret, request);
+        return;
+      } catch (error) {
+        if (!(error instanceof ProblemError) || error.code !== "key-invalid") throw error;
+        invalid = error;
+      }
+    }
+    throw invalid ?? keyNotFound();
+  }
+
   async function handle<Body>(request: Request, wire: Wire<Body>, pathSecret?: string): Promise<Response> {
     const secret = pathSecret ?? secretInHeaders(request.headers);
     const keyOfHeaders = secret === null ? null : await identify(secret, request);
@@ -68,9 +93,10 @@ export function createReceive(deps: DropInDeps) {
     try {
       const bytes = await readForeignBytes(request, permit, (seconds) => setRequestTimeout(request, seconds));
       if (!keyOfHeaders && bytes.length === 0) throw keyMissing();
+      if (!keyOfHeaders && bytes.length > limits.requestBytes) await findKey(bytes, request);
       let key = keyOfHeaders;
       let rateLimit: RequestRateLimit | null = null;
-      let body: Body;
+      let body: Body | undefined;
       let items: Item[];
       try {
         const { parse = parseForeignJson as NonNullable<Wire<Body>["parse"]> } = wire;
@@ -87,7 +113,9 @@ export function createReceive(deps: DropInDeps) {
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
         const named = naming(wire.name, error);
-        if (key) await rejected.keep([{ body: rejectedText(bytes), problem: named }], key);
+        // A key in base64 would not be recognized and removed.
+        const text = wire.keyIn && body !== undefined ? JSON.stringify(body) : rejectedText(bytes);
+        if (key) await rejected.keep([{ body: text, problem: named }], key);
         throw named;
       }
       const response = wire.respond(await recordItems(deps, wire.name, items, key), body, request);
@@ -106,6 +134,17 @@ export function createReceive(deps: DropInDeps) {
       return wire.explain ? wire.explain(response, request) : response;
     }
   };
+}
+
+const keyStart = "tdg_";
+const keyLength = 43;
+/** Keys in a body that are looked up: events may mention some. */
+const keyTries = 10;
+
+function keyNotFound(): ProblemError {
+  return problem("key-missing", {
+    detail: `The body has no API key. If it has more than ${limits.requestBytes.toLocaleString("en")} bytes, send the key in the header "x-api-key", or the body as JSON with the key in it.`,
+  });
 }
 
 /** The API key in `x-api-key`, in a bearer token, or as the user name of basic authentication (RFC 7617). */

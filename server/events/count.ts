@@ -1,6 +1,6 @@
 import type { Event } from "../event/event.ts";
 import type { EventFilter } from "../event/filter.ts";
-import type { EventCounter, EventReader } from "../storage/store.ts";
+import type { EventCounter, EventReader } from "../storage/event-store.ts";
 
 /** The exact number of a project's events that match a filter. */
 export async function countMatches(

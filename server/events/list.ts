@@ -1,5 +1,6 @@
 import { csvHeader, type EventFormat } from "../event/event-format.ts";
-import type { EventQuery, EventReader } from "../storage/store.ts";
+import type { EventQuery } from "../storage/event-queries.ts";
+import type { EventReader } from "../storage/event-store.ts";
 
 /** Text before, between and after the chunks of a listing. */
 const frames: Record<EventFormat, { head: string; between: string; tail: string }> = {

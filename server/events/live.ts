@@ -1,24 +1,20 @@
-import type { DeletedEvents, Event } from "../event/event.ts";
-import { type EventFilter, matches } from "../event/filter.ts";
-import { type ArrivalClock, type ArrivalStamp, compareStamps, stampToken } from "../event/id.ts";
+import type { DeletedEvents } from "../event/event.ts";
+import { matches } from "../event/filter.ts";
+import { type ArrivalClock, type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { Arrival, EventReader } from "../storage/store.ts";
+import type { Arrival, EventReader } from "../storage/event-store.ts";
+import { catchUp, type Deletion } from "./catch-up.ts";
+import type { Listener, StreamClient } from "./stream-client.ts";
+import { frameOf, heartbeat, readyFrame } from "./stream-frames.ts";
 
 /** Maximum buffer for a slow client. Beyond that it is disconnected, and resumes where it was. */
 const bufferBytesMax = 524_288;
 const heartbeatMs = 15_000;
-const retryMs = 1_000;
-/** Maximum number of events sent to a client that resumes. Beyond that it is told to read the listing again. */
-const catchUpEventsMax = 5_000;
-const catchUpPage = 500;
 /** Deletions kept for clients that resume. */
 const deletionsMax = 1_000;
 /** Maximum size of messages held back while a client catches up. */
 const heldBytesMax = 8_388_608;
-const catchUpPauseMs = 20;
-/** A client that catches up and reads nothing for this long is disconnected. */
-const catchUpTimeoutMs = 10_000;
 /**
  * Each flush costs a write for each stream. So the more streams there are, the longer events wait after a flush, to be
  * sent together: not at all for a few streams, 25 milliseconds for a thousand.
@@ -31,37 +27,6 @@ const flushDelayMsMin = 1;
  */
 const drainSeconds = 3;
 
-const encoder = new TextEncoder();
-/** An event rather than a comment, which browsers hide from pages. It tells a quiet stream from a dead connection. */
-const heartbeat = encoder.encode("event: heartbeat\ndata: {}\n\n");
-
-/** Who is listening: used to disconnect revoked keys and to send notifications to accounts. */
-export type Listener = {
-  projectId: number;
-  filter: EventFilter;
-  keyId?: string;
-  accountId?: string;
-  sessionId?: string;
-  /** Resume after this arrival. Without it, start with new events. */
-  after?: ArrivalStamp;
-};
-
-type Client = Listener & {
-  /** It has no filter, so it gets every event of its project. */
-  isUnfiltered: boolean;
-  send: (frame: Uint8Array) => void;
-  close: () => void;
-  /** Neither side has closed it. */
-  isConnected: () => boolean;
-  /** Its buffer is more than half full. */
-  isBehind: () => boolean;
-  /** Events up to this arrival were sent from the store, where they can be seen before they are published. */
-  caughtUpTo: ArrivalStamp | null;
-  /** Messages that were published while the client catches up, to be sent after that. Only events have an arrival. */
-  held: { arrival: ArrivalStamp | null; frame: Uint8Array }[] | null;
-  heldBytes: number;
-};
-
 /**
  * Live streams as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Each event's
  * `id:` is its arrival, so that a client resumes without gaps or duplicates.
@@ -69,16 +34,14 @@ type Client = Listener & {
 export class LiveStreams {
   readonly #events: EventReader;
   readonly #onError: (error: unknown) => void;
-  readonly #clients = new Map<number, Set<Client>>();
+  readonly #clients = new Map<number, Set<StreamClient>>();
   readonly #heartbeat: Timer;
   /** Arrival of the last committed event. Commits keep the order of arrival. */
   #committed: ArrivalStamp;
   #published: Arrival[] = [];
   #flushedAtMs = 0;
-  /**
-   * The newest deletions, each with the last arrival before it. A client that resumes from a later arrival knows of it.
-   */
-  readonly #deletions: { projectId: number; after: ArrivalStamp; frame: Uint8Array }[] = [];
+  /** The newest deletions. */
+  readonly #deletions: Deletion[] = [];
 
   /** @param onError - called if catching up fails; the client only sees its stream end */
   constructor(events: EventReader, clock: ArrivalClock, onError: (error: unknown) => void) {
@@ -131,7 +94,7 @@ export class LiveStreams {
     }
   }
 
-  #hold(client: Client, message: { arrival: ArrivalStamp | null; frame: Uint8Array }): void {
+  #hold(client: StreamClient, message: { arrival: ArrivalStamp | null; frame: Uint8Array }): void {
     client.held?.push(message);
     client.heldBytes += message.frame.length;
     if (client.heldBytes > heldBytesMax) client.close();
@@ -204,7 +167,7 @@ export class LiveStreams {
    */
   open(listener: Listener, setIdleTimeout: (seconds: number) => void): ReadableStream<Uint8Array> {
     this.#rejectTooMany(listener);
-    let client: Client;
+    let client: StreamClient;
     return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -231,7 +194,7 @@ export class LiveStreams {
             close,
           };
           this.#add(client);
-          if (client.after) void this.#catchUp(client, client.after);
+          if (client.after) void this.#resume(client, client.after);
           else client.send(readyFrame(this.#committed));
         },
         cancel: () => void this.#remove(client),
@@ -252,59 +215,18 @@ export class LiveStreams {
     });
   }
 
-  /**
-   * Whether a stamp is later than the last arrival on any node: it comes from another installation, or a backup was
-   * restored.
-   */
-  async #isAhead(stamp: ArrivalStamp): Promise<boolean> {
-    if (compareStamps(stamp, this.#committed) <= 0) return false;
-    const last = await this.#events.lastArrival();
-    return last === null || compareStamps(stamp, last) > 0;
-  }
-
-  async #catchUp(client: Client, after: ArrivalStamp): Promise<void> {
-    let last = after;
-    // Messages published from here on are held.
-    const target = this.#committed;
+  async #resume(client: StreamClient, after: ArrivalStamp): Promise<void> {
     try {
-      const isAhead = await this.#isAhead(after);
-      if (isAhead) last = target;
-      client.send(readyFrame(last));
-      if (isAhead) client.send(frameOf("reset", "{}", last));
-      // Before the events: those sent after their channel was deleted belong to the recreated channel.
-      for (const { projectId, after: stamp, frame } of this.#deletions) {
-        if (projectId === client.projectId && compareStamps(stamp, after) >= 0) client.send(frame);
-      }
-      for (let sent = 0; ; ) {
-        const page = await this.#events.arrivedAfter(client.projectId, last, catchUpPage);
-        for (const { arrival, json } of page) {
-          const untilMs = performance.now() + catchUpTimeoutMs;
-          while (client.isBehind() && client.isConnected()) {
-            if (performance.now() > untilMs) client.close();
-            else await Bun.sleep(catchUpPauseMs);
-          }
-          if (matches(client.filter, JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
-          last = arrival;
-        }
-        if (page.length === 0 || compareStamps(last, target) >= 0) break;
-        sent += page.length;
-        if (sent >= catchUpEventsMax) {
-          client.send(frameOf("reset", "{}", this.#committed));
-          last = this.#committed;
-          break;
-        }
-      }
+      await catchUp(client, after, {
+        events: this.#events,
+        deletions: this.#deletions,
+        committed: () => this.#committed,
+      });
     } catch (error) {
       this.#onError(error);
       // The store failed. The client reconnects with the same id and gets everything then.
       client.close();
-      return;
     }
-    const held = client.held ?? [];
-    client.held = null;
-    client.caughtUpTo = last;
-    for (const { arrival, frame } of held)
-      if (arrival === null || compareStamps(arrival, last) > 0) client.send(frame);
   }
 
   #flush(): void {
@@ -334,28 +256,19 @@ export class LiveStreams {
     }
   }
 
-  #add(client: Client): void {
+  #add(client: StreamClient): void {
     const clients = this.#clients.get(client.projectId) ?? new Set();
     this.#clients.set(client.projectId, clients.add(client));
   }
 
-  #remove(client: Client): boolean {
+  #remove(client: StreamClient): boolean {
     const clients = this.#clients.get(client.projectId);
     const existed = clients?.delete(client) ?? false;
     if (clients?.size === 0) this.#clients.delete(client.projectId);
     return existed;
   }
 
-  #each(visit: (client: Client) => void): void {
+  #each(visit: (client: StreamClient) => void): void {
     for (const clients of this.#clients.values()) for (const client of clients) visit(client);
   }
-}
-
-/** The first message. Its `retry` makes browsers reconnect after one second rather than three. */
-function readyFrame(id: ArrivalStamp): Uint8Array {
-  return Buffer.concat([encoder.encode(`retry: ${retryMs}\n`), frameOf("ready", "{}", id)]);
-}
-
-function frameOf(type: string, data: string, id?: ArrivalStamp): Uint8Array {
-  return encoder.encode(`event: ${type}\n${id ? `id: ${stampToken(id)}\n` : ""}data: ${data}\n\n`);
 }

@@ -1,7 +1,8 @@
 import type { Kysely } from "kysely";
 import { scopesOf } from "../auth/keys.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Listener, LiveStreams } from "./live.ts";
+import type { LiveStreams } from "./live.ts";
+import type { Listener } from "./stream-client.ts";
 
 /** How often the listeners' keys and sessions are checked. They may end elsewhere, for example on another node. */
 const checkEveryMs = 1_000;

@@ -2,7 +2,7 @@
 /** Effects of a wrong clock: events get the clock's dates, and nothing else breaks. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
-import { serve } from "../main.ts";
+import { serve } from "../serve.ts";
 import { engine } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { ProjectAccess } from "../http/caller.ts";
 import { type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AppendResult } from "../storage/store.ts";
+import type { AppendResult } from "../storage/event-store.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 /** How often each node adds its count to the table and reads the total of all nodes back. */

@@ -3,7 +3,7 @@ import { isArray, JsonArray, parseJson } from "../http/json.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AppendCompanion, AppendResult } from "../storage/store.ts";
+import type { AppendCompanion, AppendResult } from "../storage/event-store.ts";
 import { nextTurn } from "../turns.ts";
 import { batchResponse, checkedChunks, rejectionsOf } from "./batch.ts";
 import {

@@ -2,7 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { KeyAccess } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { clipped, problem } from "../problems.ts";
-import type { RateLimiter, RateLimitState, Store } from "../storage/store.ts";
+import type { RateLimiter, RateLimitState } from "../storage/rate-limiter.ts";
+import type { Store } from "../storage/store.ts";
 
 /** Distinct rates that are counted at once. The counts of those that were not used for longest are lost. */
 const ratesMax = 100;

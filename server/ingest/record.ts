@@ -7,7 +7,7 @@ import type { ProjectAccess } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import type { ProjectRules } from "../notifications/project-rules.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
-import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/store.ts";
+import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/event-store.ts";
 import { Turns } from "../turns.ts";
 import type { DailyQuota } from "./daily-quota.ts";
 

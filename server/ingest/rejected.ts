@@ -1,11 +1,12 @@
 import type { Kysely } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import { withoutSecretKeys } from "../auth/key-secret.ts";
 import type { Config } from "../config.ts";
 import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { type Problem, type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventAppender } from "../storage/store.ts";
+import type { EventAppender } from "../storage/event-store.ts";
 import type {
   RejectedEvent,
   RejectedEventList,
@@ -63,7 +64,8 @@ export class RejectedEvents {
         kept.map(({ body, problem }) => ({
           projectId: source.projectId,
           keyId: source.keyId ?? null,
-          body: body.slice(0, limits.rejectedBodyCharacters).toWellFormed(),
+          // Some clients send their key in the body, and those who read rejected events may not have its scopes.
+          body: withoutSecretKeys(body.slice(0, limits.rejectedBodyCharacters).toWellFormed()),
           cut: body.length > limits.rejectedBodyCharacters,
           ...storedProblem(problem.toProblem()),
           rejectedAt,
@@ -223,7 +225,7 @@ export class RejectedEvents {
 }
 
 function storedProblem(problem: Problem): { problem: string; reason: string } {
-  return { problem: JSON.stringify(problem), reason: rejectionReason(problem) };
+  return { problem: withoutSecretKeys(JSON.stringify(problem)), reason: rejectionReason(problem) };
 }
 
 function keyOf(id: string | null, name: string | null, ending: string | null): RejectedEvent["key"] {

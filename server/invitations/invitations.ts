@@ -1,18 +1,13 @@
 import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
-import { createAccount } from "../auth/create-account.ts";
-import { checkNewPassword } from "../auth/password-rules.ts";
-import type { PasswordHashing } from "../auth/passwords.ts";
-import type { Account, Actor } from "../http/caller.ts";
 import { createLinkToken, hashLinkToken } from "../http/link-token.ts";
 import { limits } from "../limits.ts";
-import { type Role, roleMay, roles } from "../permissions.ts";
+import type { Role } from "../permissions.ts";
 import { problem } from "../problems.ts";
 import { type ActingMember, lockMembers, roleOf } from "../projects/members.ts";
-import { addMember, findOwnProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Invitation, InvitationPreview, InvitationSignUp, NewInvitation } from "../wire/invitation.ts";
-import type { Project } from "../wire/project.ts";
+import type { Invitation, NewInvitation } from "../wire/invitation.ts";
+import { type InvitationRow, isBacked, mayInvite, selectInvitations } from "./invitation-rows.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -145,117 +140,6 @@ export async function revokeInvitation(
   });
 }
 
-/** What the holder of a link learns. Throws `invitation-unknown`. */
-export async function previewInvitation(
-  control: Control,
-  token: string,
-): Promise<Omit<InvitationPreview, "ok">> {
-  const { email, project, inviter, role, expiresAt } = await openInvitation(control, token);
-  const account =
-    email === null
-      ? undefined
-      : await control.selectFrom("accounts").select("id").where("email", "=", email).executeTakeFirst();
-  return {
-    project,
-    invitedBy: inviter!,
-    role,
-    email,
-    hasAccount: account !== undefined,
-    expiresAt: new Date(expiresAt).toISOString(),
-  };
-}
-
-/** Joins a project with an account. Throws `invitation-unknown`, `invitation-for-another` and `member-exists`. */
-export async function acceptInvitation(
-  control: Control,
-  token: string,
-  account: Account,
-  actor: Actor,
-): Promise<Project> {
-  return control.transaction().execute(async (transaction) => {
-    const { projectId, role, email } = await takeInvitation(transaction, token);
-    if (email !== null && email !== account.email.toLowerCase())
-      throw problem("invitation-for-another", {
-        detail: `This invitation is for ${email}. You are signed in as ${account.email}.`,
-      });
-    if (await roleOf(transaction, projectId, account.id))
-      throw problem("member-exists", { detail: "You are already a member of this project." });
-    await addMember(transaction, projectId, account.id, role);
-    await recordJoined(transaction, actor, projectId, account.email, role);
-    return findOwnProject(transaction, account.id, projectId);
-  });
-}
-
-/**
- * Creates an account that joins a project. Returns its address too.
- *
- * Throws `invitation-unknown`, `invitation-for-another`, `account-exists`, `password-common`, and `body-invalid` if
- * neither names an address.
- */
-export async function signUpWithInvitation(
-  control: Control,
-  token: string,
-  { email: chosen, name, password }: InvitationSignUp,
-  passwords: PasswordHashing,
-  actor: Actor,
-): Promise<{ project: Project; email: string }> {
-  // First, because a password takes a while to hash, and anybody can ask for it.
-  const { email: named } = await openInvitation(control, token);
-  await checkNewPassword(password, { email: chosen ?? named ?? undefined, name });
-  const passwordHash = await passwords.hash(password);
-  return control.transaction().execute(async (transaction) => {
-    const { projectId, role, email: invited } = await takeInvitation(transaction, token);
-    const email = chosen?.toLowerCase() ?? invited;
-    if (email === null) {
-      const detail = '"email" is missing.';
-      throw problem("body-invalid", { detail, errors: [{ pointer: "/email", detail }] });
-    }
-    if (invited !== null && email !== invited)
-      throw problem("invitation-for-another", { detail: `This invitation is for ${invited}.` });
-    // The inviter knows the link too, so it doesn't prove whose the address is.
-    const account = { email, password, name, emailVerified: false };
-    const { id } = await createAccount(transaction, account, passwordHash, { id: projectId, role }, actor);
-    const self = { ...actor, kind: "account" as const, id, name: email };
-    await recordJoined(transaction, self, projectId, email, role);
-    return { project: await findOwnProject(transaction, id, projectId), email };
-  });
-}
-
-async function recordJoined(
-  transaction: Transaction<ControlTables>,
-  actor: Actor,
-  projectId: number,
-  target: string,
-  role: Role,
-): Promise<void> {
-  await recordAudit(transaction, actor, { action: "member.joined", projectId, target, detail: { role } });
-}
-
-/**
- * Uses an invitation up, unless the transaction fails. The lock decides between concurrent requests, and keeps the
- * inviter's role as it is.
- *
- * Throws `invitation-unknown`.
- */
-async function takeInvitation(transaction: Transaction<ControlTables>, token: string): Promise<Row> {
-  await lockMembers(transaction);
-  const row = await openInvitation(transaction, token);
-  await transaction.deleteFrom("invitations").where("id", "=", row.id).execute();
-  return row;
-}
-
-/** The invitation of a link, if it can be accepted. Throws `invitation-unknown`. */
-async function openInvitation(control: Control, token: string): Promise<Row> {
-  const row = await selectInvitations(control)
-    .where("invitations.tokenHash", "=", hashLinkToken(token))
-    .executeTakeFirst();
-  if (!row || !isBacked(row) || row.expiresAt <= Date.now())
-    throw problem("invitation-unknown", {
-      detail: "This invitation link was used or revoked, or has expired. Ask for a new one.",
-    });
-  return row;
-}
-
 /** Throws `role-insufficient`. */
 async function checkInviter(
   transaction: Transaction<ControlTables>,
@@ -304,43 +188,7 @@ async function checkCount(transaction: Transaction<ControlTables>, projectId: nu
     });
 }
 
-function mayInvite(own: Role, role: Role): boolean {
-  return roleMay(own, "members:manage") && roles.indexOf(own) <= roles.indexOf(role);
-}
-
-type Row = Awaited<ReturnType<ReturnType<typeof selectInvitations>["executeTakeFirstOrThrow"]>>;
-
-/** Invitations with their project, and their inviter if he is still a member. */
-function selectInvitations(control: Control) {
-  return control
-    .selectFrom("invitations")
-    .innerJoin("projects", "projects.id", "invitations.projectId")
-    .leftJoin("accounts", "accounts.id", "invitations.createdBy")
-    .leftJoin("members", (join) =>
-      join
-        .onRef("members.accountId", "=", "invitations.createdBy")
-        .onRef("members.projectId", "=", "invitations.projectId"),
-    )
-    .select([
-      "invitations.id",
-      "invitations.projectId",
-      "invitations.email",
-      "invitations.role",
-      "invitations.createdAt",
-      "invitations.expiresAt",
-      "projects.name as project",
-      "accounts.name as inviter",
-      "members.role as inviterRole",
-    ])
-    .where("projects.deletedAt", "is", null);
-}
-
-/** Whether the inviter could still send it. Former members must not come back with a link of their own. */
-function isBacked({ inviterRole, role }: { inviterRole: Role | null; role: Role }): boolean {
-  return inviterRole !== null && mayInvite(inviterRole, role);
-}
-
-function invitationOf({ id, email, role, inviter, createdAt, expiresAt }: Row): Invitation {
+function invitationOf({ id, email, role, inviter, createdAt, expiresAt }: InvitationRow): Invitation {
   return {
     id,
     email,

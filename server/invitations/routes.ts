@@ -8,7 +8,8 @@ import { limits } from "../limits.ts";
 import type { Mailer } from "../notifications/email.ts";
 import { problem } from "../problems.ts";
 import type { ActingMember } from "../projects/members.ts";
-import type { RateLimiter, Store } from "../storage/store.ts";
+import type { RateLimiter } from "../storage/rate-limiter.ts";
+import type { Store } from "../storage/store.ts";
 import {
   InvitationList,
   InvitationPreview,
@@ -18,16 +19,14 @@ import {
   NewInvitation,
   NewInvitationResponse,
 } from "../wire/invitation.ts";
+import { acceptInvitation, previewInvitation, signUpWithInvitation } from "./accept-invitation.ts";
 import { renderInvitationEmail } from "./invitation-email.ts";
 import {
-  acceptInvitation,
   invite,
   listInvitations,
-  previewInvitation,
   renewInvitation,
   revokeInvitation,
   type SentInvitation,
-  signUpWithInvitation,
 } from "./invitations.ts";
 
 type Deps = {

@@ -125,6 +125,8 @@ test("a mistake is an error that says what to do", async () => {
     ["search_events", { q: "amount>" }, "query-invalid"],
     ["search_events", { from: "yesterday" }, "query-invalid"],
     ["get_event", { id: "01900000-0000-7000-8000-000000000000" }, "event-unknown"],
+    ["get_event", { id: "\ud800" }, "event-unknown"],
+    ["record_event", { channel: "no channel", name: "n".repeat(5_000) }, "body-invalid"],
     ["search_events", { limit: 5_000 }, "limit"],
     ["event_stats", { by: "minute", from: "2020-01-01T00:00:00Z" }, "query-invalid"],
   ] as const) {

@@ -79,7 +79,7 @@ export const tools: Tool[] = [
     isReadOnly: true,
     input: z.object({ id: z.string().describe("The event's id") }),
     output: EventResponse,
-    run: (api, { id }) => api(`/api/events/${encodeURIComponent(String(id))}`),
+    run: (api, { id }) => api(`/api/events/${segmentOf(id)}`),
   },
   {
     name: "event_stats",
@@ -150,7 +150,7 @@ export const tools: Tool[] = [
     output: EventPage.extend({ user: User }),
     async run(api, values) {
       const [{ user }, events] = await Promise.all([
-        api(`/api/users/${encodeURIComponent(String(values.userId))}`),
+        api(`/api/users/${segmentOf(values.userId)}`),
         listEvents(api, values),
       ]);
       return { ...events, user };
@@ -214,6 +214,11 @@ async function shortPage(api: Api, values: Values) {
     }),
   }));
   return { ...page, events, isShortened };
+}
+
+/** A value as one segment of a path. */
+function segmentOf(value: unknown): string {
+  return encodeURIComponent(String(value).toWellFormed());
 }
 
 function withQuery(path: string, values: Values): string {

@@ -1,6 +1,6 @@
 import type { Event } from "../event/event.ts";
 import { compareStamps, stampOfId } from "../event/id.ts";
-import type { AcceptedEvent } from "../storage/store.ts";
+import type { AcceptedEvent } from "../storage/event-store.ts";
 import type { Source } from "./source.ts";
 import type { StoredEvent } from "./stored-event.ts";
 import type { Target } from "./target.ts";

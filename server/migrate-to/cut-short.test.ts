@@ -1,7 +1,7 @@
 // @engines postgres
 // @long
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { serve } from "../main.ts";
+import { serve } from "../serve.ts";
 import { expectPostgresConsistent } from "../testing/consistency.ts";
 import { effort, makeTables } from "../testing/engine.ts";
 import {

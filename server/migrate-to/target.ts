@@ -1,5 +1,6 @@
 import type { Pool, QueryConfig, QueryResultRow } from "pg";
 import type { ArrivalStamp } from "../event/id.ts";
+import type { AcceptedEvent } from "../storage/event-store.ts";
 import { createAppend } from "../storage/postgres/append.ts";
 import { bigints, uuids } from "../storage/postgres/arrays.ts";
 import { migrate } from "../storage/postgres/migrate.ts";
@@ -8,7 +9,6 @@ import { Partitions } from "../storage/postgres/partitions.ts";
 import { openPool } from "../storage/postgres/pool.ts";
 import type { Query } from "../storage/postgres/query.ts";
 import { NewTexts } from "../storage/postgres/vocabulary.ts";
-import type { AcceptedEvent } from "../storage/store.ts";
 import { pagesOf } from "./pages.ts";
 import { MoveRefused } from "./source.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";

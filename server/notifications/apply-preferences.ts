@@ -1,5 +1,5 @@
 import { nextDigestMs, quietUntilMs } from "../rules/schedule.ts";
-import type { DeliveryReason } from "../wire/notification.ts";
+import type { DeliveryReason } from "../wire/delivery.ts";
 import type { EmailDigest, Level } from "../wire/preferences.ts";
 import type { QuietHours } from "../wire/quiet-hours.ts";
 

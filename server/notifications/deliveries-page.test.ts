@@ -6,7 +6,7 @@ import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
-import type { DeliveryPage } from "../wire/notification.ts";
+import type { DeliveryPage } from "../wire/delivery.ts";
 import type { RejectedGroupList } from "../wire/rejected-event.ts";
 
 const phone = { viewport: { width: 390, height: 844 }, colorScheme: "dark" } as const;

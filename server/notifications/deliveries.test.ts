@@ -7,7 +7,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until, untilFannedOut } from "../testing/until.ts";
-import type { Delivery } from "../wire/notification.ts";
+import type { Delivery } from "../wire/delivery.ts";
 
 let app: TestApp;
 let receiver: DestinationReceiver;

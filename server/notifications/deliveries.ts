@@ -6,7 +6,7 @@ import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { nextTurn } from "../turns.ts";
-import type { Delivery, DeliveryQuery, DeliveryRetry } from "../wire/notification.ts";
+import type { Delivery, DeliveryQuery, DeliveryRetry } from "../wire/delivery.ts";
 import type { StoredEmailDigest } from "./email-digest.ts";
 import {
   isOwnerNotice,

@@ -9,7 +9,7 @@ import {
   DeliveryResponse,
   DeliveryRetry,
   DeliveryRetryResponse,
-} from "../wire/notification.ts";
+} from "../wire/delivery.ts";
 import {
   countDead,
   type DeliveryReader,

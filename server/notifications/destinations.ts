@@ -5,7 +5,7 @@ import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { destinationPurpose } from "../storage/secret-key.ts";
-import type { Destination, NewDestination } from "../wire/notification.ts";
+import type { Destination, NewDestination } from "../wire/account-destination.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
 

@@ -1,6 +1,6 @@
 import { type Event, isBackdated } from "../event/event.ts";
 import { ruleMatcher } from "../rules/rule-matcher.ts";
-import type { Explanation } from "../wire/notification.ts";
+import type { Explanation } from "../wire/delivery.ts";
 import type { Rule } from "../wire/rule.ts";
 
 /** A delivery of the event itself. */

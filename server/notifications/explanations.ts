@@ -4,7 +4,7 @@ import { stampOfId } from "../event/id.ts";
 import { limits } from "../limits.ts";
 import { ruleOf } from "../projects/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Explanation } from "../wire/notification.ts";
+import type { Explanation } from "../wire/delivery.ts";
 import { levelKey } from "./apply-preferences.ts";
 import { explain, type Folded, type Known, type Person } from "./explain.ts";
 import type { StoredNotification } from "./notification-message.ts";

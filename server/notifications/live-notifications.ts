@@ -6,7 +6,7 @@ import type { RecentEvents } from "./recent-events.ts";
 type Control = Kysely<ControlTables>;
 
 /** The live streams of signed-in accounts. */
-type AccountStreams = {
+export type AccountStreams = {
   accounts: () => Set<string>;
   sendToAccount: (accountId: string, type: string, message: unknown) => void;
 };

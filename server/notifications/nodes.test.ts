@@ -9,7 +9,7 @@ import { makeStorage, removeStorage, type TestStorage } from "../testing/engine.
 import { type Node, startNodes } from "../testing/nodes.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig, testPassword } from "../testing/test-app.ts";
-import type { Delivery } from "../wire/notification.ts";
+import type { Delivery } from "../wire/delivery.ts";
 
 describe("deliveries of two nodes", () => {
   let storage: TestStorage;

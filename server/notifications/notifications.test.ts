@@ -9,7 +9,9 @@ import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { until, untilFannedOut } from "../testing/until.ts";
-import type { Delivery, Destination, Notification } from "../wire/notification.ts";
+import type { Destination } from "../wire/account-destination.ts";
+import type { Delivery } from "../wire/delivery.ts";
+import type { Notification } from "../wire/notification.ts";
 import type { PushSubscription } from "./push.ts";
 
 const service = pushService();

@@ -6,7 +6,9 @@ import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { untilFannedOut } from "../testing/until.ts";
-import type { Delivery, Destination, Explanation, Notification } from "../wire/notification.ts";
+import type { Destination } from "../wire/account-destination.ts";
+import type { Delivery, Explanation } from "../wire/delivery.ts";
+import type { Notification } from "../wire/notification.ts";
 import type { Mute, Preferences } from "../wire/preferences.ts";
 import { weekdays } from "../wire/rule.ts";
 

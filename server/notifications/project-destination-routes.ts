@@ -6,6 +6,7 @@ import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
+import { TestResponse } from "../wire/account-destination.ts";
 import {
   DestinationKindList,
   NewProjectDestination,
@@ -15,7 +16,6 @@ import {
   ProjectDestinationResponse,
   RotatedSecretResponse,
 } from "../wire/destination.ts";
-import { TestResponse } from "../wire/notification.ts";
 import { formOf } from "./kinds/form.ts";
 import { destinationKinds } from "./kinds/index.ts";
 import {

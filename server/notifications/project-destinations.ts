@@ -1,28 +1,31 @@
-import type { z } from "@hono/zod-openapi";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
-import { type Fault, type ProblemError, pointerTo, problem } from "../problems.ts";
+import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
-import { destinationPurpose } from "../storage/secret-key.ts";
 import { withLock } from "../storage/settings.ts";
-import { nearest } from "../validation/nearest.ts";
 import type {
-  FormField,
   NewProjectDestination,
   ProjectDestination,
   ProjectDestinationChange,
 } from "../wire/destination.ts";
+import {
+  changeSettings,
+  checkSettings,
+  findKind,
+  kindOf,
+  openSettings,
+  sealSettings,
+  showSettings,
+} from "./destination-settings.ts";
 import { cancelDeliveries } from "./destinations.ts";
-import { formOf } from "./kinds/form.ts";
-import { destinationKinds } from "./kinds/index.ts";
-import { type Context, type DestinationKind, settingMeta } from "./kinds/kind.ts";
+import type { Context } from "./kinds/kind.ts";
 import { escapeMarkdown } from "./kinds/markup.ts";
 import { rotateWebhookSecret, type WebhookSettings, webhook } from "./kinds/webhook.ts";
 import type { Message } from "./message.ts";
-import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
+import type { OutboundPolicy } from "./outbound.ts";
 import type { Outcome } from "./transport.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -80,7 +83,7 @@ export async function addProjectDestination(
   { control, secrets, policy, projectId, actor }: DestinationEditor,
   { kind, name, settings: entered, enabled }: NewProjectDestination,
 ): Promise<{ destination: ProjectDestination; signingSecret?: string }> {
-  const settings = checkSettings(kindCalled(kind), entered, policy);
+  const settings = checkSettings(findKind(kind), entered, policy);
   const id = Bun.randomUUIDv7();
   const row: Row = {
     id,
@@ -247,21 +250,6 @@ export async function sendTest(
   return kindOf(row).send(message, openSettings(row, secrets), context);
 }
 
-/** The kind of a stored destination. */
-export function kindOf({ kind }: Pick<Row, "kind">): DestinationKind {
-  const found = destinationKinds.find((each) => each.kind === kind);
-  if (!found) throw new Error(`There is no kind of destination called ${kind}.`);
-  return found;
-}
-
-export function openSettings({ id, settings }: Pick<Row, "id" | "settings">, secrets: SecretBox): Settings {
-  return JSON.parse(secrets.open(settings, destinationPurpose(id))) as Settings;
-}
-
-function sealSettings(id: string, settings: Settings, secrets: SecretBox): string {
-  return secrets.seal(JSON.stringify(settings), destinationPurpose(id));
-}
-
 /** Until the transaction ends, nobody else counts destinations or names them. */
 async function lockDestinations(transaction: Transaction<ControlTables>): Promise<void> {
   await withLock(transaction, "project destinations");
@@ -282,145 +270,18 @@ async function checkName(
   throw problem("destination-exists", { detail: `The project has a destination called "${name}" already.` });
 }
 
-function kindCalled(name: string): DestinationKind {
-  const found = destinationKinds.find(({ kind }) => kind === name);
-  if (found) return found;
-  const known = destinationKinds.map(({ kind }) => kind);
-  const meant = nearest(name, known);
-  const hint = meant === null ? `It must be one of ${known.join(", ")}.` : `Did you mean "${meant}"?`;
-  throw invalid([{ pointer: "/kind", detail: `There is no such kind of destination. ${hint}` }]);
-}
-
-/** Checks what was entered, and completes it with defaults. Throws `body-invalid`. */
-function checkSettings(
-  { settings: schema }: DestinationKind,
-  entered: Settings,
-  policy: OutboundPolicy,
-): Settings {
-  const fields = formOf(schema);
-  const { data, error } = schema.safeParse(entered);
-  const faults = [
-    ...unknownSettings(fields, entered),
-    ...(error?.issues ?? []).flatMap((issue) => faultsOf(issue, entered)),
-    ...(data ? addressFaults(fields, data, policy) : []),
-  ];
-  if (faults.length > 0) throw invalid(faults);
-  return data!;
-}
-
-function changeSettings(
-  kind: DestinationKind,
-  before: Settings,
-  entered: Settings,
-  policy: OutboundPolicy,
-): Settings {
-  const fields = formOf(kind.settings);
-  const unknown = unknownSettings(fields, entered);
-  if (unknown.length > 0) throw invalid(unknown);
-  const isField = ([name]: [string, unknown]) => fields.some((field) => field.name === name);
-  const merged = Object.entries({ ...before, ...entered }).filter(
-    (entry) => isField(entry) && entry[1] !== null,
-  );
-  const settings = checkSettings(kind, Object.fromEntries(merged), policy);
-  const faults = keptSecretFaults(fields, before, settings, entered);
-  if (faults.length > 0) throw invalid(faults);
-  const internal = Object.entries(before).filter((entry) => !isField(entry));
-  return { ...settings, ...Object.fromEntries(internal) };
-}
-
-/**
- * A secret that nobody can read must not be sent to another server either, so whoever changes the server enters it
- * again.
- */
-function keptSecretFaults(
-  fields: FormField[],
-  before: Settings,
-  after: Settings,
-  entered: Settings,
-): Fault[] {
-  const hasMoved = fields.some(
-    ({ name, type, secret }) => type === "url" && !secret && originOf(before[name]) !== originOf(after[name]),
-  );
-  const kept = fields.filter(({ name, secret }) => secret && name in after && !(name in entered));
-  return (hasMoved ? kept : []).map(({ name, title }) => ({
-    pointer: pointerTo("settings", name),
-    detail: `"${title}" must be entered again, because the server changes.`,
-  }));
-}
-
-function addressFaults(fields: FormField[], settings: Settings, policy: OutboundPolicy): Fault[] {
-  const addresses = fields.filter(({ name, type }) => type === "url" && name in settings);
-  return addresses.flatMap(({ name }): Fault[] => {
-    const pointer = pointerTo("settings", name);
-    try {
-      const { username, password } = checkAddress(String(settings[name]), policy);
-      if (username === "" && password === "") return [];
-      return [{ pointer, detail: "The address must not contain a user name or password." }];
-    } catch (error) {
-      if (!(error instanceof AddressRefused)) throw error;
-      return [{ pointer, detail: error.message }];
-    }
-  });
-}
-
-function faultsOf(issue: z.core.$ZodIssue, entered: Settings): Fault[] {
-  if (issue.code === "unrecognized_keys") return [];
-  const path = issue.path.map(String);
-  const isMissing = issue.code === "invalid_type" && !(path[0]! in entered);
-  const detail = `"${path.join(".")}" ${isMissing ? "is missing" : issue.message}.`;
-  return [{ pointer: pointerTo("settings", ...path), detail }];
-}
-
-/** Faults of names that are not in the form. */
-function unknownSettings(fields: FormField[], entered: Settings): Fault[] {
-  const unknown = Object.keys(entered).filter((name) => !fields.some((field) => field.name === name));
-  return unknown.map((name) => ({
-    pointer: pointerTo("settings", name),
-    detail: "This kind of destination has no such setting.",
-  }));
-}
-
-function invalid(errors: Fault[]): ProblemError {
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
-  return problem("body-invalid", { detail: `${errors[0]!.detail}${more}`, errors });
-}
-
-function originOf(address: unknown): string | undefined {
-  return URL.parse(String(address))?.origin;
-}
-
 function destinationOf(row: Row, settings: Settings): ProjectDestination {
-  const { settings: schema } = kindOf(row);
-  const shown = Object.entries(settings).filter(([name]) => !metaOf(schema, name).internal);
-  const isSecret = ([name]: [string, unknown]) => metaOf(schema, name).secret ?? false;
   return {
     id: row.id,
     kind: row.kind,
     name: row.name,
     enabled: row.enabled === 1,
-    settings: Object.fromEntries(shown.filter((entry) => !isSecret(entry))),
-    secrets: Object.fromEntries(
-      shown.filter(isSecret).map(([name, value]) => [name, endingOf(String(value))]),
-    ),
+    ...showSettings(kindOf(row), settings),
     deliveredAt: isoOrNull(row.deliveredAt),
     failingSince: isoOrNull(row.failingSince),
     failure: row.failure,
     createdAt: new Date(row.createdAt).toISOString(),
   };
-}
-
-function metaOf(schema: z.ZodObject, name: string): z.GlobalMeta {
-  const field = schema.shape[name] as z.ZodType | undefined;
-  return field ? settingMeta(field) : { internal: true };
-}
-
-/** Shorter secrets have no ending to show: it would be too large a part of them. */
-const secretWithEndingMin = 16;
-
-function endingOf(secret: string): string {
-  const url = URL.parse(secret);
-  const hidden = url?.host ? url.pathname + url.search : secret;
-  return hidden.length >= secretWithEndingMin ? hidden.slice(-4) : "";
 }
 
 function isoOrNull(ms: number | null): string | null {

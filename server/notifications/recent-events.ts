@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Event } from "../event/event.ts";
-import type { Arrival, EventReader } from "../storage/store.ts";
+import type { Arrival, EventReader } from "../storage/event-store.ts";
 
 const eventsMax = 1_000;
 

@@ -10,13 +10,15 @@ import {
   DestinationList,
   DestinationResponse,
   NewDestination,
+  TestResponse,
+} from "../wire/account-destination.ts";
+import {
   NotificationGroupList,
   NotificationGroupQuery,
   NotificationList,
   NotificationQuery,
   NotificationsRead,
   NotificationsReadResponse,
-  TestResponse,
 } from "../wire/notification.ts";
 import {
   addBrowser,

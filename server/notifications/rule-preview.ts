@@ -3,7 +3,7 @@ import type { EventFilter } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
 import { limits } from "../limits.ts";
 import { previewRule, type ReceivedEvent } from "../rules/preview.ts";
-import type { EventCounter, EventReader } from "../storage/store.ts";
+import type { EventCounter, EventReader } from "../storage/event-store.ts";
 import type { Rule, RulePreviewResponse } from "../wire/rule.ts";
 
 type Events = Pick<EventReader, "page"> & Pick<EventCounter, "count">;

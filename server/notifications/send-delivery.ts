@@ -3,6 +3,7 @@ import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { type Delivery, notificationOf, type Target } from "./delivery-targets.ts";
+import { kindOf, openSettings } from "./destination-settings.ts";
 import { messageOfEmailDigest, type StoredEmailDigest } from "./email-digest.ts";
 import { type AccountMessage, type Message, messageOfEvent } from "./message.ts";
 import {
@@ -14,7 +15,6 @@ import {
   tellsOfEvent,
 } from "./notification-message.ts";
 import type { OutboundPolicy } from "./outbound.ts";
-import { kindOf, openSettings } from "./project-destinations.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import type { Outcome, Transports } from "./transport.ts";
 import type { UnsubscribeLinks } from "./unsubscribe.ts";

@@ -3,7 +3,8 @@ import { isNumber } from "../event/number.ts";
 import { printText, type SearchField, searchFields } from "../event/search.ts";
 import { termAt } from "../event/term-at.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventCounter, EventReader, KnownTexts } from "../storage/store.ts";
+import type { KnownTexts } from "../storage/event-queries.ts";
+import type { EventCounter, EventReader } from "../storage/event-store.ts";
 import type { Completion } from "../wire/completion.ts";
 
 type Suggestion = Completion["suggestions"][number];

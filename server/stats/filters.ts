@@ -1,7 +1,7 @@
 import { filterOf, readSearch } from "../event/event-query.ts";
 import type { EventFilter } from "../event/filter.ts";
 import { problem } from "../problems.ts";
-import type { Split } from "../storage/store.ts";
+import type { Split } from "../storage/split.ts";
 
 /** A query's filter without times, and its range. Throws `query-invalid`. */
 export function filterAndRange(

@@ -22,9 +22,10 @@ import {
 } from "../testing/engine.ts";
 import { valueIn } from "./counter-ranges.ts";
 import { openPostgresStore } from "./postgres/index.ts";
+import type { Split } from "./split.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
 import { databaseFile } from "./sqlite/open.ts";
-import type { Split, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 const blockEvents = 60;
 const startMs = Date.UTC(2026, 0, 31);

@@ -1,8 +1,9 @@
 import type { Generated } from "kysely";
 import type { KeyKind, Role } from "../permissions.ts";
+import type { DestinationKind } from "../wire/account-destination.ts";
 import type { AuditAction, AuditEntry } from "../wire/audit.ts";
+import type { DeliveryReason, deliveryStates } from "../wire/delivery.ts";
 import type { Job } from "../wire/job.ts";
-import type { DeliveryReason, DestinationKind, deliveryStates } from "../wire/notification.ts";
 import type { Level } from "../wire/preferences.ts";
 import type { WebhookOutcome, WebhookSource } from "../wire/webhook.ts";
 

@@ -2,9 +2,10 @@ import type { Event } from "../event/event.ts";
 import { matches } from "../event/filter.ts";
 import type { MsRange } from "./block.ts";
 import { type CountRange, counterRangesOf, valueIn } from "./counter-ranges.ts";
+import type { CountQuery, Counts } from "./event-queries.ts";
 import { jsonOf } from "./event-row.ts";
 import { Buckets, Histogram, TooManyValuesError } from "./histogram.ts";
-import type { CountQuery, Counts, Split } from "./store.ts";
+import type { Split } from "./split.ts";
 
 const hourMs = 3_600_000;
 

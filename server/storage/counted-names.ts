@@ -26,7 +26,8 @@ export class CountedNames {
     }
     if (names.has(name)) return name;
     if (names.size >= limits.countedNames) return otherNames;
-    names.add(name);
+    // A copy: the name is a part of its batch's text, all of which it would keep in memory.
+    names.add(Buffer.from(name).toString());
     return name;
   }
 }

@@ -1,6 +1,7 @@
 import type { Event } from "../event/event.ts";
 import type { MsRange } from "./block.ts";
-import type { CountQuery, Split } from "./store.ts";
+import type { CountQuery } from "./event-queries.ts";
+import type { Split } from "./split.ts";
 
 const hourMs = 3_600_000;
 

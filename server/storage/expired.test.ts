@@ -17,7 +17,9 @@ import {
   testWatch,
 } from "../testing/engine.ts";
 import { makeDeliveries } from "../testing/make-deliveries.ts";
-import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
+import type { EventQuery } from "./event-queries.ts";
+import type { AcceptedEvent } from "./event-store.ts";
+import type { Store } from "./store.ts";
 
 const nowMs = Date.now();
 const dayMs = 86_400_000;

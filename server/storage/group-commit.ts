@@ -7,7 +7,7 @@ import type {
   OnCommit,
   RejectedEvent,
   RejectedRetention,
-} from "./store.ts";
+} from "./event-store.ts";
 
 /** Events that wait for the writer. Beyond this, events are rejected with 503, so that memory stays bounded. */
 const eventsMax = 50_000;

@@ -1,5 +1,30 @@
 import type { RateLimiterAbstract } from "rate-limiter-flexible";
-import type { RateLimiter, RateLimiterOptions, RateLimitState } from "./store.ts";
+
+/** A limit: so many points for each key, in windows that begin with a key's first use. */
+export type RateLimiterOptions = {
+  /** Tells its keys from those of other limits. */
+  name: string;
+  points: number;
+  seconds: number;
+};
+
+export type RateLimitState = {
+  allowed: boolean;
+  /** Points that are left in this window. */
+  remaining: number;
+  /** Seconds until the window ends; at least 1. */
+  resetSeconds: number;
+};
+
+/** Limits what each key may do. All nodes count together. */
+export interface RateLimiter {
+  /**
+   * Takes points from a key, one by default; not allowed if it has too few left. Throws `storage-unavailable`.
+   */
+  consume(key: string, points?: number): Promise<RateLimitState>;
+  /** Gives a key all its points back. */
+  reset(key: string): Promise<void>;
+}
 
 /** A limiter of rate-limiter-flexible as a `RateLimiter`. It rejects with its result if a key has no points left. */
 export function rateLimiter(

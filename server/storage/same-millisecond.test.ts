@@ -8,9 +8,11 @@ import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { makeStorage, removeStorage, storeEngines, type TestStorage, testWatch } from "../testing/engine.ts";
+import type { EventQuery } from "./event-queries.ts";
+import type { AcceptedEvent } from "./event-store.ts";
 import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
-import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 /** An import with dates only: all events of a day have the same `createdAt`. */
 const midnight = Date.UTC(2026, 0, 31);

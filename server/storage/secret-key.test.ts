@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { sql } from "kysely";
 import type { Config } from "../config.ts";
-import { type Running, serve } from "../main.ts";
+import { type Running, serve } from "../serve.ts";
 import { engine, removeStorage } from "../testing/engine.ts";
 import { openTestStore, preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";
 

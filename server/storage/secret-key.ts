@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
-import { isSecretKey } from "../config.ts";
+import { isSecretKey } from "../config-values.ts";
 import type { ControlTables } from "./control-tables.ts";
 import { generateSecretKey, SecretBox } from "./secret-box.ts";
 import { withLock } from "./settings.ts";

@@ -8,7 +8,9 @@ import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
-import type { AcceptedEvent, Arrival, CountQuery, EventQuery, KnownTexts, Store } from "./store.ts";
+import type { CountQuery, EventQuery, KnownTexts } from "./event-queries.ts";
+import type { AcceptedEvent, Arrival } from "./event-store.ts";
+import type { Store } from "./store.ts";
 
 const day = Date.UTC(2026, 0, 31);
 const hour = 3_600_000;

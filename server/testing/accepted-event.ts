@@ -1,6 +1,6 @@
 import type { Event } from "../event/event.ts";
 import { eventIdOf } from "../event/id.ts";
-import type { AcceptedEvent } from "../storage/store.ts";
+import type { AcceptedEvent } from "../storage/event-store.ts";
 
 type Fields = {
   projectId: number;

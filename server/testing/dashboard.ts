@@ -1,8 +1,8 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Config } from "../config.ts";
 import type { Event } from "../event/event.ts";
-import { serve } from "../main.ts";
 import type { Role } from "../permissions.ts";
+import { serve } from "../serve.ts";
 import { launchChromium } from "./chromium.ts";
 import { environmentOf, removeStorage } from "./engine.ts";
 import { startServer } from "./server-process.ts";

@@ -5,10 +5,10 @@ import { createKey } from "../auth/keys.ts";
 import { type PasswordHashing, scrypt } from "../auth/passwords.ts";
 import { type Config, readConfig } from "../config.ts";
 import type { Event } from "../event/event.ts";
-import { type Running, serve } from "../main.ts";
 import { openStore } from "../open-store.ts";
 import type { Role } from "../permissions.ts";
 import { createProject, findProject } from "../projects/projects.ts";
+import { type Running, serve } from "../serve.ts";
 import type { Store } from "../storage/store.ts";
 import {
   makeFilledStorage,

@@ -194,6 +194,8 @@ test("recognizes the user in a rejected body", () => {
     '{"userid":"u1"}',
     '{"user":{"ids":[0,"u1"]}}',
     '{"__proto__":"u1"}',
+    '[{"event":"n","distinct_id":"u1"}]',
+    '[7,null,{"properties":{"distinct_id":"u1"}}]',
   ]) {
     expect(bodyNamesUser(body, "u1")).toBe(true);
   }

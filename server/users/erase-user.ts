@@ -1,7 +1,7 @@
 import { type JobContext, removeAll } from "../background/job-context.ts";
 import { addToReceipt, changeJob, type JobDetail, type JobRow, removeSubject } from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
-import type { AppendResult } from "../storage/store.ts";
+import type { AppendResult } from "../storage/event-store.ts";
 
 /** Rows read at a time. Bodies of rejected events may be long. */
 const rejectedRows = 20;
@@ -101,7 +101,8 @@ async function eraseWebhookRequests(
       .select(["id", "body", "headers", "problem"])
       .where("webhookId", "=", id)
       .execute();
-    const texts = [userId, escaped(userId)];
+    // A body that could not be parsed is kept as one JSON string: of JSON, or of a form.
+    const texts = [userId, escaped(userId), escaped(escaped(userId)), encodeURIComponent(userId)];
     const ids = rows
       .filter((row) => texts.some((text) => `${row.body}\n${row.headers}\n${row.problem}`.includes(text)))
       .map((row) => row.id);
@@ -145,7 +146,9 @@ export function bodyNamesUser(body: string, userId: string): boolean {
   } catch {
     return body.includes(userId) || body.includes(escaped(userId));
   }
-  if (typeof event !== "object" || event === null || Array.isArray(event)) return false;
+  // An array that a client of another service sent was rejected as a whole.
+  if (Array.isArray(event)) return event.some((item) => typeof item === "object" && contains(item, userId));
+  if (typeof event !== "object" || event === null) return false;
   return Object.entries(event).some(([field, value]) =>
     field === "userId" || field === "user_id"
       ? String(value) === userId

@@ -7,8 +7,9 @@ import type { EventSource, Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
+import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
-import type { RateLimiter, Store } from "../storage/store.ts";
+import type { Store } from "../storage/store.ts";
 import type { MappingInput } from "./expression.ts";
 import { keepRequest, type Outcome, wasRejected } from "./kept-requests.ts";
 import { eventIdOfRequest, mapRequest } from "./map-request.ts";
@@ -105,9 +106,11 @@ export class WebhookReceiver {
     );
     if (fault === null) return { body: null, headers: mappingHeaders(request.headers) };
     const refusal = problem("webhook-signature-invalid", { detail: fault });
+    // With one id for all of them, only the newest is kept: otherwise whoever has the address could push out the requests
+    // that the sender signed.
     await this.#keep(webhook, null, {
       outcome: "rejected",
-      eventId: Bun.randomUUIDv7(),
+      eventId: webhook.id,
       problem: refusal,
     });
     throw refusal;

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { projectParameter, timestamp } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
+import { pageCursor } from "./page-query.ts";
 
 /** What the audit log records. */
 export const auditActions = [
@@ -86,11 +87,7 @@ export const AuditQuery = z.strictObject({
     .max(limits.pageAuditEntries, `must be at most ${limits.pageAuditEntries}`)
     .optional()
     .openapi({ type: "integer", description: "Entries per page. Without it, all entries are streamed." }),
-  cursor: z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
-    .optional()
-    .openapi({ description: "The `nextCursor` of the previous page." }),
+  cursor: pageCursor,
   format: z
     .enum(["json", "ndjson", "csv"])
     .optional()

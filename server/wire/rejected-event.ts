@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { EventFix } from "../event/event-fix.ts";
 import { projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
+import { pageCursor, pageLimit } from "./page-query.ts";
 import { Problem } from "./problem.ts";
 
 const RejectedKey = z
@@ -60,18 +61,8 @@ export type RejectedFilter = {
 
 export const RejectedQuery = z.strictObject({
   ...filters,
-  limit: z.coerce
-    .number()
-    .int("must be a whole number")
-    .min(1)
-    .max(200)
-    .default(50)
-    .openapi({ type: "integer", description: "Rejected events per page." }),
-  cursor: z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
-    .optional()
-    .openapi({ description: "The `nextCursor` of the previous page." }),
+  limit: pageLimit({ max: 200, fallback: 50, description: "Rejected events per page." }),
+  cursor: pageCursor,
   project: projectParameter,
 });
 

@@ -3,6 +3,7 @@ import { eventTexts } from "../event/event.ts";
 import { projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
+import { pageLimit } from "./page-query.ts";
 import { faultsInProperties, type UserProperties as Properties, propertyText } from "./user-rule.ts";
 
 /** A flat JSON object, kept exactly as sent. A record schema would lose a member named `__proto__`. */
@@ -38,13 +39,7 @@ export const UserListQuery = z.strictObject({
     description:
       "`properties`: only users with properties, also those without events; needs `sort=id`, and no `q`. Default: events.",
   }),
-  limit: z.coerce
-    .number()
-    .int("must be a whole number")
-    .min(1, "must be at least 1")
-    .max(limits.pageUsers, `must be at most ${limits.pageUsers}`)
-    .default(100)
-    .openapi({ type: "integer", description: "Users per page. Default: 100." }),
+  limit: pageLimit({ max: limits.pageUsers, fallback: 100, description: "Users per page. Default: 100." }),
   cursor: z.string().optional().openapi({ description: "The `nextCursor` of the previous page." }),
   project: projectParameter,
 });

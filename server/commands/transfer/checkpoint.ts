@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { z } from "zod";
+import { createPrivateFile } from "../../storage/private-file.ts";
 import { UsageError } from "../with-store.ts";
 
 const Saved = z.object({
@@ -49,7 +50,8 @@ export class Checkpoint {
     if (this.#file === null || performance.now() < this.#savedAtMs + saveEveryMs) return;
     this.#savedAtMs = performance.now();
     const written = `${this.#file}.new`;
-    const descriptor = openSync(written, "w", 0o600);
+    createPrivateFile(written);
+    const descriptor = openSync(written, "w");
     writeSync(descriptor, JSON.stringify({ ...this.#about, ...done }));
     fsyncSync(descriptor);
     closeSync(descriptor);

@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 // @long
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { engine, environmentOf, makeStorage, removeStorage } from "../../testing/engine.ts";
@@ -33,6 +33,12 @@ test("an export is the same after an import, also between engines", async () => 
   expect(textOf(first).split("\n").length).toBeGreaterThan(100);
   expect(textOf(second)).toBe(textOf(first));
   expect(textOf(third)).toBe(textOf(first));
+  const [victim, linked] = [join(files, "victim"), join(files, "linked.parquet")];
+  writeFileSync(victim, "kept");
+  symlinkSync(victim, `${linked}.partial`);
+  await done(["export", linked], copy);
+  expect(readFileSync(victim, "utf8")).toBe("kept");
+  for (const file of [first, table, linked]) expect(statSync(file).mode & 0o777).toBe(0o600);
   for (const storage of [config, other, copy]) await removeStorage(storage);
 });
 
@@ -88,6 +94,10 @@ test("an import that is killed continues, and nothing is recorded twice or lost"
   await until(() => existsSync(`${file}.checkpoint`));
   killed.kill("SIGKILL");
   await killed.exited;
+  const { config: other } = await preparedConfig({});
+  const elsewhere = await runTidings(args, environmentOf(other));
+  expect([elsewhere.code, elsewhere.stderr]).toEqual([1, expect.stringContaining("of another import")]);
+  await removeStorage(other);
   const { code, stdout, stderr } = await runTidings(args, environmentOf(config));
   expect(stderr).toContain("Continuing after");
   expect([code, JSON.parse(stdout)]).toMatchObject([0, { records: count, accepted: count, rejected: 0 }]);

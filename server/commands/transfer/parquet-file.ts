@@ -1,8 +1,8 @@
 import { fileWriter, ParquetWriter, schemaFromColumnData } from "hyparquet-writer";
 import type { Event } from "../../event/event.ts";
 
-/** Rows that are kept in memory until they are written together. */
-const groupRows = 50_000;
+/** Rows that are kept in memory until they are written together. Memory grows with it, and files with less hardly do. */
+const groupRows = 10_000;
 
 type Column = {
   name: string;
@@ -26,28 +26,31 @@ const columns: Column[] = [
 /** A Parquet file of events (https://parquet.apache.org), written in groups of rows. */
 export class ParquetFile {
   readonly #writer: ParquetWriter;
-  #events: Event[] = [];
+  #rows = 0;
+  #group = emptyGroup();
 
   constructor(file: string) {
-    const schema = schemaFromColumnData({ columnData: columnsOf([]) });
+    const schema = schemaFromColumnData({ columnData: emptyGroup() });
     this.#writer = new ParquetWriter({ writer: fileWriter(file), schema });
   }
 
   async add(event: Event): Promise<void> {
-    if (this.#events.push(event) >= groupRows) await this.#writeGroup();
+    for (const [index, { of }] of columns.entries()) this.#group[index]!.data.push(of(event));
+    if (++this.#rows >= groupRows) await this.#writeGroup();
   }
 
   async finish(): Promise<void> {
-    if (this.#events.length > 0) await this.#writeGroup();
+    if (this.#rows > 0) await this.#writeGroup();
     await this.#writer.finish();
   }
 
   async #writeGroup(): Promise<void> {
-    await this.#writer.write({ columnData: columnsOf(this.#events), rowGroupSize: groupRows });
-    this.#events = [];
+    await this.#writer.write({ columnData: this.#group, rowGroupSize: groupRows });
+    this.#rows = 0;
+    this.#group = emptyGroup();
   }
 }
 
-function columnsOf(events: Event[]) {
-  return columns.map(({ name, type, of }) => ({ name, type, data: events.map(of) }));
+function emptyGroup() {
+  return columns.map(({ name, type }) => ({ name, type, data: [] as unknown[] }));
 }

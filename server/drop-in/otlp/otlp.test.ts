@@ -4,6 +4,7 @@ import { OTLPLogExporter as ProtobufExporter } from "@opentelemetry/exporter-log
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import protobuf from "protobufjs/light.js";
+import { limits } from "../../limits.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 import { itemsOf } from "./logs.ts";
 import { decodeRequest } from "./protobuf.ts";
@@ -164,4 +165,36 @@ describe("Protocol Buffers", () => {
     const request = new Uint8Array(wrap(1, wrap(2, wrap(2, wrapped))));
     expect(() => decodeRequest(request)).toThrow("body-malformed");
   });
+});
+
+test("a small body that would become a large object is refused before it is decoded", async () => {
+  const field = (id: number, ...bytes: number[]) => [(id << 3) | 2, bytes.length, ...bytes];
+  const send = (bytes: Uint8Array<ArrayBuffer>) =>
+    app.request("/v1/logs", {
+      method: "POST",
+      headers: { "content-type": "application/x-protobuf" },
+      body: bytes,
+    });
+  const repeated = (count: number, bytes: number[]) => {
+    const length = count * bytes.length;
+    const size = (value: number) => [
+      (value & 127) | 128,
+      ((value >> 7) & 127) | 128,
+      ((value >> 14) & 127) | 128,
+      value >> 21,
+    ];
+    const scope = [0x12, ...size(length)];
+    const head = [0x0a, ...size(length + scope.length), ...scope];
+    return new Uint8Array(Buffer.concat([Buffer.from(head), Buffer.alloc(length, Buffer.from(bytes))]));
+  };
+  const records = await send(repeated(limits.batchEvents + 1, field(2)));
+  expect([records.status, await records.text()]).toEqual([413, expect.stringContaining("10,000 records")]);
+  const attributes = await send(
+    repeated(5_000, field(2, ...Array.from({ length: 60 }, () => field(6)).flat())),
+  );
+  expect(attributes.status).toBe(200);
+  const many = repeated(9_999, field(2, ...Array.from({ length: 60 }, () => field(6)).flat()));
+  const values = await send(many);
+  expect([values.status, await values.text()]).toEqual([413, expect.stringContaining("500,000 values")]);
+  expect(() => decodeRequest(new Uint8Array([0x0a, 0x7f, 0x12]))).toThrow("body-malformed");
 });

@@ -1,5 +1,6 @@
 import protobuf from "protobufjs/light.js";
-import { problem } from "../../problems.ts";
+import { limits } from "../../limits.ts";
+import { ProblemError, problem } from "../../problems.ts";
 
 /**
  * What we read of opentelemetry/proto/logs/v1/logs.proto and common/v1/common.proto, and google/rpc/status.proto, with
@@ -69,21 +70,64 @@ const root = protobuf.Root.fromJSON({
     Status: { fields: { code: { type: "int32", id: 1 }, message: { type: "string", id: 2 } } },
   },
 });
+root.resolveAll();
 const requestType = root.lookupType("Request");
+const recordType = root.lookupType("LogRecord");
+/** The decoder allows fewer levels. */
+const levelsMax = 200;
 
-/** Decodes a request into its JSON form, with trace and span ids in hexadecimal. Throws `body-malformed`. */
+/**
+ * Decodes a request into its JSON form, with trace and span ids in hexadecimal. Throws `body-malformed`, and
+ * `body-too-large` if it has too many records or values.
+ */
 export function decodeRequest(bytes: Uint8Array): unknown {
   try {
+    new Counter(bytes).count(requestType, bytes.length, 0);
     const request = requestType.toObject(requestType.decode(bytes), { longs: String, bytes: String });
     for (const { scopeLogs = [] } of request.resourceLogs ?? []) {
       for (const { logRecords = [] } of scopeLogs) for (const record of logRecords) idsToHex(record);
     }
     return request;
   } catch (error) {
+    if (error instanceof ProblemError) throw error;
     throw problem("body-malformed", {
       detail: `The body is not a valid ExportLogsServiceRequest in Protocol Buffers: ${(error as Error).message}.`,
     });
   }
+}
+
+/** Counts what a message holds before it is decoded: two bytes can become an object of a kilobyte. */
+class Counter {
+  readonly #reader: protobuf.Reader;
+  #values = 0;
+  #records = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#reader = protobuf.Reader.create(bytes);
+  }
+
+  /** Throws `body-too-large`, and `RangeError` for what isn't Protocol Buffers. */
+  count(type: protobuf.Type, end: number, level: number): void {
+    const reader = this.#reader;
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      const inner = type.fieldsById[tag >>> 3]?.resolvedType;
+      if (++this.#values > limits.foreignBatchValues) throw tooLarge(limits.foreignBatchValues, "values");
+      if (inner === recordType && ++this.#records > limits.batchEvents)
+        throw tooLarge(limits.batchEvents, "records");
+      if (inner instanceof protobuf.Type && (tag & 7) === 2 && level < levelsMax) {
+        const length = reader.uint32();
+        if (reader.pos + length > end) throw new RangeError("a field is longer than its message");
+        this.count(inner, reader.pos + length, level + 1);
+      } else reader.skipType(tag & 7);
+    }
+  }
+}
+
+function tooLarge(max: number, of: string): ProblemError {
+  return problem("body-too-large", {
+    detail: `A request can have at most ${max.toLocaleString("en")} ${of}.`,
+  });
 }
 
 function idsToHex(record: { traceId?: string; spanId?: string }): void {

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { PostHog } from "posthog-node";
+import { createSecret } from "../../auth/key-secret.ts";
+import { limits } from "../../limits.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
+import type { RejectedEventList } from "../../wire/rejected-event.ts";
 import type { User } from "../../wire/user.ts";
 
 let app: TestApp;
@@ -84,4 +87,43 @@ test("a retry stores nothing twice, and a missing or wrong key is 401", async ()
   expect([(await send(app.key)).status, (await send(app.key)).status]).toEqual([200, 200]);
   expect(await app.list("?name=Again")).toMatchObject([{ id: batch[0]!.uuid }]);
   expect([(await send()).status, (await send("phc_old")).status]).toEqual([401, 401]);
+});
+
+test("a rejected body is kept without the key in it", async () => {
+  const wrong = { api_key: app.key, batch: "none" };
+  const bodies: [path: string, body: NonNullable<RequestInit["body"]>][] = [
+    ["/batch", JSON.stringify(wrong)],
+    ["/e/", new URLSearchParams({ data: Buffer.from(JSON.stringify(wrong)).toString("base64") }).toString()],
+    [
+      "/batch",
+      JSON.stringify({ api_key: app.key, event: "$identify", distinct_id: "x".repeat(300), $set: { a: 1 } }),
+    ],
+    ["/v1/batch", JSON.stringify({ writeKey: app.key, batch: "none" })],
+  ];
+  for (const [path, body] of bodies) {
+    expect((await app.request(path, { method: "POST", body }, null)).status).toBe(422);
+  }
+  const text = await (await app.request("/api/events/rejected")).text();
+  expect((JSON.parse(text) as RejectedEventList).rejected).toHaveLength(bodies.length);
+  expect(text).not.toContain(app.key);
+  expect(text).not.toContain(Buffer.from(app.key.slice(0, 30)).toString("base64").slice(4, -4));
+  expect(text.match(/tdg_sk_\[removed\]/g)).toHaveLength(bodies.length);
+});
+
+test("a large body is not parsed before a key is found in it", async () => {
+  const large = "x".repeat(limits.requestBytes);
+  const revoked = createSecret("secret");
+  const capture = (event: object) => JSON.stringify({ ...event, event: "Large", distinct_id: "b2" });
+  const send = async (body: string) => {
+    const response = await app.request("/batch", { method: "POST", body }, null);
+    const { type } = (await response.json()) as { type?: string };
+    return [response.status, type?.replace("/problems/", "")];
+  };
+  // Not even valid JSON.
+  expect(await send(`[${large}`)).toEqual([401, "key-missing"]);
+  expect(await send(`[${large}${revoked}`)).toEqual([401, "key-invalid"]);
+  const encoded = Buffer.from(capture({ api_key: app.key, properties: { large } })).toString("base64");
+  expect(await send(new URLSearchParams({ data: encoded }).toString())).toEqual([401, "key-missing"]);
+  expect(await send(capture({ properties: { revoked, large }, api_key: app.key }))).toEqual([200, undefined]);
+  expect(await app.list("?name=Large")).toHaveLength(1);
 });

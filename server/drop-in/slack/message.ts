@@ -3,6 +3,9 @@ import type { Item } from "../item.ts";
 import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
 import { hasLabelledLink, mentionsAll, toMarkdown, toPlain } from "./mrkdwn.ts";
 
+/** Slack cuts a message there. A longer text would take long to convert. */
+const textCharactersMax = 40_000;
+
 type Options = {
   /** For messages that don't name a channel. */
   channel: string;
@@ -15,7 +18,7 @@ export function itemOf(message: JsonObject, { channel, notify }: Options, nowMs:
   const blocks = listOf(message.blocks);
   const attachments = listOf(message.attachments);
   const texts = [
-    filledText(message.text),
+    markupOf(message.text),
     ...blocks.map(textOfBlock),
     ...attachments.flatMap(textsOfAttachment),
   ].filter((text) => text !== undefined && text.trim() !== "") as string[];
@@ -31,14 +34,14 @@ export function itemOf(message: JsonObject, { channel, notify }: Options, nowMs:
   return {
     event: eventOf(
       {
-        channel: filledText(message.channel)?.replace(/^[#@]/, "") || channel,
+        channel: markupOf(message.channel)?.replace(/^[#@]/, "") || channel,
         name: name.trim(),
         icon: message.icon_emoji,
         notify: notify || texts.some(mentionsAll),
         description: saysMore ? texts.map(toMarkdown).join("\n\n") : undefined,
         properties: Object.fromEntries([
           ...fields.map(({ title, value }) => [plainOf(title), plainOf(value)]),
-          ["username", filledText(message.username)],
+          ["username", markupOf(message.username)],
         ]),
       },
       nowMs,
@@ -65,7 +68,7 @@ function nameSource(
       ...textsOfAttachment(attachment),
     ]),
   ];
-  return candidates.map(filledText).find((text) => text !== undefined && text.trim() !== "");
+  return candidates.map(markupOf).find((text) => text !== undefined && text.trim() !== "");
 }
 
 function textOfBlock(block: JsonObject): string | undefined {
@@ -76,19 +79,23 @@ function textOfBlock(block: JsonObject): string | undefined {
     case "context":
       return joined(
         " ",
-        listOf(block.elements).map((element) => textIn(element) ?? filledText(element.alt_text)),
+        listOf(block.elements).map((element) => textIn(element) ?? markupOf(element.alt_text)),
       );
     case "rich_text":
       return joined("\n", listOf(block.elements).map(richTextOf));
     case "image":
-      return joined("\n", [textIn(block.title) ?? filledText(block.title), filledText(block.alt_text)]);
+      return joined("\n", [textIn(block.title) ?? markupOf(block.title), markupOf(block.alt_text)]);
     default:
-      return filledText(block.text) ?? textIn(block.text);
+      return markupOf(block.text) ?? textIn(block.text);
   }
 }
 
+function markupOf(value: unknown): string | undefined {
+  return filledText(value)?.slice(0, textCharactersMax);
+}
+
 function textIn(value: unknown): string | undefined {
-  return filledText(objectOf(value).text);
+  return markupOf(objectOf(value).text);
 }
 
 /** The text of a `rich_text` element, with the elements in it; its texts aren't escaped. */
@@ -108,15 +115,15 @@ function escaped(text: unknown): string {
 
 function textsOfAttachment(attachment: JsonObject): (string | undefined)[] {
   const { pretext, title, title_link, text, fallback, blocks } = attachment;
-  const link = filledText(title_link);
-  const heading = filledText(title);
+  const link = markupOf(title_link);
+  const heading = markupOf(title);
   const texts = [
-    filledText(pretext),
+    markupOf(pretext),
     heading !== undefined && link !== undefined ? `<${link}|${heading}>` : heading,
-    filledText(text),
+    markupOf(text),
     ...listOf(blocks).map(textOfBlock),
   ];
-  return texts.some((part) => part !== undefined) ? texts : [filledText(fallback)];
+  return texts.some((part) => part !== undefined) ? texts : [markupOf(fallback)];
 }
 
 function joined(separator: string, texts: (string | undefined)[]): string | undefined {
@@ -124,7 +131,7 @@ function joined(separator: string, texts: (string | undefined)[]): string | unde
 }
 
 function plainOf(value: unknown): string | undefined {
-  const text = filledText(value);
+  const text = markupOf(value);
   return text === undefined ? undefined : toPlain(text);
 }
 

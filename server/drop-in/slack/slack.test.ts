@@ -132,3 +132,10 @@ test("a name comes from the first text that there is", () => {
   };
   expect(nameOf({ blocks: [rich] })).toBe("1 < 2 https://x.example");
 });
+
+test("of a text that Slack would cut, only the beginning is converted", () => {
+  const item = itemOf({ text: `Long\n${"&amp;".repeat(1_000_000)}` }, { channel: "c", notify: false }, 0);
+  // 40,000 characters of it, which are 8,000 after the conversion.
+  expect(String(item?.event?.description).length).toBeLessThan(8_010);
+  expect(item?.event?.name).toBe("Long");
+});

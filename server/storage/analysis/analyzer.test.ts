@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../limits.ts";
-import type { EventAnalyzer } from "../store.ts";
+import type { EventAnalyzer } from "../event-store.ts";
 import { limited } from "./analyzer.ts";
 import type { RetentionQuery, Watch } from "./queries.ts";
 import { TooLargeError } from "./too-large.ts";

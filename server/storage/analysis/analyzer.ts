@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import { type ProblemError, problem } from "../../problems.ts";
-import type { EventAnalyzer } from "../store.ts";
+import type { EventAnalyzer } from "../event-store.ts";
 import type { Watch } from "./queries.ts";
 import { TooLargeError, type TooMany } from "./too-large.ts";
 

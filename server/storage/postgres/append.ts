@@ -4,7 +4,7 @@ import { limits } from "../../limits.ts";
 import { CountedNames } from "../counted-names.ts";
 import { CounterDeltas } from "../counter-deltas.ts";
 import { bodyOf, jsonOf } from "../event-row.ts";
-import type { AcceptedEvent, AppendCompanion, AppendResult } from "../store.ts";
+import type { AcceptedEvent, AppendCompanion, AppendResult } from "../event-store.ts";
 import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
 import { shiftStamp } from "./arrival.ts";
 import type { Partitions } from "./partitions.ts";

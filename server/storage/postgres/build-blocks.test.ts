@@ -6,7 +6,8 @@ import { ArrivalClock } from "../../event/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
-import type { Pause, Store } from "../store.ts";
+import type { Pause } from "../event-store.ts";
+import type { Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
 const blockEvents = 60;

@@ -1,7 +1,7 @@
 import type { ColumnRow } from "../analysis/columns.ts";
 import { changedMax, changedMsMax, type MsRange, unsettledMs } from "../block.ts";
 import { BlockBuilder, type BlockPart, type BlockRow } from "../block-builder.ts";
-import type { Pause } from "../store.ts";
+import type { Pause } from "../event-store.ts";
 import { bigints, bytes, integers, texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
 import { earliest } from "./scan-cursor.ts";

@@ -1,5 +1,5 @@
 import { token } from "../../event/tokens.ts";
-import type { NewerQuery } from "../store.ts";
+import type { NewerQuery } from "../event-queries.ts";
 import { queryOfTokens } from "./match.ts";
 import type { Query } from "./query.ts";
 

@@ -14,7 +14,8 @@ import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeTables, testWatch } from "../../testing/engine.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { until } from "../../testing/until.ts";
-import type { AcceptedEvent, Store } from "../store.ts";
+import type { AcceptedEvent } from "../event-store.ts";
+import type { Store } from "../store.ts";
 
 let postgres: TestPostgres;
 let url: string;

@@ -1,6 +1,6 @@
 import type { EventFilter } from "../../event/filter.ts";
 import { stampOfId } from "../../event/id.ts";
-import type { OneEvent, Removal, Removed } from "../store.ts";
+import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import { bigints, uuids } from "./arrays.ts";
 import { matchOf } from "./match.ts";
 import type { Row } from "./page.ts";

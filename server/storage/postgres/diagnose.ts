@@ -24,7 +24,8 @@ const countedRows = `
         FROM events GROUP BY 1, 2, 3, 4) AS names`;
 
 const indexesOfTables = `
-  SELECT pg_index.indexrelid::regclass::text AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+  SELECT pg_index.indexrelid::regclass::text AS name, relkind = 'I' AS is_partitioned,
+         pg_get_indexdef(pg_index.indexrelid) AS definition FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
   WHERE relnamespace = current_schema()::regnamespace AND NOT (indisvalid AND indisready)`;
 
 /** Compares index, counters and blocks with the events. It reads everything, as of one moment. */
@@ -229,6 +230,15 @@ async function rebuildIndexes(client: ClientBase): Promise<void> {
     "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'events'::regclass",
   );
   for (const { name } of partitions) await client.query(`REINDEX TABLE ${name}`);
-  const { rows: invalid } = await client.query<{ name: string }>(indexesOfTables);
-  for (const { name } of invalid) await client.query(`REINDEX INDEX ${name}`);
+  const { rows: invalid } = await client.query<{
+    name: string;
+    is_partitioned: boolean;
+    definition: string;
+  }>(indexesOfTables);
+  for (const { name, is_partitioned, definition } of invalid) {
+    // PostgreSQL counts a partitioned index as valid once each partition has its part, which REINDEX does not make.
+    if (is_partitioned)
+      await client.query(`BEGIN; DROP INDEX ${name}; ${definition.replace(" ON ONLY ", " ON ")}; COMMIT`);
+    else await client.query(`REINDEX INDEX ${name}`);
+  }
 }

@@ -9,7 +9,8 @@ import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
 import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
-import type { AcceptedEvent, Pause, Store } from "../store.ts";
+import type { AcceptedEvent, Pause } from "../event-store.ts";
+import type { Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
 const nowMs = Date.now();

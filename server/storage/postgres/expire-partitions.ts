@@ -1,4 +1,4 @@
-import type { Pause } from "../store.ts";
+import type { Pause } from "../event-store.ts";
 import { readPartitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
 

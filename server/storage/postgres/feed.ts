@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { DeletedEvents, Event } from "../../event/event.ts";
 import { type ArrivalStamp, compareStamps } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
-import type { Arrival, Follower } from "../store.ts";
+import type { Arrival, Follower } from "../event-store.ts";
 import type { Commit, NoteStart } from "./append.ts";
 import { arrivalOf, shiftStamp, stampOf } from "./arrival.ts";
 import type { Query } from "./query.ts";

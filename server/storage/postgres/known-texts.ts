@@ -1,7 +1,7 @@
 import type { Event } from "../../event/event.ts";
 import { partsOfTag, prefixesOf, textOf, token, tokenPrefix } from "../../event/tokens.ts";
+import type { KnownTexts, UserQuery } from "../event-queries.ts";
 import { jsonOf } from "../event-row.ts";
-import type { KnownTexts, UserQuery } from "../store.ts";
 import { texts } from "./arrays.ts";
 import type { Row } from "./page.ts";
 import type { Query } from "./query.ts";

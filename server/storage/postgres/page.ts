@@ -1,4 +1,4 @@
-import type { EventQuery } from "../store.ts";
+import type { EventQuery } from "../event-queries.ts";
 import { bigints } from "./arrays.ts";
 import type { Match, RowCondition } from "./match.ts";
 import type { createPruneBlocks } from "./prune-blocks.ts";

@@ -6,7 +6,8 @@ import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
 import { until } from "../../testing/until.ts";
-import type { AcceptedEvent, Store } from "../store.ts";
+import type { AcceptedEvent } from "../event-store.ts";
+import type { Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
 const rest = async () => {};

@@ -1,5 +1,5 @@
 import { directoryOf, isNumberRow, type NumberRow, valueTokens, withoutValues } from "../block-numbers.ts";
-import type { Pause } from "../store.ts";
+import type { Pause } from "../event-store.ts";
 import { bytes, texts } from "./arrays.ts";
 import { readPartitions } from "./partitions.ts";
 import type { Query } from "./query.ts";

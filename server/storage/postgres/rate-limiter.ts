@@ -1,8 +1,8 @@
 /// <reference path="../rate-limiter-flexible.d.ts" />
 import type { Pool, QueryConfig } from "pg";
 import RateLimiterPostgres from "rate-limiter-flexible/lib/RateLimiterPostgres.js";
+import type { RateLimiter, RateLimiterOptions } from "../rate-limiter.ts";
 import { rateLimiter } from "../rate-limiter.ts";
-import type { RateLimiter, RateLimiterOptions } from "../store.ts";
 import { storageProblem } from "./failure.ts";
 
 /** A limit that can't be checked in this time holds up what it limits. */

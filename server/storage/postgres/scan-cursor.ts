@@ -1,7 +1,7 @@
 import type { Cursor } from "../../event/filter.ts";
 import { token } from "../../event/tokens.ts";
 import type { MsRange } from "../block.ts";
-import type { EventQuery } from "../store.ts";
+import type { EventQuery } from "../event-queries.ts";
 import { queryOfTokens } from "./match.ts";
 
 const hourMs = 3_600_000;

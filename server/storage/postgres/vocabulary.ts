@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { token } from "../../event/tokens.ts";
-import type { AcceptedEvent } from "../store.ts";
+import type { AcceptedEvent } from "../event-store.ts";
 import { endOfPrefix } from "../text-range.ts";
 import type { Query } from "./query.ts";
 

@@ -1,6 +1,6 @@
 import { ProblemError } from "../../problems.ts";
+import type { AppendResult } from "../event-store.ts";
 import { type Batch, type BatchResults, GroupCommit } from "../group-commit.ts";
-import type { AppendResult } from "../store.ts";
 import { type Commit, createAppend, type Unit } from "./append.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Partitions } from "./partitions.ts";

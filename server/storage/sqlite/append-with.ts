@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { limits } from "../../limits.ts";
-import type { AppendCompanion, AppendResult } from "../store.ts";
+import type { AppendCompanion, AppendResult } from "../event-store.ts";
 import { type BatchEvent, decodeBatch } from "./batch.ts";
 
 /** Expired keys that are deleted whenever a key is added: more than come, so that none accumulate. */

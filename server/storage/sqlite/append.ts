@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { stampOfId } from "../../event/id.ts";
 import { bodyOf, eventJson, idOf } from "../event-row.ts";
-import type { AppendResult } from "../store.ts";
+import type { AppendResult } from "../event-store.ts";
 import type { BatchEvent } from "./batch.ts";
 import type { CounterWriter } from "./counter-writer.ts";
 import type { Merging } from "./merging.ts";

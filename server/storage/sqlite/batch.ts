@@ -1,5 +1,5 @@
 import { tokensFor } from "../../event/tokens.ts";
-import type { AcceptedEvent } from "../store.ts";
+import type { AcceptedEvent } from "../event-store.ts";
 
 /**
  * Encodes events for the writer thread as one text: copying a text between threads costs a fraction of copying objects.

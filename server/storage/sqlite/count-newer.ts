@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Condition } from "../../event/match.ts";
 import { token } from "../../event/tokens.ts";
 import { Turns } from "../../turns.ts";
-import type { NewerQuery } from "../store.ts";
+import type { NewerQuery } from "../event-queries.ts";
 import { textOf } from "./match.ts";
 import { rowKeyAt } from "./row-key.ts";
 

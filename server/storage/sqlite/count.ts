@@ -8,7 +8,7 @@ import type { BlockCount } from "../block-count.ts";
 import { addToSplit, type CountRow, type CountSource, type CountState, eventOf } from "../count.ts";
 import { appendRange, type CountRange, valueIn } from "../counter-ranges.ts";
 import { numberScanOf } from "../number-scan.ts";
-import type { Split } from "../store.ts";
+import type { Split } from "../split.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { createCountNext } from "./count-blocks.ts";
 import { createCountEntries } from "./count-entries.ts";

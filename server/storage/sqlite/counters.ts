@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { EventFilter } from "../../event/filter.ts";
-import type { Split } from "../store.ts";
+import type { Split } from "../split.ts";
 
 /** A channel or name, and its events from an hour on; hours since 1970. */
 export type HourCount = { value: string; hour: number; events: number };

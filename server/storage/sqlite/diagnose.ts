@@ -25,7 +25,7 @@ const waitingRows = `
 /** Compares pages, index, counters and blocks with the events. It reads everything. */
 export function diagnose(database: Database): Diagnosis[] {
   const [pages] = database.query("PRAGMA integrity_check(1)").values();
-  if (pages?.[0] !== "ok") return [{ part: "pages", detail: String(pages?.[0]) }];
+  if (pages?.[0] !== "ok") return [{ part: "pages", detail: inOneLine(String(pages?.[0])) }];
   const version = versionOf(database);
   const newest = newestOf(readMigrations(migrationsDirectory));
   if (version !== newest)
@@ -36,6 +36,11 @@ export function diagnose(database: Database): Diagnosis[] {
     ...blockFaults(database),
     ...idFaults(database),
   ];
+}
+
+/** SQLite puts a heading before what it found. */
+function inOneLine(found: string): string {
+  return found.replace(/^\*\*\* in database main \*\*\*\n/, "").replaceAll("\n", "; ");
 }
 
 function* indexFaults(database: Database): Generator<Diagnosis> {

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -43,11 +44,8 @@ const settleMs = 200;
 export function prepareDirectory(dataDirectory: string): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const file = databaseFile(dataDirectory);
-  if (findRefusal(file) !== null) {
-    Bun.sleepSync(settleMs);
-    const reason = findRefusal(file);
-    if (reason !== null) throw new Error(reason);
-  }
+  const refusal = directoryRefusal(dataDirectory);
+  if (refusal !== null) throw new Error(refusal);
   createPrivate(file);
   for (const name of [basename(file), ...siblingNames(file)]) keepPrivate(join(dataDirectory, name));
   // The log can now go away without harm: closing the database deletes it.
@@ -112,6 +110,13 @@ function keepPrivate(file: string): void {
 }
 
 /** Why the directory can't be used, or null. */
+export function directoryRefusal(dataDirectory: string): string | null {
+  const file = databaseFile(dataDirectory);
+  if (!existsSync(dataDirectory) || findRefusal(file) === null) return null;
+  Bun.sleepSync(settleMs);
+  return findRefusal(file);
+}
+
 function findRefusal(file: string): string | null {
   // List the other files before looking at the database: a process that creates both creates the database first.
   const leftovers = siblingNames(file).filter((name) => !/-(?:shm|journal)$/.test(name));

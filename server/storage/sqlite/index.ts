@@ -4,23 +4,15 @@ import type { ArrivalStamp } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
 import { limited } from "../analysis/analyzer.ts";
 import type { ControlTables } from "../control-tables.ts";
-import type {
-  ArrivedEvent,
-  Counts,
-  EventQuery,
-  EventStore,
-  Follower,
-  Page,
-  Pause,
-  Store,
-  StoreWatch,
-} from "../store.ts";
+import type { Counts, EventQuery, Page } from "../event-queries.ts";
+import type { ArrivedEvent, EventStore, Follower, Pause } from "../event-store.ts";
+import type { Store, StoreWatch } from "../store.ts";
 import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
 import { Damage } from "./damage.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
-import { databaseBytes, markOpen, unmarkOpen } from "./directory.ts";
+import { databaseBytes, markOpen, runningProcess, unmarkOpen } from "./directory.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeCopies } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
@@ -46,8 +38,9 @@ export async function openSqliteStore(
     onDamage,
     onInfo,
     onMigrating,
+    onWarning,
     mayUpgrade,
-  }: Pick<StoreWatch, "onFatal" | "onDamage" | "onInfo" | "onMigrating" | "mayUpgrade">,
+  }: Pick<StoreWatch, "onFatal" | "onDamage" | "onInfo" | "onMigrating" | "onWarning" | "mayUpgrade">,
   blockEvents = blockEventsUsual,
   migrations?: string,
 ): Promise<Store> {
@@ -60,6 +53,12 @@ export async function openSqliteStore(
     damage.errorOf,
     onFatal,
   );
+  const other = runningProcess(dataDirectory);
+  // Commands may run beside a server, and are told nothing.
+  if (other !== null && mayUpgrade)
+    onWarning(
+      `process ${other} has this database open too; if it is a server, stop one: live streams of each miss the other's events`,
+    );
   markOpen(dataDirectory);
   const reader = await Reader.start(dataDirectory, blockEvents, damage.errorOf, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));

@@ -3,7 +3,7 @@ import type { Event } from "../../event/event.ts";
 import { prefixesOf, type Term, textOf, token, tokenPrefix } from "../../event/tokens.ts";
 import { valueIn } from "../counter-ranges.ts";
 import { eventJson } from "../event-row.ts";
-import type { Split } from "../store.ts";
+import type { Split } from "../split.ts";
 import { justAfter, type Vocabulary } from "./vocabulary.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { MsRange } from "../block.ts";
+import type { EventQuery } from "../event-queries.ts";
 import type { NumberScan } from "../number-scan.ts";
-import type { EventQuery } from "../store.ts";
 import { rowKeyAt } from "./row-key.ts";
 import { type Row, rowColumns, type Source } from "./rows-in-order.ts";
 

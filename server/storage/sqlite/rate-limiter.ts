@@ -1,8 +1,8 @@
 /// <reference path="../rate-limiter-flexible.d.ts" />
 import RateLimiterMemory from "rate-limiter-flexible/lib/RateLimiterMemory.js";
 import { limits } from "../../limits.ts";
+import type { RateLimiter, RateLimiterOptions } from "../rate-limiter.ts";
 import { rateLimiter } from "../rate-limiter.ts";
-import type { RateLimiter, RateLimiterOptions } from "../store.ts";
 
 /** Counts in memory, because SQLite serves one process. The keys that were not used for longest are forgotten. */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {

@@ -7,7 +7,7 @@ import type { FunnelQuery, MeasureQuery, RetentionQuery, Watch } from "../analys
 import { retention } from "../analysis/retention.ts";
 import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
 import { createCount } from "../count.ts";
-import type { CountQuery, EventQuery, KnownTexts, NewerQuery, Removal, UserQuery } from "../store.ts";
+import type { CountQuery, EventQuery, KnownTexts, NewerQuery, Removal, UserQuery } from "../event-queries.ts";
 import { createBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";

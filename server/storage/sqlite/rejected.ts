@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import type { RejectedEvent, RejectedRetention } from "../store.ts";
+import type { RejectedEvent, RejectedRetention } from "../event-store.ts";
 
 /** Expired events deleted beyond the number that is added: enough that none accumulate, few enough to delay nothing. */
 const expiredAtATime = 20;

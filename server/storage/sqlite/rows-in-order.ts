@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { MsRange } from "../block.ts";
-import type { EventQuery } from "../store.ts";
+import type { EventQuery } from "../event-queries.ts";
 import { busyFrom, datedBit, lastDatedSequence, rowKeyAfter, rowKeyAt, rowKeySql } from "./row-key.ts";
 
 export type Row = { ms: number; sequence: number; id: string; body: string };

@@ -1,5 +1,5 @@
 import { partsOfTag, textOf, tokenPrefix } from "../../event/tokens.ts";
-import type { KnownTexts } from "../store.ts";
+import type { KnownTexts } from "../event-queries.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** Terms that are read. Long texts are stored as a hash, and don't count as results. */

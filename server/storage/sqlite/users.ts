@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { type Term, token } from "../../event/tokens.ts";
 import { Turns } from "../../turns.ts";
-import type { UserQuery } from "../store.ts";
+import type { UserQuery } from "../event-queries.ts";
 import { createCountEntries } from "./count-entries.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";
 import { earliest, latest } from "./row-key.ts";

@@ -3,7 +3,8 @@
  * control tables, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { AppendResult, OneEvent, RejectedEvent, RejectedRetention, Removal, Removed } from "../store.ts";
+import type { OneEvent, Removal, Removed } from "../event-queries.ts";
+import type { AppendResult, RejectedEvent, RejectedRetention } from "../event-store.ts";
 import { createAppend } from "./append.ts";
 import { type CompanionBatch, createAppendWith } from "./append-with.ts";
 import { decodeBatch } from "./batch.ts";

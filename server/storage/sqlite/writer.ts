@@ -1,7 +1,7 @@
 import { ProblemError } from "../../problems.ts";
 import { threadFile } from "../../program-files.ts";
+import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import { type Batch, type BatchResults, GroupCommit, type OnCreated } from "../group-commit.ts";
-import type { OneEvent, Removal, Removed } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { ErrorOf } from "./damage.ts";

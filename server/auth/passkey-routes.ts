@@ -1,0 +1,62 @@
+import { recordAudit } from "../audit/audit-log.ts";
+import type { Routes } from "../http/routes.ts";
+import { problem } from "../problems.ts";
+import type { Store } from "../storage/store.ts";
+import { AccountResponse, PasskeyChange } from "../wire/account.ts";
+import { accountResponse } from "./account-response.ts";
+
+/** Renames and removes passkeys. Adding one is better-auth's (`auth-routes.ts`). */
+export function addPasskeyRoutes(routes: Routes, { store: { control } }: { store: Store }): void {
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/account/passkeys/{id}",
+      by: "account",
+      tag: "Account",
+      summary: "Rename a passkey",
+      body: PasskeyChange,
+      response: AccountResponse,
+      problems: [404],
+    },
+    async ({ account, body: { name }, parameter }) => {
+      const { numUpdatedRows } = await control
+        .updateTable("passkeys")
+        .set({ name })
+        .where("userId", "=", account.id)
+        .where("id", "=", parameter("id"))
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) throw unknownPasskey();
+      return accountResponse(control, account.id);
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/account/passkeys/{id}",
+      by: "account",
+      tag: "Account",
+      summary: "Remove a passkey",
+      response: AccountResponse,
+      problems: [404],
+    },
+    async ({ account, actor, parameter }) => {
+      await control.transaction().execute(async (transaction) => {
+        const passkey = await transaction
+          .deleteFrom("passkeys")
+          .where("userId", "=", account.id)
+          .where("id", "=", parameter("id"))
+          .returning("name")
+          .executeTakeFirst();
+        if (!passkey) throw unknownPasskey();
+        const detail = { name: passkey.name };
+        await recordAudit(transaction, actor, { action: "passkey.removed", target: account.email, detail });
+      });
+      return accountResponse(control, account.id);
+    },
+  );
+}
+
+function unknownPasskey() {
+  return problem("passkey-unknown", { detail: "You have no passkey with this id." });
+}

@@ -1,0 +1,86 @@
+import type { Config } from "../config.ts";
+import { generateSecretKey, type SecretBox } from "../storage/secret-box.ts";
+import { getOrCreateSecret } from "../storage/settings.ts";
+import type { Store } from "../storage/store.ts";
+import { DeliveryWorker } from "./delivery-worker.ts";
+import { DiskWatch } from "./disk-watch.ts";
+import { FanOut } from "./fan-out.ts";
+import { type AccountStreams, LiveNotifications } from "./live-notifications.ts";
+import { RecentEvents } from "./recent-events.ts";
+import { ServerOutages } from "./server-outages.ts";
+import { createTransports } from "./transports.ts";
+import { UnsubscribeLinks } from "./unsubscribe.ts";
+
+type Deps = {
+  store: Store;
+  streams: AccountStreams;
+  secrets: SecretBox;
+  config: Config;
+  baseUrl: string;
+  /** Sends and watches nothing by itself. */
+  isPassive: boolean;
+  onError: (error: unknown) => void;
+  now: () => number;
+};
+
+/**
+ * Wires up all that notifies. Nothing is sent before `start`. It can be called again after it failed, such as while the
+ * storage is unavailable.
+ */
+export async function openNotifications({
+  store,
+  streams,
+  secrets,
+  config,
+  baseUrl,
+  isPassive,
+  onError,
+  now,
+}: Deps) {
+  const { control } = store;
+  const unsubscribeSecret = await getOrCreateSecret(control, secrets, "unsubscribeSecret", generateSecretKey);
+  const recentEvents = new RecentEvents(store.events);
+  const liveNotifications = new LiveNotifications(control, recentEvents, streams, onError);
+  await liveNotifications.start();
+  // The last step that can fail, because the transports must be closed.
+  const { close: closeTransports, ...outgoing } = await createTransports(config, control, secrets, baseUrl);
+
+  const unsubscribeLinks = new UnsubscribeLinks(unsubscribeSecret, baseUrl);
+  const deliveryWorker = new DeliveryWorker({
+    store,
+    events: recentEvents,
+    transports: outgoing.transports,
+    secrets,
+    policy: { allowPrivate: config.allowPrivateAddresses },
+    baseUrl,
+    unsubscribeLinks,
+    onError,
+  });
+  function onMade(): void {
+    deliveryWorker.wake();
+    liveNotifications.wake();
+  }
+  const fanOut = new FanOut({ store, events: recentEvents, onError, onMade });
+  const outages = new ServerOutages({ control, hasEmail: outgoing.mailer !== null, now, onMade });
+  // The disk of a database server can't be seen from here.
+  const isWatched = !isPassive && config.databaseUrl === null;
+  const diskWatch = isWatched ? new DiskWatch({ config, outages, onError }) : null;
+
+  return {
+    /** What routes share of them. */
+    services: { ...outgoing, recentEvents, unsubscribeLinks, deliveryWorker, fanOut },
+    outages,
+    /** Sends what an earlier process left. */
+    start(): void {
+      fanOut.wake();
+      deliveryWorker.wake();
+    },
+    async close(): Promise<void> {
+      diskWatch?.close();
+      await fanOut.close();
+      await deliveryWorker.close();
+      await liveNotifications.close();
+      await closeTransports();
+    },
+  };
+}

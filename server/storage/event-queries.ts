@@ -1,0 +1,74 @@
+import type { EventFormat } from "../event/event-format.ts";
+import type { Cursor, EventFilter } from "../event/filter.ts";
+import type { Split } from "./split.ts";
+
+export type EventQuery = {
+  projectId: number;
+  filter: EventFilter;
+  order: "asc" | "desc";
+  after?: Cursor;
+  /** JSON texts by default. */
+  format?: EventFormat;
+};
+
+export type CountQuery = {
+  projectId: number;
+  /** Without `fromMs` and `toMs`: `bounds` has them. */
+  filter: EventFilter;
+  /** The start of each bucket, and the end of the last; milliseconds since 1970, ascending. */
+  bounds: number[];
+  split?: Split;
+  /** How many series a split returns, the largest ones. */
+  series: number;
+};
+
+/** Channels, each with the time after which its events count; milliseconds since 1970. */
+export type NewerQuery = {
+  projectId: number;
+  channels: readonly { name: string; afterMs: number }[];
+  /** Events up to the end of this time's hour count. */
+  toMs: number;
+  /** The highest count: a channel that has more is not counted further. */
+  max: number;
+};
+
+/** Users whose id begins with a prefix, after one of them, in the engine's order; or the given ones. */
+export type UserQuery = { projectId: number } & (
+  | { prefix: string; after?: string }
+  | { userIds: readonly string[] }
+);
+
+/** Counts for each bucket: of all events, and of the largest series. */
+export type Counts = {
+  all: number[];
+  series: { value: string; counts: number[] }[];
+};
+
+/** Which events to remove: all that match every given field. */
+export type Removal = {
+  projectId: number;
+  /** Events of any of these channels. */
+  channels?: string[];
+  userId?: string;
+  /** Milliseconds since 1970, inclusive. */
+  fromMs?: number;
+  /** Milliseconds since 1970, exclusive. */
+  toMs?: number;
+};
+
+export type OneEvent = { projectId: number; id: string };
+
+/** What one step of a removal removed. */
+export type Removed = {
+  ids: string[];
+  /** `createdAt` of the last one, where the next step continues; null if there were none. */
+  lastMs: number | null;
+  /** No more events match. */
+  isLast: boolean;
+};
+
+/** Events in the query's format, and where the next page begins; null at the end. */
+export type Page = { events: string[]; next: Cursor | null };
+
+/** Which texts of a project's events: names, users, tag keys, or the values of one key. */
+export type KnownTexts = { kind: "name" | "user" | "key" } | { kind: "value"; key: string };

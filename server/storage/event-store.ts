@@ -1,0 +1,244 @@
+import type { DeletedEvents, Event } from "../event/event.ts";
+import type { ArrivalStamp } from "../event/id.ts";
+import type {
+  Cohort,
+  FunnelQuery,
+  FunnelResult,
+  MeasureQuery,
+  Measures,
+  RetentionQuery,
+  Watch,
+} from "./analysis/queries.ts";
+import type {
+  CountQuery,
+  Counts,
+  EventQuery,
+  KnownTexts,
+  NewerQuery,
+  OneEvent,
+  Page,
+  Removal,
+  Removed,
+  UserQuery,
+} from "./event-queries.ts";
+
+/** A valid event that is ready to be stored. */
+export type AcceptedEvent = {
+  projectId: number;
+  /** The event as the API shows it, and the same as JSON, from `{"id":…` to `…,"createdAt":"…"}`. */
+  event: Event;
+  json: string;
+  /** Its index tokens, if they were made already (`tokensFor`). */
+  tokens?: string;
+  /** The client made the id: the event can be a duplicate. */
+  hasClientId: boolean;
+  /** Milliseconds since 1970. */
+  createdAtMs: number;
+  /** `createdAtMs` differs from the arrival: the client sent it, or arrivals are ahead of a clock that was set back. */
+  hasClientTimestamp: boolean;
+  /** Its place in the order of arrival. */
+  arrival: ArrivalStamp;
+  /** The clock when it arrived; milliseconds since 1970, never later than the arrival stamp. */
+  receivedMs: number;
+  /** It is stored with an entry in the outbox, from which its deliveries are made. */
+  notifies: boolean;
+  /** It notified before: it is being moved from another database, with its deliveries. */
+  wasNotified?: true;
+};
+
+/** The result of storing an event. For a duplicate, the JSON of the stored event. */
+export type AppendResult =
+  | { kind: "created" }
+  | { kind: "duplicate"; json: string }
+  /** A million events already have this `createdAt` to the millisecond, the most that fit. */
+  | { kind: "timestampFull" };
+
+/** What is committed in the same transaction as events. */
+export type AppendCompanion =
+  /** A request's `Idempotency-Key`; `responseTemplate` and the results make up its response. */
+  | { kind: "idempotency"; key: string; bodyHash: string; responseTemplate: string }
+  /** A rejected event that is resent and leaves the list of rejected events. */
+  | { kind: "replay"; rejectedId: number };
+
+/** A rejected event, and its problem as JSON. */
+export type RejectedEvent = {
+  projectId: number;
+  /** Null if a signed-in member sent it. */
+  keyId: string | null;
+  body: string;
+  /** The body was longer and was truncated. */
+  cut: boolean;
+  problem: string;
+  /** Why it was rejected, the same for all events that were rejected for the same. */
+  reason: string;
+  /** Milliseconds since 1970. */
+  rejectedAt: number;
+};
+
+/** How many rejected events each project keeps, and for how long. */
+export type RejectedRetention = { events: number; ms: number };
+
+/** Awaited between the small steps of long work, so that waiting requests run first. Throws to end the work. */
+export type Pause = () => Promise<void>;
+
+export type ArrivedEvent = { arrival: ArrivalStamp; json: string };
+
+/** An event that arrived, on this node or on another. */
+export type Arrival = Pick<AcceptedEvent, "projectId" | "event" | "json" | "arrival">;
+
+/** Receives what arrives. */
+export type Follower = {
+  /** The projects whose events to report. Of other projects, only events that notify are reported. */
+  projects: () => Iterable<number>;
+  /** An event is durable. Events of all nodes come in the order of arrival. */
+  arrived: (event: Arrival, notifies: boolean) => void;
+  /** Everything up to this arrival was reported. */
+  reached: (stamp: ArrivalStamp) => void;
+  /** Too many events arrived up to here; they are not reported. */
+  skipped: (stamp: ArrivalStamp) => void;
+  /** Events of a project were deleted, on any node. */
+  deleted: (projectId: number, deleted: DeletedEvents) => void;
+};
+
+/**
+ * A commit of this many events succeeded, after so many milliseconds. On SQLite, `syncMs` of these were the COMMIT
+ * itself, which writes the log and waits for its fsync.
+ */
+export type OnCommit = (events: number, ms: number, syncMs: number | null) => void;
+
+/** Stores events. */
+export interface EventAppender {
+  observeCommits(observer: OnCommit): void;
+  /** How many events wait for a commit. */
+  readonly waiting: number;
+  /**
+   * Stores an event with its channel, counters, index entries and, if it notifies, an entry in the outbox. Resolves once it is durable: after the
+   * commit's fsync, never before. Events that wait at the same time share a commit.
+   *
+   * Throws the problems `overloaded`, `storage-full` and `storage-unavailable`.
+   */
+  append(event: AcceptedEvent): Promise<AppendResult>;
+  /**
+   * Stores several events, perhaps in several commits. The results are in the events' order; events of a failed commit
+   * have its error as their result. Throws `overloaded`.
+   */
+  appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]>;
+  /**
+   * Stores events of one project and their companion in one transaction. If every event is rejected, the companion is
+   * not recorded. Returns null and stores nothing if the rejected event to resend is gone, or the key is already in
+   * use.
+   */
+  appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null>;
+  /**
+   * Keeps rejected events and trims them by count and age. Under a flood some are not kept; their senders still get the
+   * rejection.
+   */
+  keepRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void>;
+}
+
+/** Finds events. */
+export interface EventReader {
+  /** Up to `limit` events in the order of `createdAt`, then id. An aborted signal ends a long search. */
+  page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page>;
+  /**
+   * The complete listing in UTF-8, in constant memory, in chunks, some of which can be empty. JSON texts of one chunk
+   * are separated by commas; lines and rows end themselves.
+   */
+  stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;
+  /** The JSON of one event, or null. */
+  find(projectId: number, id: string): Promise<string | null>;
+  /**
+   * Up to `limit` events that arrived after a stamp, in the order of arrival; fewer if they are long, none at the end.
+   */
+  arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): Promise<ArrivedEvent[]>;
+  /** The newest arrival, or null in an empty store. */
+  lastArrival(): Promise<ArrivalStamp | null>;
+  /** Reports what arrives from now on, until the store is closed. There is one follower. */
+  follow(follower: Follower): Promise<void>;
+  /**
+   * Up to `limit` different texts with a prefix, in the order of their characters' codes. Fast at any number of events;
+   * in return, very long texts can be missing, and values of a key that has tens of thousands.
+   */
+  startingWith(projectId: number, texts: KnownTexts, prefix: string, limit: number): Promise<string[]>;
+}
+
+/** Counts events. */
+export interface EventCounter {
+  /** Counts events; null if a split has more than `limits.statsSplitValues` values. */
+  count(query: CountQuery): Promise<Counts | null>;
+  /** Counts events of channels after a time, each up to a maximum, in the channels' order. Fast at any number of events. */
+  countNewer(query: NewerQuery): Promise<number[]>;
+  /** Resolves once `channels` counts every event stored before. Await it before reading or writing these counts. */
+  flushCounters(): Promise<void>;
+  /** Up to `limit` users with events, and the number of these. */
+  users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
+}
+
+/**
+ * Computes what counters can't answer. Each reads all matching events of its range, from columns of blocks where there
+ * are some. Throws the signal's reason if it is aborted, and the problems `query-invalid` (too much memory or time) and
+ * `overloaded`.
+ */
+export interface EventAnalyzer {
+  /** Different users, or sums and the like of a tag's numbers, by bucket. */
+  measure(query: MeasureQuery, watch: Watch): Promise<Measures>;
+  /** How many users take steps one after the other. */
+  funnel(query: FunnelQuery, watch: Watch): Promise<FunnelResult>;
+  /** How many users return in later periods. */
+  retention(query: RetentionQuery, watch: Watch): Promise<Cohort[]>;
+}
+
+/** Removes events. */
+interface EventRemover {
+  /** How many events a removal applies to. */
+  countRemovable(removal: Removal): Promise<number>;
+  /**
+   * Removes up to `limit` events, oldest first, or the one with an id, with their index entries, counters, channel
+   * counts and deliveries. Resolves once that is durable.
+   *
+   * @param jobId - the job whose `done` counts them, in the same commit
+   */
+  remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed>;
+  /**
+   * Removes the expired events that the engine can remove in bulk, and returns how many these were; the others are for
+   * `remove`.
+   *
+   * @param onRemoved - given their ids, some at a time
+   */
+  removeExpired(nowMs: number, pause: Pause, onRemoved: (ids: string[]) => void): Promise<number>;
+  /** Removes the row of a channel without events. */
+  removeEmptyChannel(projectId: number, name: string): Promise<void>;
+  /**
+   * Tells the followers of all nodes about deleted events. It never fails: a node that can't be reached is not told.
+   */
+  announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void>;
+  /**
+   * Deletes all traces of removed events from every file, in small steps: index, free space, logs, and copies made
+   * before a migration. Returns how many copies were deleted.
+   *
+   * @param userIds - whose events were removed; leftovers of these ids are searched for
+   */
+  purge(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
+}
+
+/** Keeps the store in order, in small steps between other work. */
+export interface EventMaintenance {
+  /** Brings the blocks (ARCHITECTURE.md) up to date, newest events first. */
+  indexBlocks(pause: Pause, nowMs: number): Promise<void>;
+  /** Returns the space of removed events to the disk. */
+  shrink(pause: Pause): Promise<void>;
+  /**
+   * Resolves if events can be read and stored; throws the engine's error if not, and `storage-damaged` once damage was
+   * found.
+   */
+  ping(): Promise<void>;
+}
+
+/** A store of events. Every implementation passes `store.test.ts`. */
+export interface EventStore
+  extends EventAppender,
+    EventReader,
+    EventCounter,
+    EventAnalyzer,
+    EventRemover,
+    EventMaintenance {}
