@@ -8,7 +8,13 @@ const waiting: (() => void)[] = [];
  * progress.
  */
 export class Turns {
+  readonly #signal: AbortSignal | undefined;
   #endsAt = performance.now() + turnMs;
+
+  /** @param signal - ends the work: `next` throws its reason */
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal;
+  }
 
   get isOver(): boolean {
     return performance.now() >= this.#endsAt;
@@ -18,6 +24,7 @@ export class Turns {
   async next(): Promise<void> {
     if (!this.isOver) return;
     await nextTurn();
+    this.#signal?.throwIfAborted();
     this.#endsAt = performance.now() + turnMs;
   }
 }

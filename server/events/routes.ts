@@ -120,9 +120,9 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       takesTags: true,
       response: EventCount,
     },
-    async ({ projectId, query, tags }) => ({
+    async ({ projectId, query, tags, request: { signal } }) => ({
       ok: true,
-      count: await countMatches(store.events, projectId, filterOf(query, tags)),
+      count: await countMatches(store.events, projectId, filterOf(query, tags), signal),
     }),
   );
 

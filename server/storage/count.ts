@@ -17,7 +17,10 @@ export type CountRow = { ms: number; id: string; body: string };
 
 /** What an engine reads for counts. `Own` is what it keeps during one. */
 export type CountSource<Own> = {
-  begin: (query: CountQuery) => Own & { match: { isExact: boolean; hasNumbers: boolean } };
+  begin: (
+    query: CountQuery,
+    signal: AbortSignal | undefined,
+  ) => Own & { match: { isExact: boolean; hasNumbers: boolean } };
   /** The hours, from the first to before the last, in which some names have no counter of their own. */
   partialHours: (query: CountQuery, hours: [from: number, to: number]) => number[] | Promise<number[]>;
   /** Reads the counters of whole hours, by channel or name, or only their sums. Tags have no counters. */
@@ -40,12 +43,19 @@ export type CountSource<Own> = {
 export function createCount<Own>(source: CountSource<Own>) {
   type State = CountState & ReturnType<(typeof source)["begin"]>;
 
-  return async function count(query: CountQuery): Promise<Counts | null> {
+  return async function count(query: CountQuery, signal?: AbortSignal): Promise<Counts | null> {
     const buckets = new Buckets(query.bounds);
     const all = new Array<number>(buckets.length).fill(0);
-    const state: State = { ...query, ...source.begin(query), buckets, all, histogram: new Histogram() };
+    const state: State = {
+      ...query,
+      ...source.begin(query, signal),
+      buckets,
+      all,
+      histogram: new Histogram(),
+    };
     try {
       for (const part of counterRangesOf(query, await partialHours(query))) {
+        signal?.throwIfAborted();
         if (part.isCounted && query.split?.by !== "tag") await addCounters(state, part);
         else if (state.match.isExact) await source.addRange(state, part);
         else await addRows(state, part);

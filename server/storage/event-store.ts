@@ -164,8 +164,8 @@ export interface EventReader {
 
 /** Counts events. */
 export interface EventCounter {
-  /** Counts events; null if a split has more than `limits.statsSplitValues` values. */
-  count(query: CountQuery): Promise<Counts | null>;
+  /** Counts events; null if a split has more than `limits.statsSplitValues` values. An aborted signal ends it. */
+  count(query: CountQuery, signal?: AbortSignal): Promise<Counts | null>;
   /** Counts events of channels after a time, each up to a maximum, in the channels' order. Fast at any number of events. */
   countNewer(query: NewerQuery): Promise<number[]>;
   /** Resolves once `channels` counts every event stored before. Await it before reading or writing these counts. */

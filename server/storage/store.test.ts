@@ -98,6 +98,18 @@ for (const engine of stores) {
       expect(outcome).toBe("AbortError");
     });
 
+    test("a count ends when nobody waits for it any more", async () => {
+      const projectId = await newProject();
+      await append(projectId);
+      const nowMs = Date.now();
+      const query = { projectId, filter: {}, bounds: [nowMs - 86_400_000, nowMs + 86_400_000], series: 0 };
+      const gone = new AbortController();
+      const outcome = store.events.count(query, gone.signal).catch((error: Error) => error.name);
+      gone.abort();
+      expect(await outcome).toBe("AbortError");
+      expect((await store.events.count(query))!.all).toEqual([1]);
+    });
+
     test("events are found by a search, and returned as NDJSON and CSV", async () => {
       const projectId = await newProject();
       const [paid] = [await append(projectId, { name: "Payment received" }), await append(projectId)];

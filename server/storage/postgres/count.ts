@@ -20,7 +20,8 @@ const runRows = 2_000;
 /** Values of a split that blocks count one by one. If there are more, reading the events is faster. */
 const termsMax = 1_000;
 
-type Own = { match: Match };
+/** What is kept during a count. */
+type Own = { match: Match; signal: AbortSignal | undefined };
 type State = CountState & Own;
 
 /** Reads for counts: counters, blocks, and for time without blocks the events themselves, grouped by the database. */
@@ -32,7 +33,7 @@ export function createCountSource(
   const countBlocks = createCountBlocks(blocks);
 
   return {
-    begin: ({ projectId, filter }) => ({ match: matchOf(projectId, filter) }),
+    begin: ({ projectId, filter }, signal) => ({ match: matchOf(projectId, filter), signal }),
     partialHours,
     forEachCounter,
     addRange,
@@ -95,6 +96,7 @@ export function createCountSource(
       { projectId, condition, tokens, buckets },
       range,
     )) {
+      state.signal?.throwIfAborted();
       if (between) {
         await addBetween(state, between);
         continue;
@@ -107,7 +109,10 @@ export function createCountSource(
       } else for (const index of unknown) appendRange(pending[index]!, count.range);
     }
     for (const [index, { token, text }] of terms.entries()) {
-      for (const range of pending[index]!) await addTerm(state, token, text, range);
+      for (const range of pending[index]!) {
+        state.signal?.throwIfAborted();
+        await addTerm(state, token, text, range);
+      }
     }
   }
 
@@ -190,6 +195,7 @@ export function createCountSource(
       order: "asc" as const,
     };
     for (let after: { ms: number; id: string } | null | undefined; after !== null; ) {
+      state.signal?.throwIfAborted();
       const { rows, next } = await readPage({ ...query, ...(after && { after }) }, runRows);
       for (const row of rows) take(row);
       after = next;

@@ -66,9 +66,9 @@ export function createCountSource(
   );
 
   return {
-    begin: ({ projectId, filter }) => ({
+    begin: ({ projectId, filter }, signal) => ({
       match: matchOf(projectId, filter, vocabulary),
-      turns: new Turns(),
+      turns: new Turns(signal),
     }),
     partialHours: ({ projectId, filter }, hours) => counters.partialHours(projectId, filter.channel, hours),
     forEachCounter,

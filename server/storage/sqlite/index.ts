@@ -101,9 +101,9 @@ export async function openSqliteStore(
   }
 
   const analyzer = limited({
-    measure: (query, watch) => reader.analyze({ kind: "measure", query }, watch),
-    funnel: (query, watch) => reader.analyze({ kind: "funnel", query }, watch),
-    retention: (query, watch) => reader.analyze({ kind: "retention", query }, watch),
+    measure: (query, watch) => reader.cancellable({ kind: "measure", query }, watch),
+    funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
+    retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
   });
 
   async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
@@ -130,9 +130,9 @@ export async function openSqliteStore(
       reader.request<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
     flushCounters: () => writer.flushCounters(),
     removeEmptyChannel: (projectId, name) => writer.removeEmptyChannel(projectId, name),
-    async count(query) {
+    async count(query, signal) {
       await writer.flushCounters();
-      return reader.request<Counts | null>({ kind: "count", query });
+      return reader.cancellable<Counts | null>({ kind: "count", query }, { ...(signal && { signal }) });
     },
     async countNewer(query) {
       await writer.flushCounters();

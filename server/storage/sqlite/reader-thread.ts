@@ -112,7 +112,7 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
     case "startingWith":
       return startingWith(vocabulary, request.projectId, request.texts, request.prefix, request.limit);
     case "count":
-      return count(request.query);
+      return count(request.query, watch().signal);
     case "countNewer":
       return countNewer(request.query);
     case "users":
@@ -137,10 +137,10 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
   }
 }
 
-/** The analyses in progress. */
+/** The counts and analyses in progress. */
 const running = new Map<number, AbortController>();
 
-/** Lets an analysis be cancelled, and reports its progress. */
+/** Lets a count or an analysis be cancelled, and reports its progress. */
 function watchOf(id: number): Watch {
   const controller = new AbortController();
   running.set(id, controller);

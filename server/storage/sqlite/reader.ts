@@ -52,8 +52,8 @@ export class Reader {
     });
   }
 
-  /** Like `request`, for an analysis. An aborted signal ends it in the thread. */
-  async analyze<Result>(request: ReaderRequest, { signal, onProgress }: Watch): Promise<Result> {
+  /** Like `request`, for what takes long. An aborted signal ends it in the thread. */
+  async cancellable<Result>(request: ReaderRequest, { signal, onProgress }: Watch): Promise<Result> {
     signal?.throwIfAborted();
     const id = ++this.#lastId;
     const cancel = () => this.#post({ id, cancelled: true });
