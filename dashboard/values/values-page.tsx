@@ -8,10 +8,9 @@ import { insightsQuery } from "../boards/boards.ts";
 import { buttonClass } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
-import { PageHeader } from "../shell/page-header.tsx";
+import { ListPage } from "../shell/list-page.tsx";
 import { ValueTable } from "./value-table.tsx";
 
 const pollMs = 10_000;
@@ -26,42 +25,39 @@ function curlOf(key: string): string {
 /** The values that applications set, for boards. */
 export function ValuesPage() {
   const project = useProjectSlug();
-  const { data: values, error, refetch } = useQuery({ ...insightsQuery(project), refetchInterval: pollMs });
+  const query = useQuery({ ...insightsQuery(project), refetchInterval: pollMs });
   const [deleted, setDeleted] = useState<InsightInList | null>(null);
   return (
     <>
-      <PageHeader title="Values" />
-      <div className="min-h-0 flex-1 overflow-y-auto">
-        <div className="mx-auto flex max-w-4xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
-          <div className="flex items-start justify-between gap-4 max-md:flex-col">
-            <p className="max-w-xl text-muted text-sm">
-              Numbers that your application sets itself, such as paying customers or the length of a queue.
-              Tiles of boards show them with their history.
-            </p>
-            <Link to="/p/$project/boards" params={{ project }} className={buttonClass()}>
-              View boards
-            </Link>
-          </div>
-          {error && !values ? (
-            <ErrorState title="Values couldn't be loaded" error={error} retry={() => void refetch()} />
-          ) : !values ? (
-            <Skeleton className="h-32 rounded-lg" />
-          ) : values.length === 0 ? (
-            <EmptyState icon={<Gauge aria-hidden />} title="No values yet">
+      <ListPage
+        title="Values"
+        intro="Numbers that your application sets itself, such as paying customers or the length of a queue. Tiles of boards show them with their history."
+        query={query}
+        empty={{
+          icon: <Gauge aria-hidden />,
+          title: "No values yet",
+          text: (
+            <>
               Set the first one with the command below; <code className="font-mono text-xs">$KEY</code> is an
               API key that can send events.
-            </EmptyState>
-          ) : (
-            <ValueTable project={project} values={values} remove={setDeleted} />
-          )}
-          <CodeBlock label="Set a value" code={curlOf("paying-customers")} />
-          <p className="text-muted text-sm">
-            <code className="font-mono text-xs">PATCH</code> with{" "}
-            <code className="font-mono text-xs">{'{"add": 1}'}</code> adds to it. Title and icon stay when
-            they are left out.
-          </p>
-        </div>
-      </div>
+            </>
+          ),
+        }}
+        links={
+          <Link to="/p/$project/boards" params={{ project }} className={buttonClass()}>
+            View boards
+          </Link>
+        }
+        narrow
+        list={(values) => <ValueTable project={project} values={values} remove={setDeleted} />}
+      >
+        <CodeBlock label="Set a value" code={curlOf("paying-customers")} />
+        <p className="text-muted text-sm">
+          <code className="font-mono text-xs">PATCH</code> with{" "}
+          <code className="font-mono text-xs">{'{"add": 1}'}</code> adds to it. Title and icon stay when they
+          are left out.
+        </p>
+      </ListPage>
       {deleted && <DeleteValueDialog project={project} value={deleted} close={() => setDeleted(null)} />}
     </>
   );
