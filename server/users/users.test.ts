@@ -285,6 +285,7 @@ test("users with properties are listed without events too, in pages", async () =
     ids.map((userId) => [userId, userId === "has-2" ? 1 : 0, { plan: userId }]),
   );
   expect((await app.request("/api/users?has=properties&sort=events")).status).toBe(400);
+  expect((await app.request("/api/users?has=properties&q=ada")).status).toBe(400);
 });
 
 describe("sorted by activity", () => {
