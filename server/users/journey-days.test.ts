@@ -1,9 +1,12 @@
 /** How a user's page groups events by day, and shades the days, in any time zone. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { activityStart, shadeOf } from "../../dashboard/users/activity-days.ts";
-import { journeyDays } from "../../dashboard/users/journey-days.ts";
 import type { Event } from "../event/event.ts";
+
+// Before the import, and the same in all tests of formats, because formats keep the zone in which they are made.
+process.env.TZ = "Europe/Berlin";
+const { activityStart, shadeOf } = await import("../../dashboard/users/activity-days.ts");
+const { journeyDays } = await import("../../dashboard/users/journey-days.ts");
 
 const eventAt = (at: Date): Event => ({
   id: String(at.getTime()),
