@@ -106,7 +106,8 @@ export class LastBuckets {
   }
 
   #setInArray(group: number, user: number, bucket: number): number {
-    this.#arrays[group] ??= new Uint32Array(firstCapacity);
+    // The system gives memory only for the pages that are written.
+    this.#arrays[group] ??= new Uint32Array(arrayUsersMax);
     while (user >= this.#arrays[group].length) this.#arrays[group] = grown(this.#arrays[group]);
     const buckets = this.#arrays[group];
     const before = buckets[user]!;
