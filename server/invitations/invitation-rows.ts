@@ -6,7 +6,7 @@ export type InvitationRow = Awaited<
   ReturnType<ReturnType<typeof selectInvitations>["executeTakeFirstOrThrow"]>
 >;
 
-/** Invitations with their project, and their inviter if he is still a member. */
+/** Invitations with their project, and their inviter if still a member. */
 export function selectInvitations(control: Kysely<ControlTables>) {
   return control
     .selectFrom("invitations")

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { projectParameter, timestamp } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
+import { notificationTypes } from "./notification.ts";
 import { pageCursor, pageLimit } from "./page-query.ts";
 
 /**
@@ -17,17 +18,7 @@ export type DeliveryReason = (typeof deliveryReasons)[number];
  * What a delivery tells of: an event, what a rule found over time, that a destination was turned off, something about the
  * server that its owner must know, or everything that was collected for an account's email.
  */
-const deliveryTypes = [
-  "event",
-  "summary",
-  "digest",
-  "silence",
-  "recovery",
-  "threshold",
-  "destination-off",
-  "server-notice",
-  "email-digest",
-] as const;
+const deliveryTypes = [...notificationTypes, "email-digest"] as const;
 
 /** One that failed, with the answer of the service or what prevented the request. */
 const FailedAttempt = z

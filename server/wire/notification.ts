@@ -3,7 +3,8 @@ import { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { pageCursor, pageLimit } from "./page-query.ts";
 
-const notificationTypes = [
+/** What an entry of the inbox tells of. */
+export const notificationTypes = [
   "event",
   "summary",
   "digest",
