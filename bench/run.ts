@@ -56,11 +56,8 @@ try {
   console.log(`\n${results}\n\n${machine}`);
   if (isComplete && failures === 0) {
     const method = `Median of ${rounds} rounds of ${seconds} s, lowest and highest in brackets; where there are none, one round. The rows that read do so from ${count(events)} events.`;
-    const page = await Bun.file(join(root, "bench/page.md")).text();
-    const written = Bun.file(join(root, "docs/benchmarks.md"));
-    await written.write(
-      insertResults(page, await written.text(), table.section, `${results}\n\n${method}\n${machine}.`),
-    );
+    const page = Bun.file(join(root, "docs/benchmarks.md"));
+    await page.write(insertResults(await page.text(), table.section, `${results}\n\n${method}\n${machine}.`));
     console.log("\nWritten to docs/benchmarks.md.");
   } else {
     console.log("\nNot a complete measurement: docs/benchmarks.md is unchanged.");

@@ -30,7 +30,7 @@ export type Tidings = Omit<Server, "countEvents"> & {
 
 const bun = process.execPath;
 /** Ten million events take about ten minutes. */
-const blocksTimeoutMs = 1_800_000;
+const blocksTimeoutMs = 5_400_000;
 /** The key of the servers that get theirs from the environment. */
 const fixedKey = "tdg_sk_0123456789abcdefghijABCDEFGHIJabcdef";
 

@@ -36,12 +36,11 @@ test("lines without a bar are in a separate table", () => {
 
 test("results replace only their own section of the page", () => {
   const page =
-    "before\n<!-- bench:sqlite -->\n<!-- /bench:sqlite -->\nbetween\n<!-- bench:postgres -->\n<!-- /bench:postgres -->\nafter\n";
-  const first = insertResults(page, "", "sqlite", "a $& new");
-  expect(first).toBe(
-    "before\n<!-- bench:sqlite -->\na $& new\n<!-- /bench:sqlite -->\nbetween\n<!-- bench:postgres -->\nNot measured yet.\n<!-- /bench:postgres -->\nafter\n",
+    "before\n<!-- bench:sqlite -->\nold\n<!-- /bench:sqlite -->\nbetween\n<!-- bench:postgres -->\n<!-- /bench:postgres -->\nafter\n";
+  const first = insertResults(page, "sqlite", "a $& new");
+  expect(first).toBe(page.replace("old", () => "a $& new"));
+  expect(insertResults(first, "postgres", "more")).toBe(
+    first.replace("<!-- /bench:postgres -->", "more\n<!-- /bench:postgres -->"),
   );
-  const second = insertResults(page.replace("after", "changed"), first, "postgres", "more");
-  expect(second).toBe(first.replace("Not measured yet.", "more").replace("after", "changed"));
-  expect(() => insertResults("no section", "", "sqlite", "new")).toThrow("section");
+  expect(() => insertResults("no section", "sqlite", "new")).toThrow("section");
 });

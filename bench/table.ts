@@ -106,25 +106,12 @@ export function median(values: number[]): number {
 
 const sections = { sqlite: "bench:sqlite", postgres: "bench:postgres" };
 
-/**
- * Returns the page with results in one of its sections.
- *
- * @param written - the previous page, whose results stay in the other sections
- */
-export function insertResults(
-  page: string,
-  written: string,
-  section: keyof typeof sections,
-  results: string,
-): string {
-  let updated = page;
-  for (const [name, marker] of Object.entries(sections)) {
-    const start = `<!-- ${marker} -->`;
-    const end = `<!-- /${marker} -->`;
-    if (!page.includes(`${start}\n${end}`)) throw new Error(`The page has no section ${start}.`);
-    const before = written.split(start)[1]?.split(end)[0] ?? "\nNot measured yet.\n";
-    const text = name === section ? `\n${results}\n` : before;
-    updated = updated.replace(`${start}\n${end}`, () => start + text + end);
-  }
-  return updated;
+/** Returns a page with results in one of its sections. */
+export function insertResults(page: string, section: keyof typeof sections, results: string): string {
+  const start = `<!-- ${sections[section]} -->\n`;
+  const end = `<!-- /${sections[section]} -->`;
+  const from = page.indexOf(start);
+  const to = page.indexOf(end, from);
+  if (from < 0 || to < 0) throw new Error(`The page has no section ${start}`);
+  return `${page.slice(0, from)}${start}${results}\n${page.slice(to)}`;
 }

@@ -29,11 +29,11 @@ test("progress comes before the result, wherever the parts are cut", async () =>
 });
 
 test("a problem is thrown as from other responses, and so is a lost connection", async () => {
-  const problem = { type: "/problems/query-invalid", status: 400, detail: "Use a shorter range." };
+  const problem = { type: "/problems/query-too-expensive", status: 422, detail: "Use a shorter range." };
   const failed = responseOf(`event: problem\ndata: ${JSON.stringify(problem)}\n\n`);
   const rejection = await readProgress(failed, () => {}).catch((error) => error);
   expect(rejection).toBeInstanceOf(ApiError);
-  expect(rejection).toMatchObject({ status: 400, code: "query-invalid", detail: "Use a shorter range." });
+  expect(rejection).toMatchObject({ status: 422, code: "query-too-expensive", detail: "Use a shorter range." });
   const lost = responseOf('event: progress\ndata: {"done":0.5}\n\n');
   expect(await readProgress(lost, () => {}).catch((error) => error)).toMatchObject({ status: 0 });
 });

@@ -24,6 +24,7 @@ const problems = {
   "lines-rejected": { status: 422, title: "Too many rejected lines" },
   "host-invalid": { status: 400, title: "Invalid Host header" },
   "query-invalid": { status: 400, title: "Invalid query" },
+  "query-too-expensive": { status: 422, title: "Query too expensive" },
   "key-missing": { status: 401, title: "API key or session required" },
   "key-in-url": { status: 400, title: "API key in the URL" },
   "key-invalid": { status: 401, title: "Invalid API key" },

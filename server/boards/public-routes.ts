@@ -73,7 +73,7 @@ export function addPublicBoardRoutes(
       summary: "Compute a tile of a public board",
       query: PublicTileDataQuery,
       response: TileDataResponse,
-      problems: [404, 429, 503],
+      problems: [404, 422, 429, 503],
     },
     async ({ request, query, parameter }) => {
       const { projectId, board } = await open(request, parameter("token"));

@@ -261,7 +261,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures, setRe
       query: TileDataQuery,
       response: TileDataResponse,
       otherResponseTypes: [progressType],
-      problems: [404, 503],
+      problems: [404, 422, 503],
     },
     async ({ projectId, query, request, parameter }) => {
       const board = await findBoard(control, projectId, parameter("id"));

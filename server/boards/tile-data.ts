@@ -16,7 +16,7 @@ import { bucketsOf, type Range, rangeBefore } from "./range.ts";
 type Source = Pick<Store, "events" | "control">;
 type Measured = Extract<Tile, { metric: string }>;
 
-/** Computes a tile. Throws `query-invalid` if a split has too many values. */
+/** Computes a tile. Throws `query-too-expensive` if a split has too many values. */
 export async function tileData(
   source: Source,
   projectId: number,
@@ -257,7 +257,7 @@ async function measure(
 async function countEvents(events: Store["events"], query: CountQuery): Promise<Measurement> {
   const counts = await events.count(query);
   if (!counts)
-    throw problem("query-invalid", {
+    throw problem("query-too-expensive", {
       detail: `The split has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Use a shorter range, or a search that finds fewer events.`,
     });
   const { all, series } = counts;

@@ -17,7 +17,7 @@ const statusTexts: Record<number, string> = {
   409: "This conflicts with the current state. The problem says how.",
   413: "The body is too large.",
   415: "The content type or encoding isn't supported.",
-  422: "The body is invalid. `errors` says what to change.",
+  422: "The body is invalid, and `errors` says what to change; or a chart would read too much.",
   429: "A rate limit or quota is reached. `Retry-After` says when to try again.",
   503: "The server can't do this now. Try again.",
   507: "The disk is full. Try again later.",

@@ -21,7 +21,7 @@ test("progress is followed by the result", async () => {
 });
 
 test("a failure is sent as a problem, and reported", async () => {
-  const failed = problem("query-invalid", { detail: "Too much." });
+  const failed = problem("query-too-expensive", { detail: "Too much." });
   const errors: unknown[] = [];
   const response = (await withProgress(
     request,

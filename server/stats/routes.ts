@@ -46,7 +46,7 @@ export function addStatsRoutes(routes: Routes, { store, failures, setRequestTime
       takesTags: true,
       response: Stats,
       otherResponseTypes: [progressType],
-      problems: [503],
+      problems: [422, 503],
     },
     async ({ projectId, query, tags, request }) => {
       const { by, metric, tag } = query;
@@ -94,7 +94,7 @@ export function addStatsRoutes(routes: Routes, { store, failures, setRequestTime
       takesTags: true,
       response: Funnel,
       otherResponseTypes: [progressType],
-      problems: [503],
+      problems: [422, 503],
     },
     async ({ projectId, query, tags, request }) => {
       const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) => toMs - 30 * dayMs);
@@ -134,7 +134,7 @@ export function addStatsRoutes(routes: Routes, { store, failures, setRequestTime
       takesTags: true,
       response: Retention,
       otherResponseTypes: [progressType],
-      problems: [503],
+      problems: [422, 503],
     },
     async ({ projectId, query, tags, request }) => {
       const { by } = query;
@@ -174,7 +174,7 @@ export function addStatsRoutes(routes: Routes, { store, failures, setRequestTime
   async function countEvents({ split, ...asked }: Asked) {
     const counts = await events.count({ ...asked, ...(split && { split }) });
     if (!counts) {
-      throw problem("query-invalid", {
+      throw problem("query-too-expensive", {
         detail: `"split" has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Use a shorter range or more filters.`,
       });
     }

@@ -176,8 +176,8 @@ export interface EventCounter {
 
 /**
  * Computes what counters can't answer. Each reads all matching events of its range, from columns of blocks where there
- * are some. Throws the signal's reason if it is aborted, and the problems `query-invalid` (too much memory or time) and
- * `overloaded`.
+ * are some. Throws the signal's reason if it is aborted, and the problems `query-too-expensive` (too much memory or time)
+ * and `overloaded`.
  */
 export interface EventAnalyzer {
   /** Different users, or sums and the like of a tag's numbers, by bucket. */

@@ -67,7 +67,7 @@ test("too many that wait are refused", async () => {
 test("too much memory or time is a problem that says what to do", async () => {
   const large = analyzerWith(() => Promise.reject(new TooLargeError("users")));
   await expect(large.retention(query, {})).rejects.toThrow(
-    "query-invalid: This range has more than 4,000,000 different users. Use a shorter range or more filters.",
+    "query-too-expensive: This range has more than 4,000,000 different users. Use a shorter range or more filters.",
   );
   const slow = analyzerWith(
     (_, { signal }) =>
@@ -75,6 +75,6 @@ test("too much memory or time is a problem that says what to do", async () => {
     0.01,
   );
   await expect(slow.retention(query, {})).rejects.toThrow(
-    "query-invalid: This takes longer than 0.01 seconds.",
+    "query-too-expensive: This takes longer than 0.01 seconds.",
   );
 });

@@ -75,11 +75,11 @@ function tooLarge(of: TooMany): ProblemError {
     values: `more than ${text(limits.statsSplitValues)} values of "split"`,
     events: `more than ${text(limits.analysisEvents)} events of users`,
   };
-  return problem("query-invalid", { detail: `This range has ${what[of]}. ${advice}` });
+  return problem("query-too-expensive", { detail: `This range has ${what[of]}. ${advice}` });
 }
 
 function tooSlow(seconds: number): ProblemError {
-  return problem("query-invalid", { detail: `This takes longer than ${seconds} seconds. ${advice}` });
+  return problem("query-too-expensive", { detail: `This takes longer than ${seconds} seconds. ${advice}` });
 }
 
 function text(count: number): string {
