@@ -207,7 +207,7 @@ describe("a stream resumes after the last received event", () => {
     const { id } = (await first.next("ready"))!;
     first.close();
     for (let n = 0; n < 6; n++)
-      await Promise.all(Array.from({ length: 1_000 }, (_, i) => own.post({ channel: "a", name: `${i}` })));
+      await own.post(Array.from({ length: 1_000 }, (_, i) => ({ channel: "a", name: `${i}` })));
     let last: string | null = id;
     let events = 0;
     let isReset = false;
