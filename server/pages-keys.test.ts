@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { longTest } from "./testing/long-test.ts";
 import { until } from "./testing/until.ts";
 
 let dashboard: TestDashboard;
@@ -70,7 +71,7 @@ test("a key is changed in place", async () => {
   expect([await statusOf(secret), await statusOf(secret, "POST")]).toEqual([403, 201]);
 });
 
-test("a key is rotated by keyboard, and both work until the overlap ends", async () => {
+longTest("a key is rotated by keyboard, and both work until the overlap ends", async () => {
   const old = await createKey("Rotor");
   await row("Rotor").getByRole("button", { name: "Rotate" }).focus();
   await page.keyboard.press("Enter");
@@ -95,7 +96,7 @@ test("a key is rotated by keyboard, and both work until the overlap ends", async
   expect([await statusOf(old), await statusOf(secret)]).toEqual([401, 200]);
 });
 
-test("an invalid origin is named", async () => {
+longTest("an invalid origin is named", async () => {
   await page.getByRole("button", { name: "New API key" }).first().click();
   await dialog().getByLabel("Name").fill("Wrong");
   await dialog().getByRole("radio", { name: "Publishable" }).check();

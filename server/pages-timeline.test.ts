@@ -189,7 +189,7 @@ longTest("a jump lists what was before, and leads back to what is newer", async 
   await page.waitForURL(/\?to=/);
 });
 
-test("a channel has one color in the sidebar, the feed and the histogram", async () => {
+longTest("a channel has one color in the sidebar, the feed and the histogram", async () => {
   await open("/p/default?range=1h");
   await button(/^payments/).waitFor();
   const mark = (within: Locator) =>
@@ -233,7 +233,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
-test("a phone has it closed at first, remembers it open, and has room for it", async () => {
+longTest("a phone has it closed at first, remembers it open, and has room for it", async () => {
   const phone = await dashboard.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true });
   const narrow = await phone.newPage();
   await narrow.goto(`${dashboard.address}/p/default?to=${new Date(startedMs).toISOString()}`);

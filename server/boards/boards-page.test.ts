@@ -141,19 +141,23 @@ test("tiles are moved and resized by pointer", async () => {
   expect([x, w, h]).toEqual([8, 4, 4]);
 }, 60_000);
 
-test("who saves later is told, and can keep either version", async () => {
-  const { id, name, version, tiles } = await firstBoard();
-  await button("Edit").click();
-  await page.getByLabel("Name of the board").fill("Mine");
-  await call("PATCH", `/api/boards/${id}`, { name: "Theirs", tiles, version });
-  await button("Save").click();
-  await page.getByText("Somebody else has changed this board").waitFor();
-  await expectAccessible("a conflict", page);
-  await button("Replace it with mine").click();
-  await page.getByRole("heading", { level: 1, name: "Mine" }).waitFor();
-  expect((await firstBoard()).version).toBe(version + 2);
-  await call("PATCH", `/api/boards/${id}`, { name });
-}, 60_000);
+longTest(
+  "who saves later is told, and can keep either version",
+  async () => {
+    const { id, name, version, tiles } = await firstBoard();
+    await button("Edit").click();
+    await page.getByLabel("Name of the board").fill("Mine");
+    await call("PATCH", `/api/boards/${id}`, { name: "Theirs", tiles, version });
+    await button("Save").click();
+    await page.getByText("Somebody else has changed this board").waitFor();
+    await expectAccessible("a conflict", page);
+    await button("Replace it with mine").click();
+    await page.getByRole("heading", { level: 1, name: "Mine" }).waitFor();
+    expect((await firstBoard()).version).toBe(version + 2);
+    await call("PATCH", `/api/boards/${id}`, { name });
+  },
+  60_000,
+);
 
 longTest("the period is in the address", async () => {
   await page.goto(`${dashboard.address + path}?range=24h`);
@@ -295,19 +299,23 @@ longTest("a viewer sees boards, and nothing to change them", async () => {
   await viewer.context().close();
 });
 
-test("on a phone, in the dark, tiles are in one column", async () => {
-  const phone = await dashboard.open(path, { viewport: { width: 390, height: 844 }, colorScheme: "dark" });
-  await tile("Events", phone).getByText("5", { exact: true }).waitFor();
-  await tile("Events by channel", phone).getByRole("slider").waitFor();
-  const [events, users] = [
-    await tile("Events", phone).boundingBox(),
-    await tile("Users", phone).boundingBox(),
-  ];
-  expect(users!.x).toBe(events!.x);
-  expect(users!.y).toBeGreaterThan(events!.y);
-  await expectAccessible("a board on a phone", phone);
-  expect(await phone.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
-  await phone.context().close();
-  // The browser reports rejected requests as errors of the network.
-  expect(complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
-}, 60_000);
+longTest(
+  "on a phone, in the dark, tiles are in one column",
+  async () => {
+    const phone = await dashboard.open(path, { viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+    await tile("Events", phone).getByText("5", { exact: true }).waitFor();
+    await tile("Events by channel", phone).getByRole("slider").waitFor();
+    const [events, users] = [
+      await tile("Events", phone).boundingBox(),
+      await tile("Users", phone).boundingBox(),
+    ];
+    expect(users!.x).toBe(events!.x);
+    expect(users!.y).toBeGreaterThan(events!.y);
+    await expectAccessible("a board on a phone", phone);
+    expect(await phone.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    await phone.context().close();
+    // The browser reports rejected requests as errors of the network.
+    expect(complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
+  },
+  60_000,
+);

@@ -3,6 +3,7 @@ import { isSecret } from "../auth/key-secret.ts";
 import { auditOf, callAs } from "../testing/account-calls.ts";
 import { destinationReceiver } from "../testing/destination-receiver.ts";
 import { environmentOf, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
+import { longTest } from "../testing/long-test.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { totpCode } from "../testing/totp.ts";
@@ -282,7 +283,7 @@ describe("next to a running server", () => {
     ]);
   });
 
-  test("somebody who has lost the second factor gets in again", async () => {
+  longTest("somebody who has lost the second factor gets in again", async () => {
     expect((await run(account("device@example.com"), password)).code).toBe(0);
     const cookie = await app.signIn("device@example.com", password);
     const enable = { cookie, body: { password } };
@@ -297,7 +298,7 @@ describe("next to a running server", () => {
     expect(await app.signIn("device@example.com", "a new password")).toContain("session_token");
   });
 
-  test("a removed account's sessions end", async () => {
+  longTest("a removed account's sessions end", async () => {
     expect((await run(account("gone@example.com"), password)).code).toBe(0);
     const cookie = await app.signIn("gone@example.com", password);
     expect(await run(["account", "remove", "--email", "gone@example.com"])).toEqual({
@@ -369,7 +370,7 @@ describe("next to a running server", () => {
     });
   });
 
-  test("deliveries are listed, and dead ones retried", async () => {
+  longTest("deliveries are listed, and dead ones retried", async () => {
     const { control } = app.running.store;
     await control
       .insertInto("deliveries")

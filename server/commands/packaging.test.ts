@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Event } from "../event/event.ts";
 import { environmentOf, makeStorage, removeStorage } from "../testing/engine.ts";
+import { longTest } from "../testing/long-test.ts";
 import { runTidings, startServer } from "../testing/server-process.ts";
 import { until } from "../testing/until.ts";
 import type { Channel } from "../wire/channel.ts";
@@ -32,7 +33,7 @@ test("the npm package runs in an empty directory", async () => {
   await removeStorage(storage);
 });
 
-test("the executable runs alone", async () => {
+longTest("the executable runs alone", async () => {
   run(["node", "scripts/bundle.mjs", "binary"], root);
   await mainPath([join(build, process.platform === "win32" ? "tidings.exe" : "tidings")]);
 });
