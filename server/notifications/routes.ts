@@ -27,8 +27,9 @@ import {
   removeDestination,
   switchDestination,
 } from "./destinations.ts";
-import { countUnread, listNotifications, markRead } from "./inbox.ts";
-import { listGroup, listGroups, markFilterRead, markGroupRead } from "./inbox-groups.ts";
+import { countUnread, listNotifications } from "./inbox.ts";
+import { listGroup, listGroups } from "./inbox-groups.ts";
+import { markFilterRead, markGroupRead, markRead } from "./mark-read.ts";
 import { messageOfEvent } from "./message.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
 import type { RecentEvents } from "./recent-events.ts";
@@ -53,6 +54,7 @@ export function addNotificationRoutes(
   },
 ): void {
   const { control } = store;
+  const inboxOf = ({ id }: { id: string }) => ({ control, events: recentEvents, accountId: id });
 
   routes.add(
     {
@@ -66,13 +68,14 @@ export function addNotificationRoutes(
       problems: [404],
     },
     async ({ account, query }) => {
-      const before = query.cursor === undefined ? undefined : Number(query.cursor);
-      const { limit, group, channel } = query;
-      const page =
+      const { limit, cursor, group, channel } = query;
+      const inbox = inboxOf(account);
+      const page = { limit, before: idOf(cursor), channel };
+      const list =
         group === undefined
-          ? await listNotifications(control, recentEvents, account.id, limit, before, channel)
-          : await listGroup(control, recentEvents, account.id, Number(group), channel, limit, before);
-      return { ok: true, ...page, unread: await countUnread(control, account.id) };
+          ? await listNotifications(inbox, page)
+          : await listGroup(inbox, Number(group), page);
+      return { ok: true, ...list, unread: await countUnread(control, account.id) };
     },
   );
 
@@ -90,9 +93,8 @@ export function addNotificationRoutes(
       response: NotificationGroupList,
     },
     async ({ account, query: { limit, cursor, ...filter } }) => {
-      const before = cursor === undefined ? undefined : Number(cursor);
-      const page = await listGroups(control, recentEvents, account.id, filter, limit, before);
-      return { ok: true, ...page, unread: await countUnread(control, account.id) };
+      const list = await listGroups(inboxOf(account), filter, { limit, before: idOf(cursor) });
+      return { ok: true, ...list, unread: await countUnread(control, account.id) };
     },
   );
 
@@ -229,6 +231,10 @@ export function addNotificationRoutes(
       return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
     },
   );
+}
+
+function idOf(cursor: string | undefined): number | undefined {
+  return cursor === undefined ? undefined : Number(cursor);
 }
 
 /** Throws `body-invalid` if the server must not call this endpoint. */
