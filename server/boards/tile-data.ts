@@ -72,7 +72,11 @@ async function chartData(
   const { range, progress } = context;
   const { by, starts, bounds } = bucketsOf(range);
   const [first, second] = stepsOf(progress, range);
-  const { all, total, series, rest } = await measure(tile, context, { bounds, progress: first, splitBy: tile });
+  const { all, total, series, rest } = await measure(tile, context, {
+    bounds,
+    progress: first,
+    splitBy: tile,
+  });
   const span = range.toMs - range.fromMs;
   const earlier = bounds.map((ms) => ms - span);
   const before = range.compares && (await measure(tile, context, { bounds: earlier, progress: second }));
@@ -194,8 +198,8 @@ async function valueData(
   return {
     type: "value",
     ...timesOf(range),
-    insight: await findInsight(control, projectId, key),
-    points: await insightPoints(control, projectId, key, range.fromMs, range.toMs),
+    insight: await findInsight(control, { projectId, key }),
+    points: await insightPoints(control, { projectId, key }, range),
   };
 }
 
