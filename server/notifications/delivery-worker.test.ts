@@ -6,6 +6,7 @@ import { ArrivalClock, eventIdOf } from "../event/id.ts";
 import type { AcceptedEvent } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";
 import { stores, testSecrets } from "../testing/engine.ts";
+import { createFirstAccount } from "../testing/first-account.ts";
 import { makeDeliveries } from "../testing/make-deliveries.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig } from "../testing/test-app.ts";
@@ -39,13 +40,7 @@ for (const engine of stores) {
       service = pushService();
       const config = await testConfig({ dataDirectory: "unused" });
       transports = await createTransports(config, store.control, testSecrets, "http://localhost");
-      const account = await store.control
-        .transaction()
-        .execute((transaction) =>
-          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
-        );
-      accountId = account.id;
-      projectId = account.firstProject!.id;
+      ({ accountId, projectId } = await createFirstAccount(store.control));
     });
     afterEach(async () => {
       for (const sender of senders) await sender.close();
@@ -310,18 +305,10 @@ for (const engine of stores) {
     test("sends nothing to a destination that changed accounts after the delivery was stored", async () => {
       const { id } = await browser();
       await record();
-      const passwordHash = "unused";
+      const account = { email: "b@example.com", password: "" };
       const other = await store.control
         .transaction()
-        .execute((transaction) =>
-          createAccount(
-            transaction,
-            { email: "b@example.com", password: "" },
-            passwordHash,
-            null,
-            commandActor,
-          ),
-        );
+        .execute((transaction) => createAccount(transaction, account, "unused", null, commandActor));
       // As an earlier version did, which kept the row.
       await store.control
         .updateTable("destinations")
