@@ -15,6 +15,7 @@ import type { Event } from "./wire.gen.ts";
 export type StreamPosition = { lastEventId: string | undefined };
 
 type Connection = StreamPosition & { requestedWaitMs: number };
+type StreamRequest = { url: string; headers: Record<string, string>; policy: Policy };
 type Message = { type: string; data: string };
 
 /**
@@ -23,21 +24,19 @@ type Message = { type: string; data: string };
  * @param position - updated with each event, before it is yielded
  */
 export async function* streamEvents(
-  url: string,
-  headers: Record<string, string>,
-  policy: Policy,
+  request: StreamRequest,
   position: StreamPosition,
   { onReset, onDeleted, idleTimeoutMs = 40_000 }: LiveOptions,
 ): AsyncGenerator<Event> {
   for (let attempt = 1; ; attempt++) {
     const connection = Object.assign(position, { requestedWaitMs: 0 });
-    for await (const { type, data } of messagesOf(url, headers, policy, connection, idleTimeoutMs)) {
+    for await (const { type, data } of messagesOf(request, connection, idleTimeoutMs)) {
       attempt = 0;
       if (type === "event") yield JSON.parse(data) as Event;
       else if (type === "reset") onReset?.();
       else if (type === "deleted") onDeleted?.(JSON.parse(data));
     }
-    await waitToRetry(attempt || 1, policy, connection.requestedWaitMs);
+    await waitToRetry(attempt || 1, request.policy, connection.requestedWaitMs);
   }
 }
 
@@ -48,9 +47,7 @@ export async function* streamEvents(
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  */
 async function* messagesOf(
-  url: string,
-  headers: Record<string, string>,
-  policy: Policy,
+  { url, headers, policy }: StreamRequest,
   connection: Connection,
   idleTimeoutMs: number,
 ): AsyncGenerator<Message> {

@@ -57,7 +57,7 @@ export async function* live(
 ): AsyncGenerator<Event> {
   if (disabled) return;
   const url = withQuery(`${baseUrl}/api/events/stream`, filters);
-  yield* streamEvents(url, headers, policyOf(call.signal), position, call);
+  yield* streamEvents({ url, headers, policy: policyOf(call.signal) }, position, call);
 }
 
 export async function identify(

@@ -1,25 +1,23 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { clsx } from "clsx";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
 import { Ellipsis, Globe, LayoutDashboard, Maximize2, Pencil, Plus } from "lucide-react";
 import { Suspense, useEffect, useMemo, useState } from "react";
 import type { Board } from "../../server/wire/board.ts";
-import { api, errorMessage } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { LazyMenu } from "../components/ui/lazy-menu.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { OverlayBoundary } from "../shell/overlays.tsx";
 import { PageHeader } from "../shell/page-header.tsx";
 import { useShortcuts } from "../shell/shortcuts.tsx";
-import { toast } from "../shell/toasts.tsx";
 import { BoardGrid } from "./board-grid.tsx";
 import type { BoardMenuProps } from "./board-menu.tsx";
+import { BoardTabs } from "./board-tabs.tsx";
 import { boardQuery, boardsQuery, savedTiles, TileSourceContext } from "./boards.ts";
 import { RangePicker } from "./range-picker.tsx";
+import { useBoardActions } from "./use-board-actions.ts";
 import { useLiveTiles } from "./use-live-tiles.ts";
 import { useRange } from "./use-range.ts";
 import { Wall } from "./wall.tsx";
@@ -85,55 +83,14 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
   const { data: board, error, refetch } = useQuery(boardQuery(project, id));
   const { range, search, change } = useRange();
   const can = useCan();
-  const navigate = useNavigate();
   const [mode, setMode] = useState<"view" | "edit" | "wall">("view");
   const [wasEdited, setWasEdited] = useState(false);
   const [isPublishing, setPublishing] = useState(false);
   const source = useMemo(() => board && savedTiles(project, board), [project, board]);
   const position = boards.findIndex((each) => each.id === id);
   const canChange = can("boards:change");
-  const path = `/api/boards/${id}`;
+  const { duplicate, move, remove } = useBoardActions(project, id);
   useLiveTiles(project);
-
-  const failed = (title: string) => ({
-    onError: (error: unknown) => toast({ title, description: errorMessage(error), failed: true }),
-  });
-  const duplicate = useMutation({
-    mutationFn: ({ name, tiles }: Board) =>
-      api<{ board: Board }>("/api/boards", {
-        method: "POST",
-        query: { project },
-        body: { name: `${name.slice(0, 70)} (copy)`, tiles },
-      }),
-    async onSuccess({ board }) {
-      await refresh(["boards", project]);
-      void navigate({ to: "/p/$project/boards/$board", params: { project, board: board.id } });
-    },
-    ...failed("The board couldn't be duplicated"),
-  });
-  const move = useMutation({
-    mutationFn: (by: number) =>
-      api(path, { method: "PATCH", query: { project }, body: { position: position + by } }),
-    onSuccess: () => void refresh(["boards", project]),
-    ...failed("The board couldn't be moved"),
-  });
-  const restore = useMutation({
-    mutationFn: () => api(`${path}/restore`, { method: "POST", query: { project } }),
-    async onSuccess() {
-      await refresh(["boards", project]);
-      void navigate({ to: "/p/$project/boards/$board", params: { project, board: id } });
-    },
-    ...failed("The board couldn't be restored"),
-  });
-  const remove = useMutation({
-    mutationFn: (_: Board) => api(path, { method: "DELETE", query: { project } }),
-    async onSuccess(_, { name }) {
-      await navigate({ to: "/p/$project/boards", params: { project } });
-      await refresh(["boards", project]);
-      toast({ title: `Board "${name}" deleted`, undo: () => restore.mutate() });
-    },
-    ...failed("The board couldn't be deleted"),
-  });
 
   useShortcuts({
     f: () => board && mode === "view" && setMode("wall"),
@@ -192,25 +149,7 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
         </Link>
       </PageHeader>
       <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-4 py-2 md:px-5">
-        <nav aria-label="Boards" className="flex min-w-0 flex-1 gap-1 overflow-x-auto max-md:basis-full">
-          {boards.map((each) => (
-            <Link
-              key={each.id}
-              to="/p/$project/boards/$board"
-              params={{ project, board: each.id }}
-              search={search}
-              aria-current={each.id === id ? "page" : undefined}
-              className={clsx(
-                "flex h-8 max-w-48 shrink-0 items-center rounded-md px-2.5 text-sm focus-visible:outline-offset-[-2px] max-md:h-10",
-                each.id === id
-                  ? "bg-pressed font-medium text-ink"
-                  : "text-muted hover:bg-hover hover:text-ink",
-              )}
-            >
-              <span className="hostile-line">{each.name}</span>
-            </Link>
-          ))}
-        </nav>
+        <BoardTabs boards={boards} shown={id} search={search} />
         <RangePicker range={range} change={change} />
         <Button
           aria-pressed={range.compare}
@@ -245,7 +184,7 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
               canMove: { left: position > 0, right: position >= 0 && position < boards.length - 1 },
               create,
               duplicate: () => duplicate.mutate(board),
-              move: (by) => move.mutate(by),
+              move: (by) => move.mutate(position + by),
               publish: () => setPublishing(true),
               remove: () => remove.mutate(board),
             }}

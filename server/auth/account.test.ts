@@ -1,6 +1,6 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { auditOf, callAs, testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
+import { auditOf, callAs, memberSession, testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
@@ -11,11 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Creates a member of the project "default" and signs in. */
-async function member(email: string): Promise<string> {
-  await app.addMember(email, "member");
-  return app.signIn(email);
-}
+const member = (email: string) => memberSession(app, email);
 const call = (method: string, path: string, cookie: string, body?: unknown, headers = {}) =>
   callAs(app, method, path, { cookie, body, headers });
 const meStatus = async (cookie: string) => (await call("GET", "/api/me", cookie)).status;

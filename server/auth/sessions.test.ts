@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { auditOf, callAs } from "../testing/account-calls.ts";
+import { auditOf, callAs, memberSession } from "../testing/account-calls.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
 import type { SessionInfo } from "../wire/session.ts";
@@ -14,11 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Creates a member of the project "default" and signs in. */
-async function member(email: string): Promise<string> {
-  await app.addMember(email, "member");
-  return app.signIn(email);
-}
+const member = (email: string) => memberSession(app, email);
 const call = (method: string, path: string, cookie: string, body?: unknown) =>
   callAs(app, method, path, { cookie, body });
 const meStatus = async (cookie: string) => (await call("GET", "/api/me", cookie)).status;

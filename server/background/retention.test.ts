@@ -2,13 +2,12 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
-import { commandActor } from "../audit/audit-log.ts";
-import { createAccount } from "../auth/create-account.ts";
 import { deleteChannel } from "../channels/delete-channel.ts";
 import { deleteProject } from "../projects/delete-project.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { engine, makeStorage, removeStorage } from "../testing/engine.ts";
+import { createFirstAccount } from "../testing/first-account.ts";
 import { openTestStore, type TestApp, testApp, testConfig } from "../testing/test-app.ts";
 import { untilListed } from "../testing/until.ts";
 import { eraseTraces, eraseUser } from "../users/erase-user.ts";
@@ -174,16 +173,11 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
   await using storage = await testPlace();
   const { control } = storage.store;
   const now = Date.now();
-  const account = await control
-    .transaction()
-    .execute((transaction) =>
-      createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
-    );
-  const projectId = account.firstProject!.id;
+  const { accountId, projectId } = await createFirstAccount(control);
   const delivery = (daysAgo: number, readAt: number | null) => ({
     projectId,
     eventId: Bun.randomUUIDv7(),
-    accountId: account.id,
+    accountId,
     destinationId: null,
     kind: "dashboard" as const,
     label: "Dashboard",
@@ -224,7 +218,7 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
     email: null,
     role: "viewer" as const,
     tokenHash: id,
-    createdBy: account.id,
+    createdBy: accountId,
     createdAt: 1,
     expiresAt: now - expiredDaysAgo * dayMs,
   });

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../limits.ts";
 import { auditOf } from "../testing/account-calls.ts";
+import { jsonCalls } from "../testing/json-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { Board, BoardSummary } from "../wire/board.ts";
 import type { TileData, TileDataOf } from "../wire/tile-data.ts";
@@ -37,19 +38,10 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-async function call<Body = { board: Board }>(
-  method: string,
-  path: string,
-  body?: unknown,
-  status = 200,
-  headers = session,
-): Promise<Body> {
-  const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-  const response = await app.request(path, init, null);
-  const text = await response.text();
-  expect(`${response.status} ${text}`).toStartWith(`${status} `);
-  return JSON.parse(text) as Body;
-}
+const call = jsonCalls<{ board: Board }>(
+  () => app,
+  () => session,
+);
 
 const list = async () => (await call<{ boards: BoardSummary[] }>("GET", "/api/boards")).boards;
 const place = { x: 0, y: 0, w: 4, h: 3 };

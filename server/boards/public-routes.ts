@@ -80,8 +80,9 @@ export function addPublicBoardRoutes(
       const tile = findTile(board, parameter("tileId"));
       const range = rangeOf(query, Date.now());
       setRequestTimeout(request, limits.analysisSeconds + limits.requestSeconds);
+      const progress = { signal: request.signal, onProgress: () => {} };
       const data = await queue.run(request.signal, () =>
-        tileData(store, projectId, tile, range, { signal: request.signal, onProgress: () => {} }),
+        tileData(tile, { store, projectId, range, progress }),
       );
       return { ok: true, data: publicTileData(data) };
     },

@@ -53,7 +53,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures, setRe
       request,
       async (progress) => ({
         ok: true as const,
-        data: await tileData(store, projectId, tile, range, progress),
+        data: await tileData(tile, { store, projectId, range, progress }),
       }),
       (error) => failures.requestFailed(error),
     );

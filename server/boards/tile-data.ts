@@ -13,49 +13,45 @@ import type { Tile, TileOf } from "../wire/tile.ts";
 import type { TileData, TileDataOf } from "../wire/tile-data.ts";
 import { bucketsOf, type Range, rangeBefore } from "./range.ts";
 
-type Source = Pick<Store, "events" | "control">;
 type Measured = Extract<Tile, { metric: string }>;
 
+/** What a tile is computed from. */
+type Context = {
+  store: Pick<Store, "events" | "control">;
+  projectId: number;
+  range: Range;
+  progress: Progress;
+};
+
 /** Computes a tile. Throws `query-too-expensive` if a split has too many values. */
-export async function tileData(
-  source: Source,
-  projectId: number,
-  tile: Tile,
-  range: Range,
-  progress: Progress,
-): Promise<TileData> {
+export async function tileData(tile: Tile, context: Context): Promise<TileData> {
   switch (tile.type) {
     case "number":
-      return numberData(source, projectId, tile, range, progress);
+      return numberData(tile, context);
     case "line":
     case "area":
     case "bar":
-      return chartData(source, projectId, tile, range, progress);
+      return chartData(tile, context);
     case "table":
-      return tableData(source, projectId, tile, range, progress);
+      return tableData(tile, context);
     case "funnel":
-      return funnelData(source, projectId, tile, range, progress);
+      return funnelData(tile, context);
     case "retention":
-      return retentionData(source, projectId, tile, range, progress);
+      return retentionData(tile, context);
     case "feed":
-      return feedData(source, projectId, tile, range, progress);
+      return feedData(tile, context);
     case "value":
-      return valueData(source, projectId, tile, range);
+      return valueData(tile, context);
     case "text":
       return { type: "text" };
   }
 }
 
-async function numberData(
-  source: Source,
-  projectId: number,
-  tile: TileOf<"number">,
-  range: Range,
-  progress: Progress,
-): Promise<TileDataOf<"number">> {
+async function numberData(tile: TileOf<"number">, context: Context): Promise<TileDataOf<"number">> {
+  const { range, progress } = context;
   const { by, starts, bounds } = bucketsOf(range);
   const [first, second] = stepsOf(progress, range);
-  const { all, total } = await measure(source, projectId, tile, bounds, first);
+  const { all, total } = await measure(tile, context, { bounds, progress: first });
   return {
     type: "number",
     ...timesOf(range),
@@ -64,24 +60,26 @@ async function numberData(
     value: total,
     values: all,
     ...(range.compares && {
-      before: (await measure(source, projectId, tile, boundsBefore(range), second)).total,
+      before: (await measure(tile, context, { bounds: boundsBefore(range), progress: second })).total,
     }),
   };
 }
 
 async function chartData(
-  source: Source,
-  projectId: number,
   tile: TileOf<"line" | "area" | "bar">,
-  range: Range,
-  progress: Progress,
+  context: Context,
 ): Promise<TileDataOf<"line" | "area" | "bar">> {
+  const { range, progress } = context;
   const { by, starts, bounds } = bucketsOf(range);
   const [first, second] = stepsOf(progress, range);
-  const { all, total, series, rest } = await measure(source, projectId, tile, bounds, first, tile);
+  const { all, total, series, rest } = await measure(tile, context, {
+    bounds,
+    progress: first,
+    splitBy: tile,
+  });
   const span = range.toMs - range.fromMs;
   const earlier = bounds.map((ms) => ms - span);
-  const before = range.compares && (await measure(source, projectId, tile, earlier, second));
+  const before = range.compares && (await measure(tile, context, { bounds: earlier, progress: second }));
   return {
     type: tile.type,
     ...timesOf(range),
@@ -93,27 +91,20 @@ async function chartData(
   };
 }
 
-async function tableData(
-  source: Source,
-  projectId: number,
-  tile: TileOf<"table">,
-  range: Range,
-  progress: Progress,
-): Promise<TileDataOf<"table">> {
+async function tableData(tile: TileOf<"table">, context: Context): Promise<TileDataOf<"table">> {
+  const { range, progress } = context;
   const [first, second] = stepsOf(progress, range);
-  const { series, rest, total } = await measure(
-    source,
-    projectId,
-    tile,
-    [range.fromMs, range.toMs],
-    first,
-    tile,
-  );
+  const { series, rest, total } = await measure(tile, context, {
+    bounds: [range.fromMs, range.toMs],
+    progress: first,
+    splitBy: tile,
+  });
   const before =
     range.compares &&
-    (await measure(source, projectId, tile, boundsBefore(range), second, {
-      ...tile,
-      limit: limits.statsSeries,
+    (await measure(tile, context, {
+      bounds: boundsBefore(range),
+      progress: second,
+      splitBy: { ...tile, limit: limits.statsSeries },
     }));
   // Of no events there are none, but their average is unknown.
   const missing = ["average", "minimum", "maximum"].includes(tile.metric) ? null : 0;
@@ -131,11 +122,8 @@ async function tableData(
 }
 
 async function funnelData(
-  { events }: Source,
-  projectId: number,
   { steps, windowSeconds, split }: TileOf<"funnel">,
-  range: Range,
-  progress: Progress,
+  { store: { events }, projectId, range, progress }: Context,
 ): Promise<TileDataOf<"funnel">> {
   const [first, second] = stepsOf(progress, range);
   const compute = ({ fromMs, toMs }: Range, isSplit: boolean, progress: Progress) =>
@@ -162,11 +150,8 @@ async function funnelData(
 }
 
 async function retentionData(
-  { events }: Source,
-  projectId: number,
   { q, again }: TileOf<"retention">,
-  range: Range,
-  progress: Progress,
+  { store: { events }, projectId, range, progress }: Context,
 ): Promise<TileDataOf<"retention">> {
   const starts = bucketStarts("week", range.timeZone, range.fromMs, range.toMs);
   if (starts.length > limits.retentionPeriods)
@@ -192,11 +177,8 @@ async function retentionData(
 }
 
 async function feedData(
-  { events }: Source,
-  projectId: number,
   { q }: TileOf<"feed">,
-  { fromMs, toMs }: Range,
-  progress: Progress,
+  { store: { events }, projectId, range: { fromMs, toMs }, progress }: Context,
 ): Promise<TileDataOf<"feed">> {
   const filter = { ...filterOf({ q }, []), fromMs, toMs };
   const page = await events.page({ projectId, filter, order: "desc" }, limits.feedRows, progress.signal);
@@ -210,16 +192,14 @@ async function feedData(
 }
 
 async function valueData(
-  { control }: Source,
-  projectId: number,
   { key }: TileOf<"value">,
-  range: Range,
+  { store: { control }, projectId, range }: Context,
 ): Promise<TileDataOf<"value">> {
   return {
     type: "value",
     ...timesOf(range),
-    insight: await findInsight(control, projectId, key),
-    points: await insightPoints(control, projectId, key, range.fromMs, range.toMs),
+    insight: await findInsight(control, { projectId, key }),
+    points: await insightPoints(control, { projectId, key }, range),
   };
 }
 
@@ -233,14 +213,19 @@ type Measurement = {
   rest: Series[];
 };
 
+type Measuring = {
+  /** Where each bucket begins, and where the last one ends. */
+  bounds: number[];
+  progress: Progress;
+  /** Without it, all events are measured together. */
+  splitBy?: { split?: string | undefined; limit: number };
+};
+
 /** Computes a tile's metric for each bucket, in all and for the largest values of its split. */
 async function measure(
-  { events }: Source,
-  projectId: number,
   { q, metric, tag }: Measured,
-  bounds: number[],
-  progress: Progress,
-  { split: by, limit }: { split?: string | undefined; limit: number } = { limit: 1 },
+  { store: { events }, projectId }: Context,
+  { bounds, progress, splitBy: { split: by, limit } = { limit: 1 } }: Measuring,
 ): Promise<Measurement> {
   const split = by === undefined ? undefined : splitOf(by);
   const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit };

@@ -16,6 +16,9 @@ import { TransferProgress } from "./transfer/transfer-progress.ts";
 import { ArgumentError } from "./with-store.ts";
 
 const lineFeed = "\n".charCodeAt(0);
+const quote = '"'.charCodeAt(0);
+
+type Format = "ndjson" | "csv" | "parquet";
 
 export const exportCommand = defineCommand({
   meta: { name: "export", description: "Write events to a file, oldest first" },
@@ -44,8 +47,7 @@ export const exportCommand = defineCommand({
   },
   run: ({ args }) =>
     withSource(args, async (source) => {
-      const named = /\.(ndjson|jsonl|csv|parquet)(?:\.gz|\.zst)?$/i.exec(args.file)?.[1]?.toLowerCase();
-      const format = args.format ?? (named === undefined || named === "jsonl" ? "ndjson" : named);
+      const format = args.format ?? formatOf(args.file);
       const isStdout = args.file === "-";
       const isCompressed = /\.(gz|zst)$/.test(args.file);
       if (format === "parquet" && (isStdout || isCompressed))
@@ -68,24 +70,7 @@ export const exportCommand = defineCommand({
       try {
         const bytes = content(source, query, args.all ? () => events-- : null);
         if (isStdout) for await (const piece of bytes) await write(piece);
-        else {
-          // Under its own name only once it is complete.
-          const partial = `${args.file}.partial`;
-          createPrivateFile(partial);
-          try {
-            if (format === "parquet") await writeParquet(partial, bytes, count);
-            else {
-              const counting = countRows(format === "csv" ? -1 : 0, count);
-              const compress = !isCompressed
-                ? []
-                : [args.file.endsWith(".gz") ? createGzip() : createZstdCompress()];
-              await pipeline([Readable.from(bytes), counting, ...compress, createWriteStream(partial)]);
-            }
-            renameSync(partial, args.file);
-          } finally {
-            rmSync(partial, { force: true });
-          }
-        }
+        else await writeFile(args.file, format, bytes, count);
       } finally {
         progress.end();
       }
@@ -94,6 +79,12 @@ export const exportCommand = defineCommand({
       else console.error(`Exported ${events.toLocaleString("en")} events of ${source.name} to ${args.file}.`);
     }),
 });
+
+/** The format that a file's name says; NDJSON if it says none. */
+function formatOf(file: string): Format {
+  const named = /\.(csv|parquet)(?:\.gz|\.zst)?$/i.exec(file)?.[1]?.toLowerCase();
+  return (named as "csv" | "parquet" | undefined) ?? "ndjson";
+}
 
 /** The events, and before them the lines of settings and users if `onSetting` is called for each of these. */
 async function* content(
@@ -110,6 +101,32 @@ async function* content(
   yield* body!;
 }
 
+/** Writes a file, which has its name only once it is complete. */
+async function writeFile(
+  file: string,
+  format: Format,
+  bytes: AsyncGenerator<Uint8Array>,
+  count: (more: number) => void,
+): Promise<void> {
+  const partial = `${file}.partial`;
+  createPrivateFile(partial);
+  try {
+    if (format === "parquet") await writeParquet(partial, bytes, count);
+    else {
+      const stages = [countRows(format, count), ...compressionOf(file)];
+      await pipeline([Readable.from(bytes), ...stages, createWriteStream(partial)]);
+    }
+    renameSync(partial, file);
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}
+
+function compressionOf(file: string): Transform[] {
+  if (file.endsWith(".gz")) return [createGzip()];
+  return file.endsWith(".zst") ? [createZstdCompress()] : [];
+}
+
 async function writeParquet(file: string, body: AsyncGenerator<Uint8Array>, count: (more: number) => void) {
   const parquet = new ParquetFile(file);
   for await (const records of readJson(body)) {
@@ -119,21 +136,24 @@ async function writeParquet(file: string, body: AsyncGenerator<Uint8Array>, coun
   await parquet.finish();
 }
 
-/** Counts line feeds that end a row, without those between quotes. */
-function countRows(before: number, count: (more: number) => void): Transform {
+/** Counts the lines of NDJSON, or the rows of CSV: line feeds that are not between quotes, without the header's. */
+function countRows(format: "ndjson" | "csv", count: (more: number) => void): Transform {
+  let isHeader = format === "csv";
   let isQuoted = false;
-  let ahead = before;
   return new Transform({
     transform(bytes: Uint8Array, _encoding, done) {
-      let rows = ahead;
-      if (before === 0)
+      let rows = 0;
+      if (format === "ndjson")
         for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) rows++;
       else
         for (const byte of bytes) {
-          if (byte === 34) isQuoted = !isQuoted;
+          if (byte === quote) isQuoted = !isQuoted;
           else if (byte === lineFeed && !isQuoted) rows++;
         }
-      ahead = Math.min(rows, 0);
+      if (rows > 0 && isHeader) {
+        rows--;
+        isHeader = false;
+      }
       if (rows > 0) count(rows);
       done(null, bytes);
     },

@@ -97,7 +97,8 @@ export async function addShopBoard(
     // Grows a little each day, a little less at the week's end.
     const value = 1_180 + (days - day) * 4 - (day % 7 < 2 ? 6 : 0);
     const setting = { title: "Subscribers", icon: "☕", value };
-    await setInsight(control, projectId, "subscribers", setting, nowMs - day * dayMs, null);
+    const insight = { projectId, key: "subscribers" };
+    await setInsight(control, insight, setting, { nowMs: nowMs - day * dayMs, keyId: null });
   }
   const known = await control
     .selectFrom("boards")

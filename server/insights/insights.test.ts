@@ -107,31 +107,33 @@ test("a key with the scope ingest sets values, but doesn't read or delete them",
 test("the history has a point for each span of time, and is trimmed", async () => {
   const { control } = app.running.store;
   const id = await projectId();
+  const line = { projectId: id, key: "line" };
+  const at = (nowMs: number) => ({ nowMs, keyId: null });
   const spanMs = limits.insightPointMinutes * 60_000;
   const startMs = Math.floor(Date.UTC(2026, 0, 31) / spanMs) * spanMs;
-  await setInsight(control, id, "line", { value: 1 }, startMs, null);
-  await addToInsight(control, id, "line", { add: 1 }, startMs + spanMs - 1, null);
-  await addToInsight(control, id, "line", { add: 1 }, startMs + spanMs, null);
-  const points = await insightPoints(control, id, "line");
+  await setInsight(control, line, { value: 1 }, at(startMs));
+  await addToInsight(control, line, { add: 1 }, at(startMs + spanMs - 1));
+  await addToInsight(control, line, { add: 1 }, at(startMs + spanMs));
+  const points = await insightPoints(control, line);
   expect(points.map(({ at, value }) => [Date.parse(at) - startMs, value])).toEqual([
     [0, 2],
     [spanMs, 3],
   ]);
   // A range begins with what the value was before.
-  expect(await insightPoints(control, id, "line", startMs + 1, startMs + 2)).toMatchObject([{ value: 2 }]);
+  const after = { fromMs: startMs + 1, toMs: startMs + 2 };
+  expect(await insightPoints(control, line, after)).toMatchObject([{ value: 2 }]);
   await control
     .insertInto("insightPoints")
     .values(
       Array.from({ length: limits.insightPoints }, (_, n) => ({
-        projectId: id,
-        key: "line",
+        ...line,
         at: startMs - (n + 1) * spanMs,
         value: 0,
       })),
     )
     .execute();
-  await setInsight(control, id, "line", { value: 9 }, startMs + 2 * spanMs, null);
-  const trimmed = await insightPoints(control, id, "line");
+  await setInsight(control, line, { value: 9 }, at(startMs + 2 * spanMs));
+  const trimmed = await insightPoints(control, line);
   expect([trimmed.length, trimmed.at(-1)!.value]).toEqual([limits.insightPoints, 9]);
 });
 

@@ -1,4 +1,4 @@
-import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
+import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -7,6 +7,10 @@ import type { Insight, InsightAddition, InsightInList, InsightSetting } from "..
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 type Row = Selectable<ControlTables["insights"]>;
+
+type InsightKey = { projectId: number; key: string };
+/** When a value is set, and with which API key; null if a member sets it. */
+type Setter = { nowMs: number; keyId: string | null };
 
 const pointMs = limits.insightPointMinutes * 60_000;
 
@@ -27,7 +31,7 @@ export async function listInsights(control: Control, projectId: number): Promise
 }
 
 /** A value, or null if it was never set. */
-export async function findInsight(control: Control, projectId: number, key: string): Promise<Insight | null> {
+export async function findInsight(control: Control, { projectId, key }: InsightKey): Promise<Insight | null> {
   const row = await control
     .selectFrom("insights")
     .selectAll()
@@ -40,10 +44,8 @@ export async function findInsight(control: Control, projectId: number, key: stri
 /** A value's history, oldest first: what it was at the start of the range, and each point in it. */
 export async function insightPoints(
   control: Control,
-  projectId: number,
-  key: string,
-  fromMs = 0,
-  toMs = Number.MAX_SAFE_INTEGER,
+  { projectId, key }: InsightKey,
+  { fromMs, toMs } = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER },
 ): Promise<{ at: string; value: number }[]> {
   const points = control
     .selectFrom("insightPoints")
@@ -55,35 +57,28 @@ export async function insightPoints(
   return [...before, ...inRange].map(({ at, value }) => ({ at: new Date(at).toISOString(), value }));
 }
 
-/** Sets a value. Throws `limit-reached`. `keyId` is null if a member sets it. */
+/** Sets a value. Throws `limit-reached`. */
 export async function setInsight(
   control: Kysely<ControlTables>,
-  projectId: number,
-  key: string,
+  insight: InsightKey,
   { value, ...texts }: InsightSetting,
-  nowMs: number,
-  keyId: string | null,
+  by: Setter,
 ): Promise<Insight> {
-  return change(control, projectId, key, { ...texts, keyId }, nowMs, { first: value, next: sql`${value}` });
+  return change(control, insight, { ...texts, first: value, next: sql`${value}` }, by);
 }
 
 /** Adds to a value, which begins at 0. Additions at the same time all count. Throws `limit-reached`. */
 export async function addToInsight(
   control: Kysely<ControlTables>,
-  projectId: number,
-  key: string,
+  insight: InsightKey,
   { add, ...texts }: InsightAddition,
-  nowMs: number,
-  keyId: string | null,
+  by: Setter,
 ): Promise<Insight> {
-  return change(control, projectId, key, { ...texts, keyId }, nowMs, {
-    first: add,
-    next: sql`insights.value + ${add}`,
-  });
+  return change(control, insight, { ...texts, first: add, next: sql`insights.value + ${add}` }, by);
 }
 
 /** Deletes a value and its history. Throws `insight-unknown`. */
-export async function deleteInsight(control: Control, projectId: number, key: string): Promise<void> {
+export async function deleteInsight(control: Control, { projectId, key }: InsightKey): Promise<void> {
   const { numDeletedRows } = await control
     .deleteFrom("insights")
     .where("projectId", "=", projectId)
@@ -96,69 +91,89 @@ export function unknownInsight() {
   return problem("insight-unknown", { detail: "The project has no value with this key. PUT sets it." });
 }
 
+/** A new title or icon, and the value: of an insight that is new, and of one that exists. */
+type Change = {
+  title?: string | undefined;
+  icon?: string | undefined;
+  first: number;
+  next: RawBuilder<number>;
+};
+
 async function change(
   control: Kysely<ControlTables>,
-  projectId: number,
-  key: string,
-  { keyId, ...texts }: { title?: string | undefined; icon?: string | undefined; keyId: string | null },
-  nowMs: number,
-  value: { first: number; next: ReturnType<typeof sql<number>> },
+  insight: InsightKey,
+  change: Change,
+  by: Setter,
 ): Promise<Insight> {
   return control.transaction().execute(async (transaction) => {
-    // The update locks the row, so that changes of one value follow one another on all nodes.
-    const update = () =>
-      transaction
-        .updateTable("insights")
-        .set({
-          value: value.next,
-          updatedAt: nowMs,
-          keyId,
-          ...(texts.title !== undefined && { title: texts.title }),
-          ...(texts.icon !== undefined && { icon: texts.icon }),
-        })
-        .where("projectId", "=", projectId)
-        .where("key", "=", key)
-        .returningAll()
-        .executeTakeFirst();
-    let row = await update();
+    let row = await update(transaction, insight, change, by);
     if (!row) {
       await withLock(transaction, "insights");
       // Another request may have created it while this one waited.
-      row = (await update()) ?? (await insert());
+      row =
+        (await update(transaction, insight, change, by)) ?? (await insert(transaction, insight, change, by));
     }
     if (Math.abs(row.value) > limits.insightValue)
       throw problem("limit-reached", {
         detail: `The value would be beyond ${limits.insightValue}. Set it to a smaller one.`,
       });
-    await addPoint(transaction, row, nowMs);
+    await addPoint(transaction, row, by.nowMs);
     return insightOf(row);
-
-    async function insert(): Promise<Row> {
-      const { count } = await transaction
-        .selectFrom("insights")
-        .select((eb) => eb.fn.countAll<number>().as("count"))
-        .where("projectId", "=", projectId)
-        .executeTakeFirstOrThrow();
-      if (Number(count) >= limits.insights)
-        throw problem("limit-reached", {
-          detail: `A project can have at most ${limits.insights} values. Delete one that you no longer need.`,
-        });
-      return transaction
-        .insertInto("insights")
-        .values({
-          projectId,
-          key,
-          title: texts.title ?? key,
-          icon: texts.icon ?? null,
-          value: value.first,
-          createdAt: nowMs,
-          updatedAt: nowMs,
-          keyId,
-        })
-        .returningAll()
-        .executeTakeFirstOrThrow();
-    }
   });
+}
+
+/** It locks the row, so that changes of one value follow one another on all nodes. */
+function update(
+  transaction: Transaction<ControlTables>,
+  { projectId, key }: InsightKey,
+  { title, icon, next }: Change,
+  { keyId, nowMs }: Setter,
+): Promise<Row | undefined> {
+  return transaction
+    .updateTable("insights")
+    .set({
+      value: next,
+      updatedAt: nowMs,
+      keyId,
+      ...(title !== undefined && { title }),
+      ...(icon !== undefined && { icon }),
+    })
+    .where("projectId", "=", projectId)
+    .where("key", "=", key)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Throws `limit-reached`. */
+async function insert(
+  transaction: Transaction<ControlTables>,
+  { projectId, key }: InsightKey,
+  { title, icon, first }: Change,
+  { keyId, nowMs }: Setter,
+): Promise<Row> {
+  const { count } = await transaction
+    .selectFrom("insights")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("projectId", "=", projectId)
+    .executeTakeFirstOrThrow();
+  if (Number(count) >= limits.insights)
+    throw problem("limit-reached", {
+      detail: `A project can have at most ${limits.insights} values. Delete one that you no longer need.`,
+    });
+  return transaction
+    .insertInto("insights")
+    .values({
+      projectId,
+      key,
+      title: title ?? key,
+      icon: icon ?? null,
+      value: first,
+      createdAt: nowMs,
+      updatedAt: nowMs,
+      keyId,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
 }
 
 /** Notes a value in its history, and drops the oldest points. */

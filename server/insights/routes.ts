@@ -50,10 +50,10 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       problems: [404],
     },
     async ({ projectId, parameter }) => {
-      const key = parameter("key");
-      const insight = await findInsight(control, projectId, key);
+      const key = { projectId, key: parameter("key") };
+      const insight = await findInsight(control, key);
       if (!insight) throw unknownInsight();
-      return { ok: true, insight, points: await insightPoints(control, projectId, key) };
+      return { ok: true, insight, points: await insightPoints(control, key) };
     },
   );
 
@@ -71,12 +71,8 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       problems: [409],
     },
     async (call) => {
-      const { projectId, body, parameter } = call;
-      const key = keyOf(parameter("key"));
-      return {
-        ok: true,
-        insight: await setInsight(control, projectId, key, body, Date.now(), keyIdOf(call)),
-      };
+      const key = { projectId: call.projectId, key: keyOf(call.parameter("key")) };
+      return { ok: true, insight: await setInsight(control, key, call.body, setterOf(call)) };
     },
   );
 
@@ -94,12 +90,8 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       problems: [409],
     },
     async (call) => {
-      const { projectId, body, parameter } = call;
-      const key = keyOf(parameter("key"));
-      return {
-        ok: true,
-        insight: await addToInsight(control, projectId, key, body, Date.now(), keyIdOf(call)),
-      };
+      const key = { projectId: call.projectId, key: keyOf(call.parameter("key")) };
+      return { ok: true, insight: await addToInsight(control, key, call.body, setterOf(call)) };
     },
   );
 
@@ -117,7 +109,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
     async ({ projectId, actor, parameter }) => {
       const key = parameter("key");
       await control.transaction().execute(async (transaction) => {
-        await deleteInsight(transaction, projectId, key);
+        await deleteInsight(transaction, { projectId, key });
         await recordAudit(transaction, actor, { action: "insight.deleted", projectId, target: key });
       });
       return { ok: true };
@@ -125,8 +117,8 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
   );
 }
 
-function keyIdOf(access: Access): string | null {
-  return access.by === "key" ? access.keyId : null;
+function setterOf(access: Access) {
+  return { nowMs: Date.now(), keyId: access.by === "key" ? access.keyId : null };
 }
 
 /** Throws `query-invalid` if no value can have this key. */

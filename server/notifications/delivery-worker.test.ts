@@ -6,6 +6,7 @@ import { ArrivalClock, eventIdOf } from "../event/id.ts";
 import type { AcceptedEvent } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";
 import { stores, testSecrets } from "../testing/engine.ts";
+import { createFirstAccount } from "../testing/first-account.ts";
 import { makeDeliveries } from "../testing/make-deliveries.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig } from "../testing/test-app.ts";
@@ -25,7 +26,7 @@ for (const engine of stores) {
     let store: Store;
     let service: ReturnType<typeof pushService>;
     let transports: Awaited<ReturnType<typeof createTransports>>;
-    let senders: DeliveryWorker[];
+    let workers: DeliveryWorker[];
     let accountId: string;
     let projectId: number;
     let now: number;
@@ -33,33 +34,27 @@ for (const engine of stores) {
 
     beforeEach(async () => {
       [now, random] = [start, 1];
-      senders = [];
+      workers = [];
       storage = await engine.create();
       store = await storage.open();
       service = pushService();
       const config = await testConfig({ dataDirectory: "unused" });
       transports = await createTransports(config, store.control, testSecrets, "http://localhost");
-      const account = await store.control
-        .transaction()
-        .execute((transaction) =>
-          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
-        );
-      accountId = account.id;
-      projectId = account.firstProject!.id;
+      ({ accountId, projectId } = await createFirstAccount(store.control));
     });
     afterEach(async () => {
-      for (const sender of senders) await sender.close();
+      for (const worker of workers) await worker.close();
       await transports.close();
       await service.close();
       await store.close();
       await storage.remove();
     });
 
-    function newSender(clock = () => now): DeliveryWorker {
+    function newWorker(clock = () => now): DeliveryWorker {
       const fail = (error: unknown) => {
         throw error;
       };
-      const sender = new DeliveryWorker({
+      const worker = new DeliveryWorker({
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
         store,
         events: new RecentEvents(store.events),
@@ -71,8 +66,8 @@ for (const engine of stores) {
         now: clock,
         random: () => random,
       });
-      senders.push(sender);
-      return sender;
+      workers.push(worker);
+      return worker;
     }
 
     async function browser(label = "browser") {
@@ -118,8 +113,8 @@ for (const engine of stores) {
         .execute();
 
     /** Wakes a worker and waits until each delivery had this many attempts and none is in progress. */
-    async function attempted(sender: DeliveryWorker, attempts: number) {
-      sender.wake();
+    async function attempted(worker: DeliveryWorker, attempts: number) {
+      worker.wake();
       await until(async () =>
         (await rows()).every(
           (row) =>
@@ -137,7 +132,7 @@ for (const engine of stores) {
         { state: "waiting", attempts: 0, eventId: event.event.id, nextAttemptAt: event.arrival.ms },
       ]);
       now = event.arrival.ms + second;
-      expect(await attempted(newSender(), 1)).toMatchObject([
+      expect(await attempted(newWorker(), 1)).toMatchObject([
         { state: "delivered", deliveredAt: now, nextAttemptAt: null },
       ]);
       expect((await service.next()).payload).toMatchObject({ title: "left behind" });
@@ -146,13 +141,13 @@ for (const engine of stores) {
     test("retries after twice as long each time, up to four hours, and gives up after a day", async () => {
       await browser();
       await record();
-      const sender = newSender();
+      const worker = newWorker();
       const { createdAt } = (await rows())[0]!;
       now = createdAt;
       const waits: number[] = [];
       for (let attempts = 1; ; attempts++) {
         service.answerNext(503);
-        const [row] = await attempted(sender, attempts);
+        const [row] = await attempted(worker, attempts);
         if (row!.state === "dead") {
           expect(row!.nextAttemptAt).toBeNull();
           expect(row!.detail).toContain("503");
@@ -168,7 +163,7 @@ for (const engine of stores) {
       for (const wait of waits.slice(11)) expect(wait).toBe(4 * hour);
       expect(now - createdAt).toBeWithin(20 * hour, 24 * hour + 1);
       now += 30 * 24 * hour;
-      sender.wake();
+      worker.wake();
       await Bun.sleep(50);
       expect(service.received).toHaveLength(0);
     });
@@ -179,7 +174,7 @@ for (const engine of stores) {
       now = (await rows())[0]!.createdAt;
       random = 0.25;
       service.answerNext(500);
-      const [row] = await attempted(newSender(), 1);
+      const [row] = await attempted(newWorker(), 1);
       expect(row!.nextAttemptAt! - now).toBe(2.5 * second);
     });
 
@@ -188,7 +183,7 @@ for (const engine of stores) {
       await record();
       now = (await rows())[0]!.createdAt;
       service.answerNext(429, { "retry-after": "3600" });
-      const [row] = await attempted(newSender(), 1);
+      const [row] = await attempted(newWorker(), 1);
       expect(row!.nextAttemptAt! - now).toBe(hour);
     });
 
@@ -199,9 +194,9 @@ for (const engine of stores) {
       const offset = Date.now() - now;
       // A wait of 0.1 s.
       random = 0.01;
-      const sender = newSender(() => Date.now() - offset);
+      const worker = newWorker(() => Date.now() - offset);
       service.answerNext(500);
-      sender.wake();
+      worker.wake();
       expect(await service.next()).toMatchObject({ payload: { title: "n" } });
     });
 
@@ -210,7 +205,7 @@ for (const engine of stores) {
       await record();
       now += 10 * second;
       service.answerNext(400);
-      expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead", nextAttemptAt: null }]);
+      expect(await attempted(newWorker(), 1)).toMatchObject([{ state: "dead", nextAttemptAt: null }]);
     });
 
     test("removes a browser that is gone, and cancels its other deliveries", async () => {
@@ -219,10 +214,10 @@ for (const engine of stores) {
       await record();
       now += 10 * second;
       service.unsubscribe(subscription);
-      const sender = newSender();
-      sender.wake();
+      const worker = newWorker();
+      worker.wake();
       await until(async () => (await rows()).every(({ state }) => state !== "waiting"));
-      await sender.close();
+      await worker.close();
       const states = (await rows()).map(({ state }) => state);
       expect(states).toContain("dead");
       expect(states).not.toContain("waiting");
@@ -236,8 +231,8 @@ for (const engine of stores) {
       await browser("two");
       for (let n = 0; n < 30; n++) await record(`${n}`);
       now += 10 * second;
-      const several = [newSender(), newSender(), newSender()];
-      for (const sender of several) sender.wake();
+      const several = [newWorker(), newWorker(), newWorker()];
+      for (const worker of several) worker.wake();
       await until(async () => (await rows()).every(({ state }) => state === "delivered"));
       expect((await rows()).map(({ attempts, state }) => [attempts, state])).toEqual(
         Array(60).fill([1, "delivered"]),
@@ -250,12 +245,12 @@ for (const engine of stores) {
       const held = service.holdNext();
       await record("held");
       now += 10 * second;
-      const sender = newSender();
-      sender.wake();
+      const worker = newWorker();
+      worker.wake();
       await held;
       await record("next");
       now += 10 * second;
-      sender.wake();
+      worker.wake();
       expect((await service.next()).payload).toMatchObject({ title: "next" });
     });
 
@@ -269,13 +264,13 @@ for (const engine of stores) {
         .set({ attempts: 1, nextAttemptAt: now + 60 * second })
         .where("kind", "=", "browser")
         .execute();
-      const sender = newSender();
+      const worker = newWorker();
       now += 59 * second;
-      sender.wake();
+      worker.wake();
       await Bun.sleep(50);
       expect(service.received).toHaveLength(0);
       now += second;
-      expect(await attempted(sender, 2)).toMatchObject([{ state: "delivered" }]);
+      expect(await attempted(worker, 2)).toMatchObject([{ state: "delivered" }]);
     });
 
     test("cancels waiting deliveries of a destination that is turned off", async () => {
@@ -283,7 +278,7 @@ for (const engine of stores) {
       await record();
       await switchDestination(store.control, accountId, id, false);
       now += 10 * second;
-      newSender().wake();
+      newWorker().wake();
       await Bun.sleep(50);
       expect(await rows()).toMatchObject([
         {
@@ -301,7 +296,7 @@ for (const engine of stores) {
       await record();
       await store.control.deleteFrom("members").where("accountId", "=", accountId).execute();
       now += 10 * second;
-      expect(await attempted(newSender(), 1)).toMatchObject([
+      expect(await attempted(newWorker(), 1)).toMatchObject([
         { state: "dead", detail: expect.stringContaining("no longer a member") },
       ]);
       expect(service.received).toHaveLength(0);
@@ -310,18 +305,10 @@ for (const engine of stores) {
     test("sends nothing to a destination that changed accounts after the delivery was stored", async () => {
       const { id } = await browser();
       await record();
-      const passwordHash = "unused";
+      const account = { email: "b@example.com", password: "" };
       const other = await store.control
         .transaction()
-        .execute((transaction) =>
-          createAccount(
-            transaction,
-            { email: "b@example.com", password: "" },
-            passwordHash,
-            null,
-            commandActor,
-          ),
-        );
+        .execute((transaction) => createAccount(transaction, account, "unused", null, commandActor));
       // As an earlier version did, which kept the row.
       await store.control
         .updateTable("destinations")
@@ -329,7 +316,7 @@ for (const engine of stores) {
         .where("id", "=", id)
         .execute();
       now += 10 * second;
-      expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead" }]);
+      expect(await attempted(newWorker(), 1)).toMatchObject([{ state: "dead" }]);
       expect(service.received).toHaveLength(0);
     });
 
@@ -338,7 +325,7 @@ for (const engine of stores) {
       await record();
       await store.control.deleteFrom("accounts").where("id", "=", accountId).execute();
       now += 10 * second;
-      expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead" }]);
+      expect(await attempted(newWorker(), 1)).toMatchObject([{ state: "dead" }]);
       expect(service.received).toHaveLength(0);
     });
 
@@ -347,12 +334,12 @@ for (const engine of stores) {
       await record();
       now += 10 * second;
       service.answerNext(503);
-      const sender = newSender();
-      sender.wake();
+      const worker = newWorker();
+      worker.wake();
       // Without a pause, to meet the attempt while it is in progress.
       while ((await rows())[0]!.attempts === 0) await Bun.sleep(0);
       await switchDestination(store.control, accountId, id, false);
-      await sender.close();
+      await worker.close();
       expect((await rows())[0]!.state).toBe("cancelled");
     });
 
@@ -360,13 +347,13 @@ for (const engine of stores) {
       await browser();
       await record();
       now += 10 * second;
-      const sender = newSender();
-      sender.wake();
-      await sender.close();
+      const worker = newWorker();
+      worker.wake();
+      await worker.close();
       expect((await rows())[0]!.state).toBe("delivered");
       await record();
       now += 10 * second;
-      sender.wake();
+      worker.wake();
       await Bun.sleep(30);
       expect((await rows())[1]!.state).toBe("waiting");
     });

@@ -1,12 +1,11 @@
 // @engines sqlite, postgres
 /** Digests by email and quiet hours, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { commandActor } from "../audit/audit-log.ts";
-import { createAccount } from "../auth/create-account.ts";
 import { ArrivalClock } from "../event/id.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
+import { createFirstAccount } from "../testing/first-account.ts";
 import { until } from "../testing/until.ts";
 import type { PreferencesChange } from "../wire/preferences.ts";
 import { weekdays } from "../wire/rule.ts";
@@ -35,13 +34,7 @@ for (const engine of stores) {
       clock = new ArrivalClock(null, { now: () => now });
       storage = await engine.create();
       store = await storage.open();
-      const account = await store.control
-        .transaction()
-        .execute((transaction) =>
-          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
-        );
-      accountId = account.id;
-      projectId = account.firstProject!.id;
+      ({ accountId, projectId } = await createFirstAccount(store.control));
       await store.control
         .updateTable("destinations")
         .set({ enabled: 1 })

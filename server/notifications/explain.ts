@@ -59,6 +59,15 @@ export function explain(known: Known): Explanation[] {
   return people.flatMap((person) => explainPerson(known, rules, person));
 }
 
+/** Why an event has no deliveries at all, as a sentence. */
+export function explainNoDelivery(event: Event, deliveryDays: number): string {
+  if (!event.notify)
+    return 'Nobody was notified: the event was sent without "notify", and no other rule matches it.';
+  if (Date.now() - Date.parse(event.createdAt) > deliveryDays * dayMs)
+    return `The delivery log has expired: it is kept for ${deliveryDays} days.`;
+  return "Nobody was notified: the event was more than an hour old when it was sent, or no rule that was on matched it for somebody.";
+}
+
 function explainPerson(known: Known, rules: readonly Rule[], person: Person): Explanation[] {
   const { accountId, name, joinedMs, destinations, follows } = person;
   const has = new Set(

@@ -42,6 +42,17 @@ export async function explainEvent(
   });
 }
 
+/** Whether the deliveries of an event are still to be made. */
+export async function isInOutbox(control: Control, projectId: number, eventId: string): Promise<boolean> {
+  const entry = await control
+    .selectFrom("outbox")
+    .select("id")
+    .where("eventId", "=", eventId)
+    .where("projectId", "=", projectId)
+    .executeTakeFirst();
+  return entry !== undefined;
+}
+
 /** An id of the server contains it. A client's is from about the time when the event happened. */
 function arrivalOf({ id, createdAt }: Event): number {
   return Math.max(stampOfId(id).ms, Date.parse(createdAt));

@@ -1,16 +1,10 @@
-import type { Transaction } from "kysely";
-import { type Event, isBackdated } from "../event/event.ts";
 import { lockMembers } from "../projects/members.ts";
-import { lockRules, ruleOf } from "../projects/rules.ts";
-import type { RuleNotification } from "../rules/rule-kind.ts";
-import { ruleMatcher } from "../rules/rule-matcher.ts";
-import { dueAt, onMatch, onTime, type RuleState } from "../rules/rule-state.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
+import { lockRules } from "../projects/rules.ts";
 import type { Store } from "../storage/store.ts";
-import type { Rule } from "../wire/rule.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
-import { deliveriesOf, type Found } from "./make-deliveries.ts";
+import { deliveriesOf } from "./make-deliveries.ts";
 import type { RecentEvents } from "./recent-events.ts";
+import { RuleSet } from "./rule-set.ts";
 
 type Deps = {
   store: Pick<Store, "control">;
@@ -39,10 +33,12 @@ const idleMs = 60_000;
 
 /**
  * Applies the rules and the preferences of members: makes the deliveries of events that notify, of what rules find over
- * time, and of digests by email. An event that may
- * notify is stored with an entry in the outbox. A step takes entries out, moves the rules' states on, and makes the
- * deliveries, all in one transaction: nothing is told twice or left out, even if a process is killed, and one that is
- * told to many costs ingest one row (https://microservices.io/patterns/data/transactional-outbox.html).
+ * time, and of digests by email.
+ *
+ * An event that may notify is stored with an entry in the outbox
+ * (https://microservices.io/patterns/data/transactional-outbox.html), so it costs ingest one row, however many members
+ * are notified. A step takes entries out, advances the rules' states and makes the deliveries, all in one transaction.
+ * So no delivery is made twice or left out, even if a process is killed.
  */
 export class FanOut {
   readonly #deps: Deps;
@@ -111,7 +107,7 @@ export class FanOut {
     );
     const eventOf = new Map(oldest.map(({ id }, index) => [id, events[index]!]));
     return control.transaction().execute(async (transaction) => {
-      // Whoever leaves a project is not told any more.
+      // A member who leaves the project gets nothing after that.
       await lockMembers(transaction);
       // It also lets only one node at a time take entries.
       await lockRules(transaction);
@@ -179,96 +175,5 @@ export class FanOut {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.wake(), waitMs);
     this.#timer.unref();
-  }
-}
-
-type OpenRule = {
-  projectId: number;
-  rule: Rule;
-  isMatch: (event: Event) => boolean;
-  /** As it is stored. */
-  stored: RuleState;
-  state: RuleState;
-};
-
-/** The enabled rules that a step applies. Their states change in memory until they are saved. */
-class RuleSet {
-  readonly #rules: OpenRule[];
-  readonly #byProject: Map<number, OpenRule[]>;
-  /** Null if no time passes in this step. */
-  readonly #nowMs: number | null;
-  readonly found: Found[] = [];
-
-  private constructor(rules: OpenRule[], nowMs: number | null) {
-    this.#rules = rules;
-    this.#byProject = Map.groupBy(rules, ({ projectId }) => projectId);
-    this.#nowMs = nowMs;
-  }
-
-  /** Reads the rules of these projects, and those of any project that are due. */
-  static async read(
-    transaction: Transaction<ControlTables>,
-    projects: number[],
-    nowMs: number | null,
-  ): Promise<RuleSet> {
-    const rows = await transaction
-      .selectFrom("rules")
-      .selectAll()
-      .where("enabled", "=", 1)
-      .where((eb) =>
-        eb.or([
-          ...(projects.length > 0 ? [eb("projectId", "in", projects)] : []),
-          eb("dueAt", "<=", nowMs ?? -1),
-        ]),
-      )
-      .orderBy("createdAt")
-      .orderBy("id")
-      .execute();
-    const rules = rows.map((row) => {
-      const rule = ruleOf(row);
-      const state = JSON.parse(row.state) as RuleState;
-      return { projectId: row.projectId, rule, isMatch: ruleMatcher(rule), stored: state, state };
-    });
-    return new RuleSet(rules, nowMs);
-  }
-
-  /** Takes in an event, in the order of arrival. After what rules make of it, it is for those who want all events. */
-  take(projectId: number, event: Event, receivedMs: number): void {
-    for (const open of this.#byProject.get(projectId) ?? []) {
-      if (open.isMatch(event))
-        this.#follow(open, onMatch(open.rule, open.state, event, receivedMs), receivedMs);
-    }
-    if (isBackdated(Date.parse(event.createdAt), receivedMs)) return;
-    const notification: RuleNotification = { type: "event", atMs: receivedMs, event };
-    this.found.push({ projectId, rule: null, notification, foundMs: receivedMs });
-  }
-
-  /** Ends windows that are over. */
-  passTime(): void {
-    const nowMs = this.#nowMs;
-    if (nowMs === null) return;
-    for (const open of this.#rules) this.#follow(open, onTime(open.rule, open.state, nowMs), nowMs);
-  }
-
-  async save(transaction: Transaction<ControlTables>): Promise<void> {
-    for (const { rule, stored, state } of this.#rules) {
-      if (state === stored) continue;
-      await transaction
-        .updateTable("rules")
-        .set({ state: JSON.stringify(state), dueAt: dueAt(rule, state) })
-        .where("id", "=", rule.id)
-        .execute();
-    }
-  }
-
-  #follow(
-    open: OpenRule,
-    step: { state: RuleState; notifications: RuleNotification[] },
-    foundMs: number,
-  ): void {
-    open.state = step.state;
-    const { projectId, rule } = open;
-    for (const notification of step.notifications)
-      this.found.push({ projectId, rule, notification, foundMs });
   }
 }

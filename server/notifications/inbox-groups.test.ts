@@ -1,5 +1,6 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { jsonCalls } from "../testing/json-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { untilFannedOut } from "../testing/until.ts";
 import type { Notification, NotificationGroupList } from "../wire/notification.ts";
@@ -13,15 +14,10 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 beforeEach(() => app.running.store.control.deleteFrom("deliveries").execute());
 
-async function call<Result>(method: string, path: string, body?: unknown, status = 200): Promise<Result> {
-  const response = await app.request(path, {
-    method,
-    headers: session,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  expect([path, response.status]).toEqual([path, status]);
-  return (await response.json()) as Result;
-}
+const call = jsonCalls(
+  () => app,
+  () => session,
+);
 
 /** Records events that notify, in this order: `channel/name`. */
 async function record(...events: string[]): Promise<void> {

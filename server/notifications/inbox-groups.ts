@@ -2,38 +2,29 @@ import { type Kysely, sql } from "kysely";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Notification, NotificationFilter, NotificationGroup } from "../wire/notification.ts";
-import { type EventFinder, markIds, notificationsOf, selectInbox } from "./inbox.ts";
+import { type Inbox, type InboxPage, isInInbox, notificationsOf, selectInbox } from "./inbox.ts";
 
 type Control = Kysely<ControlTables>;
 /** Notifications of an account that are shown as one. */
 type Group = { projectId: number; groupKey: string | null };
 
-/** Notifications marked as read in one commit, which events wait for. */
-const markedMax = 500;
-
 /** How many notifications, for each group of a page, are looked at to find the groups, before all are. */
 const rowsPerGroup = [4, 40];
-
-/** Literals, so that the planner can use the index of groups. */
-const isInInbox = sql<boolean>`deliveries.kind = 'dashboard' AND deliveries.state = 'delivered'`;
 
 /**
  * An account's notifications in groups, the one with the newest notification first. It counts all notifications of each
  * group; an index has everything that this needs.
  *
- * @param before - the id of the newest notification of the last group on the previous page
+ * @param page - its cursor is the id of the newest notification of a group
  */
 export async function listGroups(
-  control: Control,
-  events: EventFinder,
-  accountId: string,
-  filter: NotificationFilter,
-  limit: number,
-  before = Number.MAX_SAFE_INTEGER,
+  { control, events, accountId }: Inbox,
+  { project, channel }: NotificationFilter,
+  { limit, before = Number.MAX_SAFE_INTEGER }: InboxPage,
 ): Promise<{ groups: NotificationGroup[]; nextCursor: string | null }> {
-  const projects = await projectsOf(control, accountId, filter.project);
+  const projects = await projectsOf(control, accountId, project);
   if (projects.length === 0) return { groups: [], nextCursor: null };
-  const range = { accountId, projects, channel: filter.channel, before };
+  const range = { accountId, projects, channel, before };
   const rows = await groupsIn(control, range, limit + 1);
   const page = rows.slice(0, limit);
   const ids = page.map(({ latest }) => Number(latest));
@@ -117,19 +108,11 @@ async function newestGroups(control: Control, range: Range, limit: number, rows:
   return isComplete ? groups : null;
 }
 
-/**
- * The notifications of the group that a notification is part of, newest first.
- *
- * @param before - the id of the last one on the previous page
- */
+/** The notifications of the group that a notification is part of, newest first. */
 export async function listGroup(
-  control: Control,
-  events: EventFinder,
-  accountId: string,
+  { control, events, accountId }: Inbox,
   id: number,
-  channel: string | undefined,
-  limit: number,
-  before = Number.MAX_SAFE_INTEGER,
+  { limit, before = Number.MAX_SAFE_INTEGER, channel }: InboxPage,
 ): Promise<{ notifications: Notification[]; nextCursor: string | null }> {
   const { projectId, groupKey } = await groupOf(control, accountId, id);
   const rows = await selectInbox(control, accountId)
@@ -147,63 +130,8 @@ export async function listGroup(
   };
 }
 
-/** Marks a notification and all older ones of its group as read. Those that came later have not been seen. */
-export async function markGroupRead(control: Control, accountId: string, id: number): Promise<void> {
-  const group = await groupOf(control, accountId, id);
-  await markMatching(control, accountId, (query) =>
-    query
-      .where("projectId", "=", group.projectId)
-      .where("groupKey", "=", group.groupKey)
-      .where("id", "<=", id),
-  );
-}
-
-/** Marks the notifications of a project, or of one of its channels, as read. */
-export async function markFilterRead(
-  control: Control,
-  accountId: string,
-  { project, channel }: NotificationFilter,
-): Promise<void> {
-  const projects = await projectsOf(control, accountId, project);
-  if (projects.length === 0) return;
-  await markMatching(control, accountId, (query) =>
-    query
-      .where("projectId", "in", projects)
-      .$if(channel !== undefined, (narrowed) => narrowed.where("channel", "=", channel!)),
-  );
-}
-
-function unreadOf(control: Control, accountId: string) {
-  return control
-    .selectFrom("deliveries")
-    .select("id")
-    .where("accountId", "=", accountId)
-    .where(isInInbox)
-    .where("readAt", "is", null)
-    .orderBy("id", "desc")
-    .limit(markedMax);
-}
-
-async function markMatching(
-  control: Control,
-  accountId: string,
-  narrow: (query: ReturnType<typeof unreadOf>) => ReturnType<typeof unreadOf>,
-): Promise<void> {
-  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const rows = await narrow(unreadOf(control, accountId)).where("id", "<", before).execute();
-    if (rows.length === 0) return;
-    await markIds(
-      control,
-      accountId,
-      rows.map(({ id }) => id),
-    );
-    if (rows.length < markedMax) return;
-    before = rows.at(-1)!.id;
-  }
-}
-
 /** Throws `notification-unknown`. */
-async function groupOf(control: Control, accountId: string, id: number): Promise<Group> {
+export async function groupOf(control: Control, accountId: string, id: number): Promise<Group> {
   const row = await control
     .selectFrom("deliveries")
     .select(["projectId", "groupKey"])
@@ -216,7 +144,11 @@ async function groupOf(control: Control, accountId: string, id: number): Promise
 }
 
 /** The account's projects, or the one with a slug: former members don't see events of a project. */
-async function projectsOf(control: Control, accountId: string, slug: string | undefined): Promise<number[]> {
+export async function projectsOf(
+  control: Control,
+  accountId: string,
+  slug: string | undefined,
+): Promise<number[]> {
   const rows = await control
     .selectFrom("members")
     .innerJoin("projects", "projects.id", "members.projectId")

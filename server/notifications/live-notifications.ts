@@ -77,14 +77,8 @@ export class LiveNotifications {
       return;
     }
     for (const accountId of this.#streams.accounts()) {
-      const notifications = await notificationsAfter(
-        this.#control,
-        this.#events,
-        accountId,
-        after,
-        last,
-        newestMax,
-      );
+      const inbox = { control: this.#control, events: this.#events, accountId };
+      const notifications = await notificationsAfter(inbox, { after, upTo: last, limit: newestMax });
       if (notifications.length === 0) continue;
       const unread = await countUnread(this.#control, accountId);
       for (const notification of notifications) {

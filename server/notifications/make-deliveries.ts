@@ -36,13 +36,13 @@ export async function deliveriesOf(
   const places = await readPlaces(transaction, projects);
   const preferences = await ProjectPreferences.read(transaction, projects);
   const deliveries: NewDelivery[] = [];
-  const told = new Map<string, NewDelivery>();
+  const madeByKey = new Map<string, NewDelivery>();
   for (const each of found) {
     if (each.rule === null && !preferences.hasFollowers(each.projectId)) continue;
     for (const place of places.get(each.projectId) ?? []) {
       if (!isFor(each.rule, place)) continue;
       const key = keyOf(each, place);
-      const earlier = key === null ? undefined : told.get(key);
+      const earlier = key === null ? undefined : madeByKey.get(key);
       // What was skipped or collected for one rule is sent if another one is urgent.
       if (earlier && !(isHeld(earlier) && each.rule?.urgent)) continue;
       const decision = decideFor(preferences, each, place, nowMs);
@@ -50,7 +50,7 @@ export async function deliveriesOf(
       const delivery = deliveryOf(each, place, decision);
       if (earlier) Object.assign(earlier, delivery);
       else deliveries.push(delivery);
-      if (key !== null) told.set(key, earlier ?? delivery);
+      if (key !== null) madeByKey.set(key, earlier ?? delivery);
     }
   }
   return deliveries;

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { openStream } from "../testing/event-stream.ts";
+import { jsonCalls } from "../testing/json-calls.ts";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
@@ -29,22 +30,10 @@ afterAll(async () => {
   await service.close();
 });
 
-async function call<Result>(
-  method: string,
-  path: string,
-  body?: unknown,
-  status = 200,
-  headers = session,
-): Promise<Result> {
-  const response = await app.request(path, {
-    method,
-    headers,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  expect(`${response.status} ${text}`).toStartWith(`${status} `);
-  return JSON.parse(text) as Result;
-}
+const call = jsonCalls(
+  () => app,
+  () => session,
+);
 
 type Inbox = { notifications: Notification[]; unread: number; nextCursor: string | null };
 type Sent = { deliveries: Delivery[]; silence: string | null };

@@ -2,6 +2,7 @@
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
+import { jsonCalls } from "../testing/json-calls.ts";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
@@ -39,16 +40,10 @@ afterAll(async () => {
   await service.close();
 });
 
-async function call<Result>(method: string, path: string, body?: unknown, status = 200): Promise<Result> {
-  const response = await app.request(path, {
-    method,
-    headers: session,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  expect(`${response.status} ${text}`).toStartWith(`${status} `);
-  return JSON.parse(text) as Result;
-}
+const call = jsonCalls(
+  () => app,
+  () => session,
+);
 
 async function record(event: object = {}): Promise<Event> {
   const body = { channel: "orders", name: "Order placed", notify: true, ...event };

@@ -5,12 +5,12 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Insertable } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
-import { createAccount } from "../auth/create-account.ts";
 import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { stores, testSecrets } from "../testing/engine.ts";
+import { createFirstAccount } from "../testing/first-account.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
@@ -48,13 +48,7 @@ for (const engine of stores) {
       store = await storage.open();
       recentEvents = new RecentEvents(store.events);
       receiver = await destinationReceiver();
-      const account = await store.control
-        .transaction()
-        .execute((transaction) =>
-          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
-        );
-      accountId = account.id;
-      projectId = account.firstProject!.id;
+      ({ accountId, projectId } = await createFirstAccount(store.control));
     });
     afterEach(async () => {
       for (const worker of workers) await worker.close();

@@ -1,17 +1,5 @@
-import { z } from "@hono/zod-openapi";
-import type { Config } from "../config.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
-import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
-import {
-  DestinationChange,
-  DestinationList,
-  DestinationResponse,
-  NewDestination,
-  TestResponse,
-} from "../wire/account-destination.ts";
 import {
   NotificationGroupList,
   NotificationGroupQuery,
@@ -20,39 +8,16 @@ import {
   NotificationsRead,
   NotificationsReadResponse,
 } from "../wire/notification.ts";
-import {
-  addBrowser,
-  findDestination,
-  listDestinations,
-  removeDestination,
-  switchDestination,
-} from "./destinations.ts";
-import { countUnread, listNotifications, markRead } from "./inbox.ts";
-import { listGroup, listGroups, markFilterRead, markGroupRead } from "./inbox-groups.ts";
-import { messageOfEvent } from "./message.ts";
-import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
+import { countUnread, listNotifications } from "./inbox.ts";
+import { listGroup, listGroups } from "./inbox-groups.ts";
+import { markFilterRead, markGroupRead, markRead } from "./mark-read.ts";
 import type { RecentEvents } from "./recent-events.ts";
-import type { Transports } from "./transport.ts";
 
 export function addNotificationRoutes(
   routes: Routes,
-  {
-    store,
-    recentEvents,
-    transports,
-    secrets,
-    config,
-    baseUrl,
-  }: {
-    store: Store;
-    recentEvents: RecentEvents;
-    transports: Transports;
-    secrets: SecretBox;
-    config: Config;
-    baseUrl: string;
-  },
+  { store: { control }, recentEvents }: { store: Store; recentEvents: RecentEvents },
 ): void {
-  const { control } = store;
+  const inboxOf = ({ id }: { id: string }) => ({ control, events: recentEvents, accountId: id });
 
   routes.add(
     {
@@ -66,13 +31,14 @@ export function addNotificationRoutes(
       problems: [404],
     },
     async ({ account, query }) => {
-      const before = query.cursor === undefined ? undefined : Number(query.cursor);
-      const { limit, group, channel } = query;
-      const page =
+      const { limit, cursor, group, channel } = query;
+      const inbox = inboxOf(account);
+      const page = { limit, before: idOf(cursor), channel };
+      const list =
         group === undefined
-          ? await listNotifications(control, recentEvents, account.id, limit, before, channel)
-          : await listGroup(control, recentEvents, account.id, Number(group), channel, limit, before);
-      return { ok: true, ...page, unread: await countUnread(control, account.id) };
+          ? await listNotifications(inbox, page)
+          : await listGroup(inbox, Number(group), page);
+      return { ok: true, ...list, unread: await countUnread(control, account.id) };
     },
   );
 
@@ -90,9 +56,8 @@ export function addNotificationRoutes(
       response: NotificationGroupList,
     },
     async ({ account, query: { limit, cursor, ...filter } }) => {
-      const before = cursor === undefined ? undefined : Number(cursor);
-      const page = await listGroups(control, recentEvents, account.id, filter, limit, before);
-      return { ok: true, ...page, unread: await countUnread(control, account.id) };
+      const list = await listGroups(inboxOf(account), filter, { limit, before: idOf(cursor) });
+      return { ok: true, ...list, unread: await countUnread(control, account.id) };
     },
   );
 
@@ -115,138 +80,8 @@ export function addNotificationRoutes(
       return { ok: true, unread: await countUnread(control, account.id) };
     },
   );
-
-  routes.add(
-    {
-      method: "get",
-      path: "/api/destinations",
-      by: "account",
-      tag: "Notifications",
-      summary: "List your destinations",
-      response: DestinationList,
-    },
-    async ({ account }) => ({ ok: true, destinations: await listDestinations(control, account.id) }),
-  );
-
-  routes.add(
-    {
-      method: "post",
-      path: "/api/destinations",
-      by: "account",
-      tag: "Notifications",
-      summary: "Add a browser",
-      body: NewDestination,
-      status: 201,
-      response: DestinationResponse,
-      problems: [409],
-    },
-    async ({ account, body }) => {
-      checkEndpoint(body.subscription.endpoint, { allowPrivate: config.allowPrivateAddresses });
-      return { ok: true, destination: await addBrowser(control, secrets, account.id, body) };
-    },
-  );
-
-  routes.add(
-    {
-      method: "patch",
-      path: "/api/destinations/{id}",
-      by: "account",
-      tag: "Notifications",
-      summary: "Turn a destination on or off",
-      body: DestinationChange,
-      response: DestinationResponse,
-      problems: [404, 409],
-    },
-    async ({ account, body, parameter }) => {
-      const { kind } = await findDestination(control, account.id, parameter("id"));
-      if (kind === "email" && body.enabled && !transports.email) throw emailUnavailable();
-      return {
-        ok: true,
-        destination: await switchDestination(control, account.id, parameter("id"), body.enabled),
-      };
-    },
-  );
-
-  routes.add(
-    {
-      method: "delete",
-      path: "/api/destinations/{id}",
-      by: "account",
-      tag: "Notifications",
-      summary: "Remove a browser",
-      response: z.object({ ok: z.literal(true) }),
-      problems: [404, 409],
-    },
-    async ({ account, parameter }) => {
-      const { id, kind } = await findDestination(control, account.id, parameter("id"));
-      if (kind !== "browser")
-        throw problem("limit-reached", { detail: "This destination can't be removed. Turn it off instead." });
-      await removeDestination(control, id, "The device was removed before this was sent.");
-      return { ok: true };
-    },
-  );
-
-  routes.add(
-    {
-      method: "post",
-      path: "/api/destinations/{id}/test",
-      by: "account",
-      tag: "Notifications",
-      summary: "Send a test message, without retries",
-      response: TestResponse,
-      problems: [404, 409],
-    },
-    async ({ account, parameter }) => {
-      const { id, kind, address, secret } = await findDestination(control, account.id, parameter("id"));
-      const send = kind === "dashboard" ? undefined : transports[kind];
-      if (!send && kind === "email") throw emailUnavailable();
-      if (!send)
-        throw problem("limit-reached", {
-          detail: "The dashboard needs no test: it shows every notification.",
-        });
-      const event = {
-        id: Bun.randomUUIDv7(),
-        name: "It works",
-        channelId: "test",
-        userId: "",
-        icon: "🔔",
-        notify: true,
-        tags: { from: baseUrl },
-        createdAt: new Date().toISOString(),
-      };
-      const message = messageOfEvent(event, {
-        id: event.id,
-        url: `${baseUrl}/settings`,
-        project: { slug: "", name: "Tidings" },
-        rule: null,
-        urgent: false,
-      });
-      const outcome = await send(
-        { message: { ...message, type: "test" }, address, secret },
-        limits.destinationTestMs,
-      );
-      if (outcome.kind === "gone") await removeDestination(control, id, outcome.detail);
-      return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
-    },
-  );
 }
 
-/** Throws `body-invalid` if the server must not call this endpoint. */
-function checkEndpoint(endpoint: string, policy: OutboundPolicy): void {
-  try {
-    checkAddress(endpoint, policy);
-  } catch (error) {
-    if (!(error instanceof AddressRefused)) throw error;
-    const { message } = error;
-    throw problem("body-invalid", {
-      detail: message,
-      errors: [{ pointer: "/subscription/endpoint", detail: message }],
-    });
-  }
-}
-
-function emailUnavailable() {
-  return problem("email-unavailable", {
-    detail: "Email is not configured on this server. Set SMTP_URL and restart it.",
-  });
+function idOf(cursor: string | undefined): number | undefined {
+  return cursor === undefined ? undefined : Number(cursor);
 }

@@ -1,13 +1,12 @@
 // @engines sqlite, postgres
 /** Rules applied to stored events, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { commandActor } from "../audit/audit-log.ts";
-import { createAccount } from "../auth/create-account.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { createRule } from "../projects/rules.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
+import { createFirstAccount } from "../testing/first-account.ts";
 import { until } from "../testing/until.ts";
 import type { NewRule, RuleWhen } from "../wire/rule.ts";
 import { FanOut } from "./fan-out.ts";
@@ -33,12 +32,7 @@ for (const engine of stores) {
       clock = new ArrivalClock(null, { now: () => now });
       storage = await engine.create();
       store = await storage.open();
-      const account = await store.control
-        .transaction()
-        .execute((transaction) =>
-          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
-        );
-      projectId = account.firstProject!.id;
+      ({ projectId } = await createFirstAccount(store.control));
     });
     afterEach(async () => {
       Date.now = realNow;

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { auditOf } from "../testing/account-calls.ts";
+import { jsonCalls } from "../testing/json-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until, untilFannedOut } from "../testing/until.ts";
 import type { Notification } from "../wire/notification.ts";
@@ -19,21 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-async function call<Body = { rule: Rule }>(
-  method: string,
-  path: string,
-  body?: unknown,
-  status = 200,
-): Promise<Body> {
-  const response = await app.request(path, {
-    method,
-    headers: session,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  expect(`${response.status} ${text}`).toStartWith(`${status} `);
-  return JSON.parse(text) as Body;
-}
+const call = jsonCalls<{ rule: Rule }>(
+  () => app,
+  () => session,
+);
 
 const rules = async () => (await call<{ rules: Rule[] }>("GET", "/api/rules")).rules;
 const everyone = { everyone: true, members: [], destinations: [] };

@@ -71,7 +71,7 @@ export function dueAt({ when }: Pick<Rule, "when">, state: RuleState): number | 
  * @param nowMs - all events that arrived before were passed in
  */
 export function onTime({ when }: Pick<Rule, "when">, state: RuleState, nowMs: number): Step<RuleState> {
-  return advance(when, ...settled(when, state, nowMs));
+  return advance(when, ...withoutClockJump(when, state, nowMs));
 }
 
 /**
@@ -88,7 +88,7 @@ export function onMatch(
   if (when.type !== "silence" && isBackdated(Date.parse(event.createdAt), receivedMs)) {
     return { state, notifications: [] };
   }
-  const [current, nowMs] = settled(when, state, receivedMs);
+  const [current, nowMs] = withoutClockJump(when, state, receivedMs);
   const before = advance(when, current, nowMs);
   const step = kindOf(when).onMatch(when, before.state.kind, event, nowMs);
   return {
@@ -107,7 +107,7 @@ function advance(when: RuleWhen, state: RuleState, nowMs: number): Step<RuleStat
 }
 
 /** A time that isn't before the state's clock. If the clock was set back, the state's goes with it. */
-function settled(when: RuleWhen, state: RuleState, nowMs: number): [RuleState, number] {
+function withoutClockJump(when: RuleWhen, state: RuleState, nowMs: number): [RuleState, number] {
   if (state.clockMs - nowMs <= clockDifferenceMs) return [state, Math.max(state.clockMs, nowMs)];
   return [{ clockMs: nowMs, kind: kindOf(when).setBack(when, state.kind, nowMs) }, nowMs];
 }

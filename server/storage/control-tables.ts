@@ -1,367 +1,215 @@
 import type { Generated } from "kysely";
 import type { KeyKind, Role } from "../permissions.ts";
-import type { DestinationKind } from "../wire/account-destination.ts";
 import type { AuditAction, AuditEntry } from "../wire/audit.ts";
-import type { DeliveryReason, deliveryStates } from "../wire/delivery.ts";
 import type { Job } from "../wire/job.ts";
-import type { Level } from "../wire/preferences.ts";
 import type { WebhookOutcome, WebhookSource } from "../wire/webhook.ts";
+import type { AuthTables } from "./auth-tables.ts";
+import type { NotificationTables } from "./notification-tables.ts";
 
 /** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
-export type ControlTables = {
-  settings: { name: string; value: string };
-  accounts: {
-    id: string;
-    name: string;
-    email: string;
-    emailVerified: number;
-    image: string | null;
-    twoFactorEnabled: Generated<number>;
-    /** ISO 8601, as better-auth writes it; the same in the tables below, up to passkeys. */
-    createdAt: string;
-    updatedAt: string;
+export type ControlTables = AuthTables &
+  NotificationTables & {
+    settings: { name: string; value: string };
+    projects: {
+      id: Generated<number>;
+      slug: string;
+      name: string;
+      knownChannelsOnly: Generated<number>;
+      /** Null keeps events forever. */
+      retentionDays: number | null;
+      /** Its events are being removed, and it is no longer visible. */
+      deletedAt: number | null;
+      /** Null is unlimited. */
+      eventsPerDay: number | null;
+      createdAt: number;
+    };
+    members: { projectId: number; accountId: string; role: Role; createdAt: number };
+    invitations: {
+      id: string;
+      projectId: number;
+      /** Whom it was sent to; null for a link that anyone can use. */
+      email: string | null;
+      role: Role;
+      tokenHash: string;
+      createdBy: string | null;
+      createdAt: number;
+      expiresAt: number;
+    };
+    channels: {
+      projectId: number;
+      name: string;
+      icon: string | null;
+      description: string | null;
+      /** Null uses the project's. */
+      retentionDays: number | null;
+      archivedAt: number | null;
+      events: Generated<number>;
+      lastEventAt: number | null;
+      createdAt: number;
+    };
+    /** What each member has read of a channel, and whether it is pinned. */
+    channelMarks: {
+      projectId: number;
+      accountId: string;
+      channel: string;
+      /** Null: what came before the member joined. */
+      seenAt: number | null;
+      /** Its place among the pinned channels. */
+      pin: number | null;
+    };
+    views: {
+      id: string;
+      projectId: number;
+      /** Null for a view of the whole project. */
+      accountId: string | null;
+      name: string;
+      q: string;
+      range: string | null;
+      split: string | null;
+      position: number;
+      createdAt: number;
+    };
+    viewMarks: { viewId: string; accountId: string; seenAt: number };
+    keys: {
+      id: string;
+      projectId: number;
+      name: string;
+      kind: KeyKind;
+      /** Separated by commas. */
+      scopes: string;
+      /** A JSON array; empty allows all. */
+      origins: string;
+      expiresAt: number | null;
+      /** Null is unlimited. */
+      eventsPerSecond: number | null;
+      lastUsedAddress: string | null;
+      createdBy: string | null;
+      /** The key that it was rotated to. */
+      replacedBy: string | null;
+      /** SHA-256 of the key, in hexadecimal. */
+      hash: string;
+      ending: string;
+      createdAt: number;
+      lastUsedAt: number | null;
+      revokedAt: number | null;
+    };
+    rejectedEvents: {
+      id: Generated<number>;
+      projectId: number;
+      keyId: string | null;
+      body: string;
+      /** 1 if the body was longer and was truncated. */
+      cut: number;
+      /** The problem in the sender's response, as JSON. */
+      problem: string;
+      /** The same for all events that were rejected for the same. */
+      reason: string;
+      rejectedAt: number;
+    };
+    idempotencyKeys: {
+      projectId: number;
+      key: string;
+      bodyHash: string;
+      /** The response before the events were stored, as JSON: an event, or the results of a batch. */
+      responseTemplate: string;
+      /** The `AppendResult` of each event, as JSON. */
+      results: string;
+      createdAt: number;
+    };
+    users: { projectId: number; userId: string; properties: string; updatedAt: number };
+    /** Derived from events, for sorting: see users/user-activity.ts. */
+    userActivity: { projectId: number; userId: string; events: number; firstAt: number; lastAt: number };
+    userActivityPositions: { projectId: number; ms: number; sequence: number; checkedAt: number };
+    jobs: {
+      id: string;
+      projectId: number;
+      /** Who started it; null for an API key. */
+      accountId: string | null;
+      kind: Job["kind"];
+      state: Job["state"];
+      detail: string;
+      done: Generated<number>;
+      total: number | null;
+      createdAt: number;
+      endedAt: number | null;
+    };
+    /** Events of projects with a quota, by days since 1970 (UTC). */
+    dailyEvents: { projectId: number; day: number; events: number };
+    auditLog: {
+      id: Generated<number>;
+      /** Null for what concerns no project, such as a sign-in. */
+      projectId: number | null;
+      createdAt: number;
+      action: AuditAction;
+      actorKind: AuditEntry["actor"]["kind"];
+      actorId: string | null;
+      actor: string | null;
+      target: string | null;
+      detail: string;
+      address: string | null;
+      userAgent: string | null;
+    };
+    /** Work that one process does at a time, and how long it may keep it. */
+    leases: { name: string; holder: string; until: number };
+    boards: {
+      id: string;
+      projectId: number;
+      name: string;
+      /** A JSON array of `Tile`. */
+      tiles: string;
+      /** Its place among the project's boards, from 0. */
+      position: number;
+      /** Grows with each change of its name or tiles. */
+      version: number;
+      /** SHA-256 of the public link's token, in hexadecimal; null if the board isn't public. */
+      linkHash: string | null;
+      linkCreatedAt: number | null;
+      createdAt: number;
+      updatedAt: number;
+      /** Deleted, but it can be restored. */
+      deletedAt: number | null;
+    };
+    /** Values that applications set, shown on boards. */
+    insights: {
+      projectId: number;
+      key: string;
+      title: string;
+      icon: string | null;
+      value: number;
+      createdAt: number;
+      updatedAt: number;
+      /** The key that set it last; null if a member did. */
+      keyId: string | null;
+    };
+    /** Former values: the last one of each span of time in which one was set. */
+    insightPoints: { projectId: number; key: string; at: number; value: number };
+    webhooks: {
+      id: string;
+      projectId: number;
+      name: string;
+      source: WebhookSource;
+      channel: string;
+      /** JSON; null for the source's own mappings. */
+      mapping: string | null;
+      signatureHeader: string | null;
+      /** Sealed; null if none is entered yet. */
+      secret: string | null;
+      /** SHA-256 of the address's token, in hexadecimal. */
+      tokenHash: string;
+      receivedAt: number | null;
+      createdAt: number;
+    };
+    webhookRequests: {
+      id: Generated<number>;
+      webhookId: string;
+      /** JSON; null if it was too long to keep. */
+      body: string | null;
+      headers: string;
+      outcome: WebhookOutcome;
+      /** Of the event that it became, or would become: the same for the same delivery. */
+      eventId: string;
+      /** JSON, if it was rejected. */
+      problem: string | null;
+      receivedAt: number;
+    };
   };
-  credentials: {
-    id: string;
-    accountId: string;
-    providerId: string;
-    userId: string;
-    password: string | null;
-    createdAt: string;
-    updatedAt: string;
-  };
-  sessions: {
-    id: string;
-    userId: string;
-    token: string;
-    expiresAt: string;
-    createdAt: string;
-    updatedAt: string;
-    ipAddress: string | null;
-    userAgent: string | null;
-  };
-  /** One-time links and challenges of sign-ins. */
-  verifications: {
-    id: string;
-    identifier: string;
-    value: string;
-    expiresAt: string;
-    createdAt: string;
-    updatedAt: string;
-  };
-  twoFactors: { id: string; userId: string; secret: string; backupCodes: string };
-  passkeys: { id: string; userId: string; name: string | null; createdAt: string | null };
-  projects: {
-    id: Generated<number>;
-    slug: string;
-    name: string;
-    knownChannelsOnly: Generated<number>;
-    /** Null keeps events forever. */
-    retentionDays: number | null;
-    /** Its events are being removed, and it is no longer visible. */
-    deletedAt: number | null;
-    /** Null is unlimited. */
-    eventsPerDay: number | null;
-    createdAt: number;
-  };
-  members: { projectId: number; accountId: string; role: Role; createdAt: number };
-  invitations: {
-    id: string;
-    projectId: number;
-    /** Whom it was sent to; null for a link that anyone can use. */
-    email: string | null;
-    role: Role;
-    tokenHash: string;
-    createdBy: string | null;
-    createdAt: number;
-    expiresAt: number;
-  };
-  channels: {
-    projectId: number;
-    name: string;
-    icon: string | null;
-    description: string | null;
-    /** Null uses the project's. */
-    retentionDays: number | null;
-    archivedAt: number | null;
-    events: Generated<number>;
-    lastEventAt: number | null;
-    createdAt: number;
-  };
-  /** What each member has read of a channel, and whether it is pinned. */
-  channelMarks: {
-    projectId: number;
-    accountId: string;
-    channel: string;
-    /** Null: what came before the member joined. */
-    seenAt: number | null;
-    /** Its place among the pinned channels. */
-    pin: number | null;
-  };
-  views: {
-    id: string;
-    projectId: number;
-    /** Null for a view of the whole project. */
-    accountId: string | null;
-    name: string;
-    q: string;
-    range: string | null;
-    split: string | null;
-    position: number;
-    createdAt: number;
-  };
-  viewMarks: { viewId: string; accountId: string; seenAt: number };
-  keys: {
-    id: string;
-    projectId: number;
-    name: string;
-    kind: KeyKind;
-    /** Separated by commas. */
-    scopes: string;
-    /** A JSON array; empty allows all. */
-    origins: string;
-    expiresAt: number | null;
-    /** Null is unlimited. */
-    eventsPerSecond: number | null;
-    lastUsedAddress: string | null;
-    createdBy: string | null;
-    /** The key that it was rotated to. */
-    replacedBy: string | null;
-    /** SHA-256 of the key, in hexadecimal. */
-    hash: string;
-    ending: string;
-    createdAt: number;
-    lastUsedAt: number | null;
-    revokedAt: number | null;
-  };
-  rejectedEvents: {
-    id: Generated<number>;
-    projectId: number;
-    keyId: string | null;
-    body: string;
-    /** 1 if the body was longer and was truncated. */
-    cut: number;
-    /** The problem in the sender's response, as JSON. */
-    problem: string;
-    /** The same for all events that were rejected for the same. */
-    reason: string;
-    rejectedAt: number;
-  };
-  idempotencyKeys: {
-    projectId: number;
-    key: string;
-    bodyHash: string;
-    /** The response before the events were stored, as JSON: an event, or the results of a batch. */
-    responseTemplate: string;
-    /** The `AppendResult` of each event, as JSON. */
-    results: string;
-    createdAt: number;
-  };
-  users: { projectId: number; userId: string; properties: string; updatedAt: number };
-  /** Derived from events, for sorting: see users/user-activity.ts. */
-  userActivity: { projectId: number; userId: string; events: number; firstAt: number; lastAt: number };
-  userActivityPositions: { projectId: number; ms: number; sequence: number; checkedAt: number };
-  jobs: {
-    id: string;
-    projectId: number;
-    /** Who started it; null for an API key. */
-    accountId: string | null;
-    kind: Job["kind"];
-    state: Job["state"];
-    detail: string;
-    done: Generated<number>;
-    total: number | null;
-    createdAt: number;
-    endedAt: number | null;
-  };
-  /** Events of projects with a quota, by days since 1970 (UTC). */
-  dailyEvents: { projectId: number; day: number; events: number };
-  auditLog: {
-    id: Generated<number>;
-    /** Null for what concerns no project, such as a sign-in. */
-    projectId: number | null;
-    createdAt: number;
-    action: AuditAction;
-    actorKind: AuditEntry["actor"]["kind"];
-    actorId: string | null;
-    actor: string | null;
-    target: string | null;
-    detail: string;
-    address: string | null;
-    userAgent: string | null;
-  };
-  /** Work that one process does at a time, and how long it may keep it. */
-  leases: { name: string; holder: string; until: number };
-  destinations: {
-    id: string;
-    accountId: string;
-    kind: DestinationKind;
-    label: string;
-    address: string;
-    secret: string | null;
-    enabled: number;
-    createdAt: number;
-  };
-  rules: {
-    id: string;
-    projectId: number;
-    name: string;
-    q: string;
-    /** When it notifies, and whom, as JSON: `RuleWhen` and `RuleRecipients`. */
-    condition: string;
-    recipients: string;
-    urgent: number;
-    enabled: number;
-    /** What it has counted or collected, as JSON: `RuleState`. */
-    state: string;
-    /** When it has to be looked at without an event. */
-    dueAt: number | null;
-    createdAt: number;
-  };
-  projectDestinations: {
-    id: string;
-    projectId: number;
-    kind: string;
-    name: string;
-    /** JSON, sealed. */
-    settings: string;
-    enabled: number;
-    /** The last success. */
-    deliveredAt: number | null;
-    /** The first failure after the last success. */
-    failingSince: number | null;
-    /** What the last failure said. */
-    failure: string | null;
-    createdAt: number;
-  };
-  boards: {
-    id: string;
-    projectId: number;
-    name: string;
-    /** A JSON array of `Tile`. */
-    tiles: string;
-    /** Its place among the project's boards, from 0. */
-    position: number;
-    /** Grows with each change of its name or tiles. */
-    version: number;
-    /** SHA-256 of the public link's token, in hexadecimal; null if the board isn't public. */
-    linkHash: string | null;
-    linkCreatedAt: number | null;
-    createdAt: number;
-    updatedAt: number;
-    /** Deleted, but it can be restored. */
-    deletedAt: number | null;
-  };
-  /** Values that applications set, shown on boards. */
-  insights: {
-    projectId: number;
-    key: string;
-    title: string;
-    icon: string | null;
-    value: number;
-    createdAt: number;
-    updatedAt: number;
-    /** The key that set it last; null if a member did. */
-    keyId: string | null;
-  };
-  /** Former values: the last one of each span of time in which one was set. */
-  insightPoints: { projectId: number; key: string; at: number; value: number };
-  webhooks: {
-    id: string;
-    projectId: number;
-    name: string;
-    source: WebhookSource;
-    channel: string;
-    /** JSON; null for the source's own mappings. */
-    mapping: string | null;
-    signatureHeader: string | null;
-    /** Sealed; null if none is entered yet. */
-    secret: string | null;
-    /** SHA-256 of the address's token, in hexadecimal. */
-    tokenHash: string;
-    receivedAt: number | null;
-    createdAt: number;
-  };
-  webhookRequests: {
-    id: Generated<number>;
-    webhookId: string;
-    /** JSON; null if it was too long to keep. */
-    body: string | null;
-    headers: string;
-    outcome: WebhookOutcome;
-    /** Of the event that it became, or would become: the same for the same delivery. */
-    eventId: string;
-    /** JSON, if it was rejected. */
-    problem: string | null;
-    receivedAt: number;
-  };
-  /** Events that notify and whose deliveries are still to be made. */
-  outbox: {
-    id: Generated<number>;
-    projectId: number;
-    eventId: string;
-    createdAt: number;
-  };
-  deliveries: {
-    id: Generated<number>;
-    projectId: number;
-    /** Null if it tells of no event. */
-    eventId: string | null;
-    /** Null if it goes to a destination of the project. */
-    accountId: string | null;
-    destinationId: string | null;
-    ruleId: string | null;
-    /** Of the event that it tells of. */
-    channel: string | null;
-    /** Notifications of an account in a project with the same key are shown as one. */
-    groupKey: string | null;
-    /** What it says besides the event, as JSON. */
-    notification: string | null;
-    kind: string;
-    label: string;
-    state: (typeof deliveryStates)[number];
-    attempts: Generated<number>;
-    detail: string | null;
-    /** The last failed attempts, oldest first, as JSON: `FailedAttempt`. */
-    failures: string | null;
-    /** What the receiver calls the message, so that it can be updated. */
-    reference: string | null;
-    createdAt: number;
-    nextAttemptAt: number | null;
-    deliveredAt: number | null;
-    readAt: number | null;
-    /** Why it was skipped or collected, and until when that holds. */
-    reason: DeliveryReason | null;
-    until: number | null;
-    /** The delivery of the digest that a collected one is part of. */
-    digestId: number | null;
-  };
-  notificationSettings: {
-    accountId: string;
-    timeZone: string;
-    /** JSON: `QuietHours` and `EmailDigest`. */
-    quietHours: string | null;
-    emailDigest: string | null;
-  };
-  notificationLevels: {
-    projectId: number;
-    accountId: string;
-    /** Empty for the whole project. */
-    channel: string;
-    destinationId: string;
-    level: Level;
-  };
-  mutes: {
-    id: string;
-    projectId: number;
-    accountId: string;
-    channel: string;
-    /** Empty for the whole channel. */
-    name: string;
-    /** Null for good. */
-    until: number | null;
-    createdAt: number;
-  };
-  /** Members who want no email about a project. */
-  emailUnsubscriptions: { projectId: number; accountId: string; createdAt: number };
-};

@@ -47,6 +47,12 @@ function mergeCookies(cookie: string, set: string[]): string {
     .join("; ");
 }
 
+/** Creates a member of the project "default" and signs in. Returns the session's cookie. */
+export async function memberSession(app: TestApp, email: string): Promise<string> {
+  await app.addMember(email, "member");
+  return app.signIn(email);
+}
+
 /** A test server that sends its email to an inbox. */
 export async function testAppWithEmail(
   change: Partial<Config> = {},

@@ -1,6 +1,20 @@
 import { z } from "@hono/zod-openapi";
 import { Webhook } from "standardwebhooks";
-import { htmlFault, mrkdwnFault } from "./markup-faults.ts";
+import {
+  appriseBody,
+  bytes,
+  embed,
+  gotifyBody,
+  matrixContent,
+  matrixEnvelopeBytes,
+  matrixReplacement,
+  ntfyBody,
+  pushoverBody,
+  slackBody,
+  teamsBody,
+  telegramBody,
+  webhookBody,
+} from "./destination-bodies.ts";
 
 /** A request as a service receives it. */
 export type ReceivedRequest = {
@@ -34,219 +48,7 @@ export type Service = {
 
 const json = { "content-type": "application/json" };
 export const plain = (fault: string): unknown => fault;
-
-/** Text with a size that several services state in characters, which here are the smaller or the larger unit. */
-const text = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .refine((value) => value.isWellFormed(), "is broken");
-const filled = (max: number) => text(max).refine((value) => value.trim() !== "", "is blank");
-const url = (max: number) => z.url({ protocol: /^https?$/ }).max(max);
-const bytes = (value: unknown) =>
-  Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));
 const ok = () => "ok";
-
-// https://docs.slack.dev/reference/block-kit/blocks
-const mrkdwn = (max: number) =>
-  z.strictObject({
-    type: z.literal("mrkdwn"),
-    text: filled(max).superRefine((value, context) => {
-      const fault = mrkdwnFault(value);
-      if (fault !== null) context.addIssue({ code: "custom", message: fault });
-    }),
-    verbatim: z.literal(true),
-  });
-
-const slackBody = z.strictObject({
-  text: filled(4_000),
-  blocks: z
-    .array(
-      z.union([
-        z.strictObject({ type: z.literal("section"), text: mrkdwn(3_000) }),
-        z.strictObject({ type: z.literal("section"), fields: z.array(mrkdwn(2_000)).min(1).max(10) }),
-        z.strictObject({ type: z.literal("context"), elements: z.array(mrkdwn(3_000)).min(1).max(10) }),
-      ]),
-    )
-    .min(1)
-    .max(50),
-  unfurl_links: z.literal(false),
-  unfurl_media: z.literal(false),
-});
-
-// https://discord.com/developers/docs/resources/message#embed-object
-const embed = z
-  .strictObject({
-    title: filled(256),
-    url: url(2_048).optional(),
-    description: filled(4_096).optional(),
-    fields: z.array(z.strictObject({ name: filled(256), value: filled(1_024), inline: z.boolean() })).max(25),
-    footer: z.strictObject({ text: filled(2_048) }),
-    timestamp: z.iso.datetime(),
-    color: z.int().min(0).max(0xff_ff_ff).optional(),
-  })
-  .refine(({ title, description = "", fields, footer }) => {
-    const texts = [title, description, footer.text, ...fields.flatMap(({ name, value }) => [name, value])];
-    return texts.join("").length <= 6_000;
-  }, "is longer than 6,000 characters");
-
-// https://core.telegram.org/bots/api#html-style
-const telegramTags = ["b", "i", "s", "code", "pre", "blockquote", "a"];
-const telegramBody = z.strictObject({
-  chat_id: z.string(),
-  message_id: z.int().optional(),
-  message_thread_id: z.int().optional(),
-  text: filled(4_096).superRefine((value, context) => {
-    const fault = htmlFault(value, telegramTags, { isFlat: true });
-    const outsideCode = value.replace(/<(code|pre)>[^<]*<\/\1>/g, " ");
-    const mention = outsideCode.replace(/<[^>]*>/g, "").match(/(?<!\w)@\w+/);
-    if (fault !== null) context.addIssue({ code: "custom", message: `can't parse entities: ${fault}` });
-    if (mention) context.addIssue({ code: "custom", message: `mentions ${mention[0]}` });
-  }),
-  parse_mode: z.literal("HTML"),
-  link_preview_options: z.strictObject({ is_disabled: z.literal(true) }),
-});
-
-// https://adaptivecards.io/explorer
-const openUrl = { type: z.literal("Action.OpenUrl"), url: url(2_048) };
-const cardElement = z.discriminatedUnion("type", [
-  z.strictObject({
-    type: z.literal("RichTextBlock"),
-    inlines: z.array(
-      z.strictObject({
-        type: z.literal("TextRun"),
-        text: filled(1_000),
-        size: z.enum(["Small", "Default", "Medium", "Large", "ExtraLarge"]),
-        weight: z.enum(["Lighter", "Default", "Bolder"]),
-        selectAction: z.strictObject(openUrl).optional(),
-      }),
-    ),
-  }),
-  z.strictObject({
-    type: z.literal("TextBlock"),
-    text: filled(28_000),
-    wrap: z.literal(true),
-    isSubtle: z.boolean().optional(),
-    size: z.literal("Small").optional(),
-  }),
-  z.strictObject({
-    type: z.literal("FactSet"),
-    facts: z.array(z.strictObject({ title: filled(1_000), value: filled(1_000) })).min(1),
-  }),
-]);
-const teamsBody = z
-  .strictObject({
-    type: z.literal("message"),
-    attachments: z.tuple([
-      z.strictObject({
-        contentType: z.literal("application/vnd.microsoft.card.adaptive"),
-        contentUrl: z.null(),
-        content: z.strictObject({
-          type: z.literal("AdaptiveCard"),
-          $schema: z.literal("http://adaptivecards.io/schemas/adaptive-card.json"),
-          version: z.enum(["1.2", "1.3", "1.4", "1.5"]),
-          body: z.array(cardElement).min(1),
-          actions: z.array(z.strictObject({ ...openUrl, title: filled(100) })).optional(),
-          msteams: z.strictObject({ width: z.literal("Full") }),
-        }),
-      }),
-    ]),
-  })
-  .refine((body) => bytes(body) <= 28_000, "is larger than 28 kB");
-
-// https://docs.ntfy.sh/publish/#publish-as-json
-const ntfyBody = z
-  .strictObject({
-    topic: z.string().regex(/^[-_A-Za-z0-9]{1,64}$/),
-    title: filled(1_000),
-    message: filled(4_096).refine((value) => bytes(value) <= 4_096, "is larger than 4,096 bytes"),
-    priority: z.int().min(1).max(5),
-    tags: z.array(z.string().regex(/^[^,\s]+$/)),
-    click: url(2_048).optional(),
-    actions: z
-      .array(z.strictObject({ action: z.literal("view"), label: filled(100), url: url(2_048) }))
-      .max(3)
-      .optional(),
-  })
-  .refine((body) => bytes(body) <= 8_192, "is larger than 8,192 bytes");
-
-// https://gotify.net/api-docs#/message/createMessage
-const gotifyBody = z.strictObject({
-  title: text(1_000),
-  message: filled(100_000),
-  priority: z.int(),
-  extras: z.strictObject({
-    "client::display": z.strictObject({ contentType: z.enum(["text/plain", "text/markdown"]) }),
-    "client::notification": z.strictObject({ click: z.strictObject({ url: url(2_048) }) }).optional(),
-  }),
-});
-
-// https://pushover.net/api#messages
-const pushoverBody = z.strictObject({
-  token: z.string().regex(/^[A-Za-z0-9]{30}$/),
-  user: z.string().regex(/^[A-Za-z0-9]{30}$/),
-  device: z.string().optional(),
-  title: filled(250),
-  message: filled(1_024),
-  timestamp: z.string().regex(/^\d+$/),
-  priority: z.enum(["0", "1"]),
-  url: url(512).optional(),
-  url_title: filled(100).optional(),
-});
-
-// https://spec.matrix.org/latest/client-server-api/#mroommessage-msgtypes
-const matrixTags = ["p", "br", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li", "a"];
-const nobody = { "m.mentions": z.strictObject({}) };
-const matrixContent = z.strictObject({
-  msgtype: z.literal("m.text"),
-  body: filled(65_536),
-  format: z.literal("org.matrix.custom.html"),
-  formatted_body: filled(65_536).superRefine((value, context) => {
-    const fault = htmlFault(value, matrixTags, { isFlat: false });
-    if (fault !== null) context.addIssue({ code: "custom", message: fault });
-  }),
-  ...nobody,
-});
-const matrixReplacement = z.strictObject({
-  msgtype: z.literal("m.text"),
-  body: filled(65_536),
-  ...nobody,
-  "m.new_content": matrixContent,
-  "m.relates_to": z.strictObject({ rel_type: z.literal("m.replace"), event_id: z.string().startsWith("$") }),
-});
-/** What the homeserver adds to an event: ids, hashes and signatures. */
-const matrixEnvelopeBytes = 2_000;
-
-// https://github.com/caronc/apprise-api#api-details
-const appriseBody = z.strictObject({
-  title: filled(1_000),
-  body: filled(32_768),
-  type: z.enum(["info", "success", "warning", "failure"]),
-  format: z.enum(["text", "markdown", "html"]),
-  urls: z.string().optional(),
-  tag: z.string().optional(),
-});
-
-// docs/destinations.md
-const project = z.strictObject({ slug: z.string(), name: z.string() });
-const rule = z.strictObject({ id: z.string(), name: z.string() }).nullable();
-const webhookEvent = z.looseObject({ id: z.string(), name: z.string(), channelId: z.string() });
-const about = { url: url(65_536), urgent: z.boolean(), project, rule };
-const webhookBody = z.strictObject({
-  type: z.string().regex(/^[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*$/),
-  timestamp: z.iso.datetime(),
-  data: z.union([
-    z.strictObject({ event: webhookEvent, ...about }),
-    z.strictObject({
-      title: z.string(),
-      text: z.string().nullable(),
-      event: webhookEvent.nullable(),
-      matches: z.strictObject({ count: z.int(), from: z.iso.datetime(), to: z.iso.datetime() }).nullable(),
-      ...about,
-    }),
-  ]),
-});
 
 /** The services of all kinds of destinations. */
 export const services: (Service & { name: string })[] = [

@@ -50,39 +50,44 @@ export async function markSeen(
   viewer: Viewer,
   { channels, views }: SeenMarks,
 ): Promise<Omit<SeenResponse, "ok">> {
-  const { projectId, account } = viewer;
   const marks = await findMarks(transaction, viewer);
-  const now = Date.now();
-  const latest = now + clockSkewMs;
-  const timeOf = (asked: string | undefined, before: number, newest: number | null) =>
-    asked === undefined
-      ? Math.max(now - 1, before, Math.min(newest ?? 0, latest))
-      : Math.min(msOf(asked), latest);
-  const newest = await transaction
+  const rows = await transaction
     .selectFrom("channels")
     .select(["name", "lastEventAt"])
-    .where("projectId", "=", projectId)
+    .where("projectId", "=", viewer.projectId)
     .execute();
-  const before: Omit<SeenResponse, "ok"> = { channels: [], views: [] };
-  const newestOf = new Map(newest.map(({ name, lastEventAt }) => [name, lastEventAt]));
+  const newest = new Map(rows.map(({ name, lastEventAt }) => [name, lastEventAt ?? 0]));
+  return {
+    channels: await markChannels(transaction, viewer, channels, { marks, newest }),
+    views: await markViews(transaction, viewer, views, { marks, newest }),
+  };
+}
 
-  const channelRows = [...new Map(channels.map((each) => [each.name, each])).values()]
-    .filter(({ name }) => newestOf.has(name))
-    .map(({ name, seenAt }) => {
-      const earlier = marks.channels.get(name)?.seenAt ?? marks.joinedAt;
-      before.channels.push({ name, seenAt: iso(earlier) });
-      return {
-        projectId,
-        accountId: account.id,
-        channel: name,
-        seenAt: timeOf(seenAt, earlier, newestOf.get(name)!),
-        pin: null,
-      };
-    });
-  if (channelRows.length > 0) {
+/** A member's marks, and when the newest event of each channel was. */
+type Seen = { marks: Awaited<ReturnType<typeof findMarks>>; newest: ReadonlyMap<string, number> };
+
+async function markChannels(
+  transaction: Transaction<ControlTables>,
+  { projectId, account }: Viewer,
+  asked: SeenMarks["channels"],
+  { marks, newest }: Seen,
+): Promise<SeenResponse["channels"]> {
+  const known = [...new Map(asked.map((each) => [each.name, each])).values()].filter(({ name }) =>
+    newest.has(name),
+  );
+  const earlierOf = (name: string) => marks.channels.get(name)?.seenAt ?? marks.joinedAt;
+  if (known.length > 0) {
     await transaction
       .insertInto("channelMarks")
-      .values(channelRows)
+      .values(
+        known.map(({ name, seenAt }) => ({
+          projectId,
+          accountId: account.id,
+          channel: name,
+          seenAt: markOf(seenAt, earlierOf(name), newest.get(name)!),
+          pin: null,
+        })),
+      )
       .onConflict((conflict) =>
         conflict
           .columns(["projectId", "accountId", "channel"])
@@ -90,35 +95,39 @@ export async function markSeen(
       )
       .execute();
   }
+  return known.map(({ name }) => ({ name, seenAt: iso(earlierOf(name)) }));
+}
 
-  const known =
-    views.length === 0
-      ? []
-      : await transaction
-          .selectFrom("views")
-          .select(["id", "createdAt"])
-          .where("projectId", "=", projectId)
-          .where((eb) => eb.or([eb("accountId", "is", null), eb("accountId", "=", account.id)]))
-          .where(
-            "id",
-            "in",
-            views.map(({ id }) => id),
-          )
-          .execute();
-  const viewRows = known.map(({ id, createdAt }) => {
-    const earlier = marks.views.get(id) ?? Math.max(createdAt, marks.joinedAt);
-    before.views.push({ id, seenAt: iso(earlier) });
-    const asked = views.findLast((each) => each.id === id)?.seenAt;
-    return {
-      viewId: id,
-      accountId: account.id,
-      seenAt: timeOf(asked, earlier, Math.max(0, ...newest.map(({ lastEventAt }) => lastEventAt ?? 0))),
-    };
-  });
-  if (viewRows.length > 0) {
+async function markViews(
+  transaction: Transaction<ControlTables>,
+  { projectId, account }: Viewer,
+  asked: SeenMarks["views"],
+  { marks, newest }: Seen,
+): Promise<SeenResponse["views"]> {
+  if (asked.length === 0) return [];
+  const askedOf = new Map(asked.map((each) => [each.id, each]));
+  const known = await transaction
+    .selectFrom("views")
+    .select(["id", "createdAt"])
+    .where("projectId", "=", projectId)
+    .where((eb) => eb.or([eb("accountId", "is", null), eb("accountId", "=", account.id)]))
+    .where("id", "in", [...askedOf.keys()])
+    .execute();
+  const newestEvent = Math.max(0, ...newest.values());
+  const views = known.map(({ id, createdAt }) => ({
+    id,
+    earlier: marks.views.get(id) ?? Math.max(createdAt, marks.joinedAt),
+  }));
+  if (views.length > 0) {
     await transaction
       .insertInto("viewMarks")
-      .values(viewRows)
+      .values(
+        views.map(({ id, earlier }) => ({
+          viewId: id,
+          accountId: account.id,
+          seenAt: markOf(askedOf.get(id)?.seenAt, earlier, newestEvent),
+        })),
+      )
       .onConflict((conflict) =>
         conflict
           .columns(["viewId", "accountId"])
@@ -126,7 +135,16 @@ export async function markSeen(
       )
       .execute();
   }
-  return before;
+  return views.map(({ id, earlier }) => ({ id, seenAt: iso(earlier) }));
+}
+
+/** The new mark: the time that was asked for, or past the newest event and not before the earlier mark. */
+function markOf(asked: string | undefined, earlier: number, newestEvent: number): number {
+  const now = Date.now();
+  const latest = now + clockSkewMs;
+  return asked === undefined
+    ? Math.max(now - 1, earlier, Math.min(newestEvent, latest))
+    : Math.min(msOf(asked), latest);
 }
 
 /** Pins these channels of the project, in this order, and no others. Throws `channel-unknown`. */

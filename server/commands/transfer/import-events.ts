@@ -1,7 +1,8 @@
 import { convertRecord } from "../../transfer/convert-record.ts";
-import type { Convert } from "../../transfer/formats.ts";
+import type { Convert, Converted } from "../../transfer/formats.ts";
 import type { SourceRecord } from "../../transfer/source-record.ts";
 import { UserChanges } from "../../transfer/user-changes.ts";
+import type { EventSink } from "../event-sink.ts";
 import { AnswerError, type Source } from "../source.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { SettingsImport } from "./settings-lines.ts";
@@ -24,87 +25,112 @@ type Options = {
   onDone: (records: number) => void;
 };
 
-type Outcome = { last: number; accepted: number; rejections: Rejection[] };
-
 /**
  * Records what a file has, in batches in its order, several on their way at once. The checkpoint follows what is stored.
  * Events keep their IDs, so what is sent twice is recorded once.
  */
 export async function importEvents(options: Options): Promise<ImportTotals> {
-  const { source, records, convert, channel, checkpoint, onRejected, onDone } = options;
-  const sink = source.sink();
-  const users = new UserChanges();
+  const { source, records, convert, channel } = options;
   const settings = new SettingsImport(source);
-  const totals = checkpoint.read();
-  const skip = totals.records;
-  const underWay: Promise<Outcome>[] = [];
+  const batches = new Batches(source.sink(), options);
+  const { done } = batches;
+  for await (const some of records) {
+    for (const record of some) {
+      if (record.number <= done) continue;
+      const { event, user, setting, fault } = convertRecord(record, convert, channel);
+      const settingFault = setting && (await faultOf(() => settings.add(setting)));
+      await batches.add({ record, event, user, fault: fault ?? settingFault });
+    }
+  }
+  return batches.end();
+}
 
-  async function settleFirst(): Promise<void> {
-    const { last, accepted, rejections } = await underWay.shift()!;
-    if (rejections.length > 0) onRejected(rejections);
-    onDone(last - totals.records);
-    totals.records = last;
-    totals.accepted += accepted;
-    totals.rejected += rejections.length;
-    checkpoint.save(totals);
+/** What the server says against a setting, if it rejects it. */
+async function faultOf(add: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await add();
+    return undefined;
+  } catch (error) {
+    if (error instanceof AnswerError && [409, 422].includes(error.status)) return error.message;
+    throw error;
+  }
+}
+
+type Item = { record: SourceRecord } & Pick<Converted, "event" | "user" | "fault">;
+type Outcome = { records: number; accepted: number; rejections: Rejection[] };
+
+/** Sends records in batches, and reports their outcomes in order. */
+class Batches {
+  readonly #sink: EventSink;
+  readonly #options: Pick<Options, "checkpoint" | "onRejected" | "onDone">;
+  readonly #totals: Omit<ImportTotals, "users">;
+  readonly #users = new UserChanges();
+  readonly #underWay: Promise<Outcome>[] = [];
+  #items: Item[] = [];
+
+  constructor(sink: EventSink, options: Pick<Options, "checkpoint" | "onRejected" | "onDone">) {
+    this.#sink = sink;
+    this.#options = options;
+    this.#totals = options.checkpoint.read();
   }
 
-  let sources: SourceRecord[] = [];
-  let events: Record<string, unknown>[] = [];
-  let rejections: Rejection[] = [];
-  let size = 0;
-  let last = skip;
-  async function send(): Promise<void> {
+  /** How many records were done before, by an import that was stopped. */
+  get done(): number {
+    return this.#totals.records;
+  }
+
+  async add(item: Item): Promise<void> {
+    if (item.user) this.#users.add(item.user);
+    this.#items.push(item);
+    if (this.#items.length >= batchRecords) await this.#send();
+  }
+
+  /** Sends the rest, and waits for everything. */
+  async end(): Promise<ImportTotals> {
+    if (this.#items.length > 0) await this.#send();
+    while (this.#underWay.length > 0) await this.#finishFirst();
+    return { ...this.#totals, users: this.#users.count };
+  }
+
+  async #send(): Promise<void> {
     // Before the events: the checkpoint counts both.
-    const changes = users.take();
-    if (changes.length > 0) await sink.mergeUsers(changes);
-    const sending = record(sources, events, rejections, last);
+    const changes = this.#users.take();
+    if (changes.length > 0) await this.#sink.mergeUsers(changes);
+    const sending = this.#record(this.#items);
     // It is thrown where it is awaited.
     sending.catch(() => {});
-    underWay.push(sending);
-    [sources, events, rejections, size] = [[], [], [], 0];
-    if (underWay.length >= batchesAtOnce) await settleFirst();
+    this.#underWay.push(sending);
+    this.#items = [];
+    if (this.#underWay.length >= batchesAtOnce) await this.#finishFirst();
   }
 
-  async function record(
-    sent: SourceRecord[],
-    bodies: Record<string, unknown>[],
-    unsent: Rejection[],
-    last: number,
-  ): Promise<Outcome> {
-    const details = bodies.length > 0 ? await sink.record(bodies) : [];
-    const rejected = [...unsent];
+  async #record(items: readonly Item[]): Promise<Outcome> {
+    const events = items.flatMap(({ record, event }) => (event ? [{ record, event }] : []));
+    const details = events.length > 0 ? await this.#sink.record(events.map(({ event }) => event)) : [];
+    const rejections = items.flatMap(({ record, fault }) =>
+      fault === undefined ? [] : [rejectionOf(record, fault)],
+    );
+    let accepted = 0;
     for (const [index, detail] of details.entries()) {
-      const { line, text } = sent[index]!;
-      if (detail !== null) rejected.push({ line, detail, text });
+      if (detail === null) accepted++;
+      else rejections.push(rejectionOf(events[index]!.record, detail));
     }
-    rejected.sort((a, b) => a.line - b.line);
-    return { last, accepted: bodies.length + unsent.length - rejected.length, rejections: rejected };
+    rejections.sort((a, b) => a.line - b.line);
+    return { records: items.at(-1)!.record.number, accepted, rejections };
   }
 
-  for await (const some of records) {
-    for (const each of some) {
-      if (each.number <= skip) continue;
-      last = each.number;
-      const { event, user, setting, fault } = convertRecord(each, convert, channel);
-      if (fault !== undefined) rejections.push({ line: each.line, detail: fault, text: each.text });
-      if (user) users.add(user);
-      if (event) {
-        sources.push(each);
-        events.push(event);
-      }
-      if (setting) {
-        try {
-          await settings.add(setting);
-        } catch (error) {
-          if (!(error instanceof AnswerError && [409, 422].includes(error.status))) throw error;
-          rejections.push({ line: each.line, detail: error.message, text: each.text });
-        }
-      }
-      if (++size >= batchRecords) await send();
-    }
+  async #finishFirst(): Promise<void> {
+    const { checkpoint, onRejected, onDone } = this.#options;
+    const { records, accepted, rejections } = await this.#underWay.shift()!;
+    if (rejections.length > 0) onRejected(rejections);
+    onDone(records - this.#totals.records);
+    this.#totals.records = records;
+    this.#totals.accepted += accepted;
+    this.#totals.rejected += rejections.length;
+    checkpoint.save(this.#totals);
   }
-  if (size > 0) await send();
-  while (underWay.length > 0) await settleFirst();
-  return { ...totals, users: users.count };
+}
+
+function rejectionOf({ line, text }: SourceRecord, detail: string): Rejection {
+  return { line, detail, text };
 }

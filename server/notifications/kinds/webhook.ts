@@ -68,8 +68,8 @@ const types = {
 } as const satisfies Record<Message["type"], string>;
 
 function payloadOf({ type, createdAt, title, text, url, urgent, project, rule, event, matches }: Message) {
-  const told = type === "event" ? { event } : { title, text, event, matches };
-  return { type: types[type], timestamp: createdAt, data: { ...told, url, urgent, project, rule } };
+  const content = type === "event" ? { event } : { title, text, event, matches };
+  return { type: types[type], timestamp: createdAt, data: { ...content, url, urgent, project, rule } };
 }
 
 /** Generates a signing secret. */

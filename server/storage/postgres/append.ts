@@ -76,53 +76,19 @@ export function createAppend(runQuery: Query, node: string, partitions: Partitio
     units: readonly Unit[],
   ): Promise<{ results: (AppendResult[] | null)[]; commit: Commit }> {
     const entries = inOrderOfArrival(units);
-    const missing = entries.filter(({ event }) => !partitions.holds(event.createdAtMs));
-    if (missing.length > 0) await partitions.make(missing.map(({ event }) => event.createdAtMs));
-
     const events = entries.map(({ event }) => event);
-    const tokens = events.map((event) => timedTokens(event.projectId, tokensFor(event), event.createdAtMs));
+    const missing = events.filter(({ createdAtMs }) => !partitions.holds(createdAtMs));
+    if (missing.length > 0) await partitions.make(missing.map(({ createdAtMs }) => createdAtMs));
+
     const newTokens = newTexts.among(events);
-    const counts = new CounterDeltas();
-    let allFlags = 0;
-    const projects = new Set<number>();
-    let [fromMs, toMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (const event of events) {
-      const { projectId, createdAtMs } = event;
-      const { channelId, name } = event.event;
-      counts.add(projectId, channelId, names.of(projectId, channelId, name, createdAtMs), createdAtMs);
-      allFlags |= flagsOf(event);
-      projects.add(projectId);
-      if (createdAtMs < fromMs) fromMs = createdAtMs;
-      if (createdAtMs > toMs) toMs = createdAtMs;
-    }
-    const sums = [...counts.byHour()];
-    const note: NoteStart = {
-      node,
-      fromMs,
-      toMs,
-      projects: projects.size > noteProjectsMax ? null : [...projects],
-    };
     const parameters = {
-      in_projects: integers(events.map(({ projectId }) => projectId)),
-      in_created: bigints(events.map(({ createdAtMs }) => createdAtMs)),
-      in_arrivals: arrivals(events.map(({ arrival }) => arrival)),
-      in_ids: uuids(events.map(({ event }) => event.id)),
-      in_bodies: texts(events.map(({ json }) => bodyOf(json))),
-      in_tokens: texts(tokens),
-      in_flags: integers(events.map(flagsOf)),
-      in_id_ms: bigints(events.map(({ hasClientId, event }) => (hasClientId ? stampOfId(event.id).ms : 0))),
-      in_all_flags: allFlags,
+      ...eventParameters(events),
+      ...counterParameters(events, names),
       in_companion_of: integers(entries.map(({ companionNumber }) => companionNumber)),
       in_companions: companionsOf(units),
-      sum_projects: integers(sums.map(({ projectId }) => projectId)),
-      sum_channels: texts(sums.map(({ channel }) => channel)),
-      sum_names: texts(sums.map(({ name }) => name)),
-      sum_hours: integers(sums.map(({ hour }) => hour)),
-      sum_events: integers(sums.map(({ events }) => events)),
-      sum_last: bigints(sums.map(({ lastMs }) => lastMs)),
       in_new_tokens: texts(newTokens.tokens),
       in_removals: newTokens.removals,
-      in_note: JSON.stringify(note).slice(1, -1),
+      in_note: JSON.stringify(noteStart(node, events)).slice(1, -1),
       now_ms: events.at(-1)!.receivedMs,
     };
     const named = Object.keys(parameters).map((name, index) => `${name} => $${index + 1}`);
@@ -133,18 +99,7 @@ export function createAppend(runQuery: Query, node: string, partitions: Partitio
     );
     const { before_ms, before_sequence, shift, removals, listed } = row!;
     newTexts.stored(newTokens, removals);
-
-    const results = units.map(({ events }): AppendResult[] | null =>
-      new Array<AppendResult>(events.length).fill(created),
-    );
-    const isCreated = new Array<boolean>(entries.length).fill(true);
-    for (const item of listed ?? []) {
-      const index = item[0] - 1;
-      const { unit, at } = entries[index]!;
-      isCreated[index] = false;
-      if (item[1] === "skipped") results[unit] = null;
-      else results[unit]![at] = { kind: "duplicate", json: jsonOf(item[2]!, item[3]!, item[4]!) };
-    }
+    const { results, isCreated } = resultsOf(units, entries, listed ?? []);
     return {
       results,
       commit: {
@@ -155,6 +110,66 @@ export function createAppend(runQuery: Query, node: string, partitions: Partitio
       },
     };
   };
+}
+
+function eventParameters(events: readonly AcceptedEvent[]) {
+  const tokens = events.map((event) => timedTokens(event.projectId, tokensFor(event), event.createdAtMs));
+  const flags = events.map(flagsOf);
+  return {
+    in_projects: integers(events.map(({ projectId }) => projectId)),
+    in_created: bigints(events.map(({ createdAtMs }) => createdAtMs)),
+    in_arrivals: arrivals(events.map(({ arrival }) => arrival)),
+    in_ids: uuids(events.map(({ event }) => event.id)),
+    in_bodies: texts(events.map(({ json }) => bodyOf(json))),
+    in_tokens: texts(tokens),
+    in_flags: integers(flags),
+    in_id_ms: bigints(events.map(({ hasClientId, event }) => (hasClientId ? stampOfId(event.id).ms : 0))),
+    in_all_flags: flags.reduce((all, each) => all | each, 0),
+  };
+}
+
+/** What the events add to the counters. */
+function counterParameters(events: readonly AcceptedEvent[], names: CountedNames) {
+  const counts = new CounterDeltas();
+  for (const { projectId, createdAtMs, event } of events) {
+    const name = names.of(projectId, event.channelId, event.name, createdAtMs);
+    counts.add(projectId, event.channelId, name, createdAtMs);
+  }
+  const sums = [...counts.byHour()];
+  return {
+    sum_projects: integers(sums.map(({ projectId }) => projectId)),
+    sum_channels: texts(sums.map(({ channel }) => channel)),
+    sum_names: texts(sums.map(({ name }) => name)),
+    sum_hours: integers(sums.map(({ hour }) => hour)),
+    sum_events: integers(sums.map(({ events }) => events)),
+    sum_last: bigints(sums.map(({ lastMs }) => lastMs)),
+  };
+}
+
+function noteStart(node: string, events: readonly AcceptedEvent[]): NoteStart {
+  const projects = new Set<number>();
+  let [fromMs, toMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { projectId, createdAtMs } of events) {
+    projects.add(projectId);
+    if (createdAtMs < fromMs) fromMs = createdAtMs;
+    if (createdAtMs > toMs) toMs = createdAtMs;
+  }
+  return { node, fromMs, toMs, projects: projects.size > noteProjectsMax ? null : [...projects] };
+}
+
+/** The results of each unit, and which entries are new: all that the database does not list. */
+function resultsOf(units: readonly Unit[], entries: readonly Entry[], listed: NonNullable<Row["listed"]>) {
+  const results = units.map(({ events }): AppendResult[] | null =>
+    new Array<AppendResult>(events.length).fill(created),
+  );
+  const isCreated = new Array<boolean>(entries.length).fill(true);
+  for (const [number, ...item] of listed) {
+    const { unit, at } = entries[number - 1]!;
+    isCreated[number - 1] = false;
+    if (item[0] === "skipped") results[unit] = null;
+    else results[unit]![at] = { kind: "duplicate", json: jsonOf(item[1]!, item[2]!, item[3]!) };
+  }
+  return { results, isCreated };
 }
 
 type Entry = { event: AcceptedEvent; unit: number; at: number; companionNumber: number };

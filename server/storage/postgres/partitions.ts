@@ -72,8 +72,8 @@ export class Partitions {
     }
   }
 
-  /** Forgets the known partitions: another node can have dropped some. */
-  forget(): void {
+  /** The known partitions are read again: another node can have dropped some. */
+  invalidate(): void {
     this.#names = null;
     this.#month = { fromMs: 0, toMs: 0 };
   }

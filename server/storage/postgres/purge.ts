@@ -45,7 +45,7 @@ export function createPurge(runQuery: Query) {
   }
 
   /** Deletes tokens that are no longer on any event from changed blocks. */
-  async function forgetTokens(pause: Pause): Promise<void> {
+  async function purgeTokens(pause: Pause): Promise<void> {
     // A block that is being built can contain removed events. Its node finds that it is gone, and starts again.
     await runQuery(
       "SELECT empty_block(id), delete_block(id) FROM blocks WHERE events IS NULL AND changed > 0",
@@ -134,7 +134,7 @@ export function createPurge(runQuery: Query) {
      */
     async purge(pause: Pause, rebuilds: boolean): Promise<void> {
       await settleDoubts(pause);
-      await forgetTokens(pause);
+      await purgeTokens(pause);
       const partitions = await readPartitions(runQuery);
       for (const name of [...partitions.map(({ name }) => name), ...tables]) {
         // This waits for locks on the table: a skipped table would keep what was erased.

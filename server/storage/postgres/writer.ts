@@ -66,7 +66,7 @@ export function createWriter({ runQuery, node, partitions, onCommit, onError }: 
     } catch (error) {
       // An event's partition is missing: another node has dropped it.
       if ((error as { code?: string }).code !== "23514") throw error;
-      partitions.forget();
+      partitions.invalidate();
       stored = await append(units);
     }
     onCommit(stored.commit);

@@ -156,7 +156,7 @@ export async function openSqliteStore(
     },
     async purge(pause, userIds = []) {
       await writer.purge("beginMerge");
-      for (const step of ["merge", "forgetColumns", "forgetTokens", "shrink", "truncateLog"] as const)
+      for (const step of ["merge", "purgeColumns", "purgeTokens", "shrink", "truncateLog"] as const)
         await runPurgeStep(step, pause);
       const forms = userIds.flatMap(formsOf);
       if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {

@@ -19,10 +19,10 @@ export function createPurge(database: Database, blockWriter: BlockWriter) {
     ...createMerge(database),
 
     /** Deletes the columns of blocks with removed events. */
-    forgetColumns: database.transaction(blockWriter.forgetColumns),
+    purgeColumns: database.transaction(blockWriter.purgeColumns),
 
     /** Deletes tokens that are no longer on any event from the blocks. */
-    forgetTokens: database.transaction(blockWriter.forgetTokens),
+    purgeTokens: database.transaction(blockWriter.purgeTokens),
 
     /** Moves pages from the end of the file into free ones, and truncates the file. */
     shrink(): boolean {

@@ -4,7 +4,7 @@ import { limits } from "../../limits.ts";
 import type { RateLimiter, RateLimiterOptions } from "../rate-limiter.ts";
 import { rateLimiter } from "../rate-limiter.ts";
 
-/** Counts in memory, because SQLite serves one process. The keys that were not used for longest are forgotten. */
+/** Counts in memory, because SQLite serves one process. It drops the keys that were not used for longest. */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { name, points, seconds } = options;
   const limiter = new RateLimiterMemory({ keyPrefix: name, points, duration: seconds });
@@ -15,13 +15,13 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     consume(key, points) {
       used.delete(key);
       used.add(key);
-      if (used.size > limits.rateLimitKeys) forget(used.keys().next().value!);
+      if (used.size > limits.rateLimitKeys) remove(used.keys().next().value!);
       return consume(key, points);
     },
     reset,
   };
 
-  function forget(key: string): void {
+  function remove(key: string): void {
     used.delete(key);
     void limiter.delete(key);
   }

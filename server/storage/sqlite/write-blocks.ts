@@ -156,13 +156,13 @@ export function createBlockWriter(database: Database) {
     /**
      * Deletes the columns of changed blocks, some at a time, which are then built again. Returns whether there are more.
      */
-    forgetColumns: (): boolean => deleteChangedColumns.run(deleteColumnsMax).changes === deleteColumnsMax,
+    purgeColumns: (): boolean => deleteChangedColumns.run(deleteColumnsMax).changes === deleteColumnsMax,
 
     /**
      * Deletes tokens that are no longer on any event from changed blocks, some at a time. Returns whether there are
      * more.
      */
-    forgetTokens(): boolean {
+    purgeTokens(): boolean {
       const block = selectChanged.get(nextToken.fromMs);
       if (!block) {
         nextToken = { fromMs: 0, token: "" };

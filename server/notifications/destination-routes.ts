@@ -1,0 +1,174 @@
+import { z } from "@hono/zod-openapi";
+import type { Config } from "../config.ts";
+import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import type { Store } from "../storage/store.ts";
+import {
+  DestinationChange,
+  DestinationList,
+  DestinationResponse,
+  NewDestination,
+  TestResponse,
+} from "../wire/account-destination.ts";
+import {
+  addBrowser,
+  findDestination,
+  listDestinations,
+  removeDestination,
+  switchDestination,
+} from "./destinations.ts";
+import { type Message, messageOfEvent } from "./message.ts";
+import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
+import type { Transports } from "./transport.ts";
+
+type Deps = {
+  store: Store;
+  transports: Transports;
+  secrets: SecretBox;
+  config: Config;
+  baseUrl: string;
+};
+
+/** The destinations of accounts: dashboard, browsers, email. */
+export function addDestinationRoutes(
+  routes: Routes,
+  { store: { control }, transports, secrets, config, baseUrl }: Deps,
+): void {
+  routes.add(
+    {
+      method: "get",
+      path: "/api/destinations",
+      by: "account",
+      tag: "Notifications",
+      summary: "List your destinations",
+      response: DestinationList,
+    },
+    async ({ account }) => ({ ok: true, destinations: await listDestinations(control, account.id) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/destinations",
+      by: "account",
+      tag: "Notifications",
+      summary: "Add a browser",
+      body: NewDestination,
+      status: 201,
+      response: DestinationResponse,
+      problems: [409],
+    },
+    async ({ account, body }) => {
+      checkEndpoint(body.subscription.endpoint, { allowPrivate: config.allowPrivateAddresses });
+      return { ok: true, destination: await addBrowser(control, secrets, account.id, body) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/destinations/{id}",
+      by: "account",
+      tag: "Notifications",
+      summary: "Turn a destination on or off",
+      body: DestinationChange,
+      response: DestinationResponse,
+      problems: [404, 409],
+    },
+    async ({ account, body, parameter }) => {
+      const { kind } = await findDestination(control, account.id, parameter("id"));
+      if (kind === "email" && body.enabled && !transports.email) throw emailUnavailable();
+      return {
+        ok: true,
+        destination: await switchDestination(control, account.id, parameter("id"), body.enabled),
+      };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/destinations/{id}",
+      by: "account",
+      tag: "Notifications",
+      summary: "Remove a browser",
+      response: z.object({ ok: z.literal(true) }),
+      problems: [404, 409],
+    },
+    async ({ account, parameter }) => {
+      const { id, kind } = await findDestination(control, account.id, parameter("id"));
+      if (kind !== "browser")
+        throw problem("limit-reached", { detail: "This destination can't be removed. Turn it off instead." });
+      await removeDestination(control, id, "The device was removed before this was sent.");
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/destinations/{id}/test",
+      by: "account",
+      tag: "Notifications",
+      summary: "Send a test message, without retries",
+      response: TestResponse,
+      problems: [404, 409],
+    },
+    async ({ account, parameter }) => {
+      const { id, kind, address, secret } = await findDestination(control, account.id, parameter("id"));
+      const send = kind === "dashboard" ? undefined : transports[kind];
+      if (!send && kind === "email") throw emailUnavailable();
+      if (!send)
+        throw problem("limit-reached", {
+          detail: "The dashboard needs no test: it shows every notification.",
+        });
+      const message = testMessage(baseUrl);
+      const outcome = await send({ message, address, secret }, limits.destinationTestMs);
+      if (outcome.kind === "gone") await removeDestination(control, id, outcome.detail);
+      return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
+    },
+  );
+}
+
+function testMessage(baseUrl: string): Message {
+  const event = {
+    id: Bun.randomUUIDv7(),
+    name: "It works",
+    channelId: "test",
+    userId: "",
+    icon: "🔔",
+    notify: true,
+    tags: { from: baseUrl },
+    createdAt: new Date().toISOString(),
+  };
+  const message = messageOfEvent(event, {
+    id: event.id,
+    url: `${baseUrl}/settings`,
+    project: { slug: "", name: "Tidings" },
+    rule: null,
+    urgent: false,
+  });
+  return { ...message, type: "test" };
+}
+
+/** Throws `body-invalid` if the server must not call this endpoint. */
+function checkEndpoint(endpoint: string, policy: OutboundPolicy): void {
+  try {
+    checkAddress(endpoint, policy);
+  } catch (error) {
+    if (!(error instanceof AddressRefused)) throw error;
+    const { message } = error;
+    throw problem("body-invalid", {
+      detail: message,
+      errors: [{ pointer: "/subscription/endpoint", detail: message }],
+    });
+  }
+}
+
+function emailUnavailable() {
+  return problem("email-unavailable", {
+    detail: "Email is not configured on this server. Set SMTP_URL and restart it.",
+  });
+}

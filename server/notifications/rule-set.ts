@@ -1,0 +1,100 @@
+import type { Transaction } from "kysely";
+import { type Event, isBackdated } from "../event/event.ts";
+import { ruleOf } from "../projects/rules.ts";
+import type { RuleNotification } from "../rules/rule-kind.ts";
+import { ruleMatcher } from "../rules/rule-matcher.ts";
+import { dueAt, onMatch, onTime, type RuleState } from "../rules/rule-state.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Rule } from "../wire/rule.ts";
+import type { Found } from "./make-deliveries.ts";
+
+type OpenRule = {
+  projectId: number;
+  rule: Rule;
+  isMatch: (event: Event) => boolean;
+  /** As it is stored. */
+  stored: RuleState;
+  state: RuleState;
+};
+
+/** The enabled rules that a step applies. Their states change in memory until they are saved. */
+export class RuleSet {
+  readonly #rules: OpenRule[];
+  readonly #byProject: Map<number, OpenRule[]>;
+  /** Null if no time passes in this step. */
+  readonly #nowMs: number | null;
+  readonly found: Found[] = [];
+
+  private constructor(rules: OpenRule[], nowMs: number | null) {
+    this.#rules = rules;
+    this.#byProject = Map.groupBy(rules, ({ projectId }) => projectId);
+    this.#nowMs = nowMs;
+  }
+
+  /** Reads the rules of these projects, and those of any project that are due. */
+  static async read(
+    transaction: Transaction<ControlTables>,
+    projects: number[],
+    nowMs: number | null,
+  ): Promise<RuleSet> {
+    const rows = await transaction
+      .selectFrom("rules")
+      .selectAll()
+      .where("enabled", "=", 1)
+      .where((eb) =>
+        eb.or([
+          ...(projects.length > 0 ? [eb("projectId", "in", projects)] : []),
+          eb("dueAt", "<=", nowMs ?? -1),
+        ]),
+      )
+      .orderBy("createdAt")
+      .orderBy("id")
+      .execute();
+    const rules = rows.map((row) => {
+      const rule = ruleOf(row);
+      const state = JSON.parse(row.state) as RuleState;
+      return { projectId: row.projectId, rule, isMatch: ruleMatcher(rule), stored: state, state };
+    });
+    return new RuleSet(rules, nowMs);
+  }
+
+  /** Takes in an event, in the order of arrival. After what rules make of it, it is for those who want all events. */
+  take(projectId: number, event: Event, receivedMs: number): void {
+    for (const open of this.#byProject.get(projectId) ?? []) {
+      if (open.isMatch(event))
+        this.#follow(open, onMatch(open.rule, open.state, event, receivedMs), receivedMs);
+    }
+    if (isBackdated(Date.parse(event.createdAt), receivedMs)) return;
+    const notification: RuleNotification = { type: "event", atMs: receivedMs, event };
+    this.found.push({ projectId, rule: null, notification, foundMs: receivedMs });
+  }
+
+  /** Ends windows that are over. */
+  passTime(): void {
+    const nowMs = this.#nowMs;
+    if (nowMs === null) return;
+    for (const open of this.#rules) this.#follow(open, onTime(open.rule, open.state, nowMs), nowMs);
+  }
+
+  async save(transaction: Transaction<ControlTables>): Promise<void> {
+    for (const { rule, stored, state } of this.#rules) {
+      if (state === stored) continue;
+      await transaction
+        .updateTable("rules")
+        .set({ state: JSON.stringify(state), dueAt: dueAt(rule, state) })
+        .where("id", "=", rule.id)
+        .execute();
+    }
+  }
+
+  #follow(
+    open: OpenRule,
+    step: { state: RuleState; notifications: RuleNotification[] },
+    foundMs: number,
+  ): void {
+    open.state = step.state;
+    const { projectId, rule } = open;
+    for (const notification of step.notifications)
+      this.found.push({ projectId, rule, notification, foundMs });
+  }
+}

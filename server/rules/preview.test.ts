@@ -1,0 +1,34 @@
+import { describe, expect, test } from "bun:test";
+import { asyncIterable, eventAt, startMs } from "../testing/running-rule.ts";
+import { previewRule } from "./preview.ts";
+
+/** So many minutes after the rule began. */
+const at = (minutes: number) => startMs + minutes * 60_000;
+
+describe("a preview", () => {
+  test("keeps the latest notifications and counts all", async () => {
+    const events = Array.from({ length: 250 }, (_, n) => ({ event: eventAt(at(n)), receivedMs: at(n) }));
+    const rule = { q: "", when: { type: "each" } as const };
+    const preview = await previewRule(rule, asyncIterable(events), startMs, at(250));
+    expect(preview.count).toBe(250);
+    expect(preview.notifications).toEqual(
+      events.slice(-100).map(({ event, receivedMs }) => ({ type: "event", atMs: receivedMs, event })),
+    );
+  });
+
+  test("lets others have their turn", async () => {
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const event = eventAt(startMs);
+    const rule = { q: "payment -refund", when: { type: "count", above: 5, minutes: 60 } as const };
+    const events = Array.from({ length: 20_000 }, () => ({ event, receivedMs: startMs }));
+    await previewRule(rule, asyncIterable(events), startMs, startMs);
+    isDone = true;
+    expect(turns).toBeGreaterThan(3);
+  });
+});

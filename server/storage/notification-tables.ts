@@ -1,0 +1,119 @@
+import type { Generated } from "kysely";
+import type { DestinationKind } from "../wire/account-destination.ts";
+import type { DeliveryReason, deliveryStates } from "../wire/delivery.ts";
+import type { Level } from "../wire/preferences.ts";
+
+/** The tables of rules, destinations, deliveries and members' preferences. */
+export type NotificationTables = {
+  destinations: {
+    id: string;
+    accountId: string;
+    kind: DestinationKind;
+    label: string;
+    address: string;
+    secret: string | null;
+    enabled: number;
+    createdAt: number;
+  };
+  rules: {
+    id: string;
+    projectId: number;
+    name: string;
+    q: string;
+    /** When it notifies, and whom, as JSON: `RuleWhen` and `RuleRecipients`. */
+    condition: string;
+    recipients: string;
+    urgent: number;
+    enabled: number;
+    /** What it has counted or collected, as JSON: `RuleState`. */
+    state: string;
+    /** When it has to be looked at without an event. */
+    dueAt: number | null;
+    createdAt: number;
+  };
+  projectDestinations: {
+    id: string;
+    projectId: number;
+    kind: string;
+    name: string;
+    /** JSON, sealed. */
+    settings: string;
+    enabled: number;
+    /** The last success. */
+    deliveredAt: number | null;
+    /** The first failure after the last success. */
+    failingSince: number | null;
+    /** What the last failure said. */
+    failure: string | null;
+    createdAt: number;
+  };
+  /** Events that notify and whose deliveries are still to be made. */
+  outbox: {
+    id: Generated<number>;
+    projectId: number;
+    eventId: string;
+    createdAt: number;
+  };
+  deliveries: {
+    id: Generated<number>;
+    projectId: number;
+    /** Null if it tells of no event. */
+    eventId: string | null;
+    /** Null if it goes to a destination of the project. */
+    accountId: string | null;
+    destinationId: string | null;
+    ruleId: string | null;
+    /** Of the event that it tells of. */
+    channel: string | null;
+    /** Notifications of an account in a project with the same key are shown as one. */
+    groupKey: string | null;
+    /** What it says besides the event, as JSON. */
+    notification: string | null;
+    kind: string;
+    label: string;
+    state: (typeof deliveryStates)[number];
+    attempts: Generated<number>;
+    detail: string | null;
+    /** The last failed attempts, oldest first, as JSON: `FailedAttempt`. */
+    failures: string | null;
+    /** What the receiver calls the message, so that it can be updated. */
+    reference: string | null;
+    createdAt: number;
+    nextAttemptAt: number | null;
+    deliveredAt: number | null;
+    readAt: number | null;
+    /** Why it was skipped or collected, and until when that holds. */
+    reason: DeliveryReason | null;
+    until: number | null;
+    /** The delivery of the digest that a collected one is part of. */
+    digestId: number | null;
+  };
+  notificationSettings: {
+    accountId: string;
+    timeZone: string;
+    /** JSON: `QuietHours` and `EmailDigest`. */
+    quietHours: string | null;
+    emailDigest: string | null;
+  };
+  notificationLevels: {
+    projectId: number;
+    accountId: string;
+    /** Empty for the whole project. */
+    channel: string;
+    destinationId: string;
+    level: Level;
+  };
+  mutes: {
+    id: string;
+    projectId: number;
+    accountId: string;
+    channel: string;
+    /** Empty for the whole channel. */
+    name: string;
+    /** Null for good. */
+    until: number | null;
+    createdAt: number;
+  };
+  /** Members who want no email about a project. */
+  emailUnsubscriptions: { projectId: number; accountId: string; createdAt: number };
+};
