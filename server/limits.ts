@@ -28,11 +28,12 @@ export const limits = {
   /** Maximum ratio of unpacked to sent bytes of a gzipped body, once it unpacks to more than `eventBytes`. */
   gzipRatio: 100,
   /**
-   * Total size of event bodies over `requestBytes` that are processed at once, overall and per project, and how long
-   * others wait.
+   * Total size of event bodies over `requestBytes` that are processed at once, overall, per project, and of all whose
+   * key is not known yet, and how long others wait.
    */
   largeBodiesBytes: 3 * 16 * 1_048_576,
   largeBodiesOfProjectBytes: 2 * 16 * 1_048_576,
+  largeBodiesOfStrangersBytes: 16 * 1_048_576,
   largeBodyWaitSeconds: 30,
   /** How long a client that sends NDJSON may pause. */
   linesPauseSeconds: 120,

@@ -45,9 +45,6 @@ export type Wire<Body> = {
   explain?: (response: Response, request: Request) => Response | Promise<Response>;
 };
 
-/** Project of bodies that are read before their key is known: they share one project's memory. */
-const unknownProject = 0;
-
 export type Receive = ReturnType<typeof createReceive>;
 
 /** Receives a request of a drop-in endpoint: its key, its body, its items, as each wire has them. */
@@ -63,10 +60,9 @@ export function createReceive(deps: DropInDeps) {
 
   /**
    * Looks for a valid key in the text of a body, so that nobody without one can make the server parse megabytes.
-   *
-   * Throws `key-missing` and `key-invalid`.
+   * Returns the problem instead: `key-missing` or `key-invalid`.
    */
-  async function findKey(bytes: Uint8Array, request: Request): Promise<void> {
+  async function findKey(bytes: Uint8Array, request: Request): Promise<KeyAccess | ProblemError> {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let invalid: ProblemError | null = null;
     let tries = 0;
@@ -75,25 +71,33 @@ export function createReceive(deps: DropInDeps) {
       if (!isSecret(secret)) continue;
       tries++;
       try {
-        await keys.identifySecret(secret, request);
-        return;
+        return await keys.identifySecret(secret, request);
       } catch (error) {
         if (!(error instanceof ProblemError) || error.code !== "key-invalid") throw error;
         invalid = error;
       }
     }
-    throw invalid ?? keyNotFound();
+    return invalid ?? keyNotFound();
   }
 
   async function handle<Body>(request: Request, wire: Wire<Body>, pathSecret?: string): Promise<Response> {
     const secret = pathSecret ?? secretInHeaders(request.headers);
     const keyOfHeaders = secret === null ? null : await identify(secret, request);
     if (!keyOfHeaders && !wire.keyIn) throw keyMissing();
-    const permit = new BodyPermit(largeBodies, keyOfHeaders?.projectId ?? unknownProject);
+    const permit = new BodyPermit(largeBodies, keyOfHeaders?.projectId ?? "strangers");
+    const extendTimeout = (seconds: number) => setRequestTimeout(request, seconds);
     try {
-      const bytes = await readForeignBytes(request, permit, (seconds) => setRequestTimeout(request, seconds));
+      const bytes = await readForeignBytes(request, permit, extendTimeout, async (start) => {
+        if (keyOfHeaders) return;
+        // Many clients send the key before the events.
+        const found = await findKey(start, request);
+        if (!(found instanceof ProblemError)) permit.owner = found.projectId;
+      });
       if (!keyOfHeaders && bytes.length === 0) throw keyMissing();
-      if (!keyOfHeaders && bytes.length > limits.requestBytes) await findKey(bytes, request);
+      if (!keyOfHeaders && bytes.length > limits.requestBytes) {
+        const found = await findKey(bytes, request);
+        if (found instanceof ProblemError) throw found;
+      }
       let key = keyOfHeaders;
       let rateLimit: RequestRateLimit | null = null;
       let body: Body | undefined;

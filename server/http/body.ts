@@ -56,25 +56,32 @@ export async function readEventBytes(
  * its first bytes, because some clients don't declare it.
  *
  * Throws as `readEventBytes` does.
+ *
+ * @param onLarge - called once with the first bytes of a large body, before it waits for its permit
  */
 export async function readForeignBytes(
   request: Request,
   permit: BodyPermit,
   extendTimeout: (seconds: number) => void,
+  onLarge: (start: Uint8Array) => Promise<void>,
 ): Promise<Uint8Array> {
   const length = request.headers.get("content-length");
-  const onLarge = async () => {
+  let isLarge = false;
+  const acquire = async (received: readonly Uint8Array[]) => {
     extendTimeout(limits.batchSeconds);
+    if (isLarge) return;
+    isLarge = true;
+    await onLarge(Buffer.concat(received));
     await permit.acquire(limits.foreignBatchBytes);
   };
   if (Number(length) > limits.foreignBatchBytes) throw tooLarge(limits.foreignBatchBytes);
-  const received = await readPaced(request, onLarge, extendTimeout, limits.foreignBatchBytes);
+  const received = await readPaced(request, acquire, extendTimeout, limits.foreignBatchBytes);
   if (!(received[0] === 0x1f && received[1] === 0x8b)) {
     // Throws for other encodings. A declared gzip without its first bytes was unpacked on the way.
     isGzipped(request);
     return received;
   }
-  return gunzip(received, onLarge, limits.foreignBatchBytes);
+  return gunzip(received, acquire, limits.foreignBatchBytes);
 }
 
 /**
@@ -111,15 +118,15 @@ export async function readBytes(
  */
 async function readPaced(
   request: Request,
-  onLarge: () => Promise<void>,
+  onLarge: OnLarge,
   extendTimeout: (seconds: number) => void,
   bytesMax: number = limits.batchBytes,
 ): Promise<Uint8Array> {
   let startMs: number | undefined;
   try {
-    return await readAll(request.body, bytesMax, async (length) => {
+    return await readAll(request.body, bytesMax, async (length, received) => {
       if (length <= limits.requestBytes) return;
-      await onLarge();
+      await onLarge(received);
       startMs ??= performance.now();
       const overtimeSeconds = (performance.now() - startMs) / 1_000 - limits.requestSeconds;
       if (length < overtimeSeconds * limits.bodyBytesPerSecond) throw tooSlow();
@@ -149,15 +156,15 @@ function isGzipped({ headers }: Request): boolean {
 
 async function gunzip(
   bytes: Uint8Array,
-  onLarge: () => Promise<void>,
+  onLarge: OnLarge,
   bytesMax: number = limits.batchBytes,
 ): Promise<Uint8Array> {
   try {
     return await readAll(
       decompressed(new Blob([new Uint8Array(bytes)]).stream()),
       bytesMax,
-      async (length) => {
-        if (length > limits.requestBytes) await onLarge();
+      async (length, received) => {
+        if (length > limits.requestBytes) await onLarge(received);
       },
     );
   } catch (error) {
@@ -188,11 +195,14 @@ async function* decompressed(compressed: ReadableStream<Uint8Array>): AsyncGener
   }
 }
 
-/** @param onPiece - called with the length so far, before more is read */
+/** Called with what was received of a large body, before more is read. */
+type OnLarge = (received: readonly Uint8Array[]) => Promise<void>;
+
+/** @param onPiece - called with the length so far and the pieces, before more is read */
 async function readAll(
   pieces: AsyncIterable<Uint8Array> | null,
   bytesMax: number,
-  onPiece?: (length: number) => Promise<void>,
+  onPiece?: (length: number, received: readonly Uint8Array[]) => Promise<void>,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   const turns = new Turns();
@@ -200,8 +210,8 @@ async function readAll(
   for await (const piece of pieces ?? []) {
     length += piece.length;
     if (length > bytesMax) throw tooLarge(bytesMax);
-    await onPiece?.(length);
     chunks.push(piece);
+    await onPiece?.(length, chunks);
     if (turns.isOver) await turns.next();
   }
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
@@ -243,22 +253,24 @@ function tooSlow(): ProblemError {
   });
 }
 
-type Waiter = { projectId: number; bytes: number; admit: () => void };
+/** Whose memory a body takes: a project's, or what all share whose key is not known yet. */
+type Owner = number | "strangers";
+type Waiter = { owner: Owner; bytes: number; admit: () => void };
 
 /**
  * Limits the memory for large bodies. A body takes several times its size until it is answered, so only a few are
- * processed at once, and each project has a share of its own. The others wait in order, unread: what their clients send
- * stays in the network.
+ * processed at once, and each project has a share of its own. So do all together who have not shown a key: they can't
+ * take the room of those with one. The others wait in order, unread: what their clients send stays in the network.
  */
 export class BodySemaphore {
   #bytes = 0;
-  readonly #bytesOf = new Map<number, number>();
+  readonly #bytesOf = new Map<Owner, number>();
   readonly #waiters: Waiter[] = [];
 
   /** Waits until there is room for this many bytes. Throws `overloaded` on timeout. */
-  async acquire(projectId: number, bytes: number): Promise<void> {
+  async acquire(owner: Owner, bytes: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { projectId, bytes, admit: resolve };
+    const waiter = { owner, bytes, admit: resolve };
     this.#waiters.push(waiter);
     this.#admit();
     const timer = setTimeout(() => {
@@ -271,58 +283,63 @@ export class BodySemaphore {
     await promise.finally(() => clearTimeout(timer));
   }
 
-  release(projectId: number, bytes: number): void {
-    this.#reserve(projectId, -bytes);
+  release(owner: Owner, bytes: number): void {
+    this.#reserve(owner, -bytes);
     this.#admit();
   }
 
-  /** In order of arrival. Only bodies whose project has used up its share are skipped. */
+  /** In order of arrival. Only bodies whose owner has used up its share are skipped. */
   #admit(): void {
     for (let at = 0; at < this.#waiters.length; ) {
-      const { projectId, bytes, admit } = this.#waiters[at]!;
-      if (this.#heldBy(projectId) + bytes > limits.largeBodiesOfProjectBytes) {
+      const { owner, bytes, admit } = this.#waiters[at]!;
+      if (this.#heldBy(owner) + bytes > shareOf(owner)) {
         at++;
         continue;
       }
       if (this.#bytes + bytes > limits.largeBodiesBytes) return;
       this.#waiters.splice(at, 1);
-      this.#reserve(projectId, bytes);
+      this.#reserve(owner, bytes);
       admit();
     }
   }
 
-  #heldBy(projectId: number): number {
-    return this.#bytesOf.get(projectId) ?? 0;
+  #heldBy(owner: Owner): number {
+    return this.#bytesOf.get(owner) ?? 0;
   }
 
-  #reserve(projectId: number, bytes: number): void {
+  #reserve(owner: Owner, bytes: number): void {
     this.#bytes += bytes;
-    const held = this.#heldBy(projectId) + bytes;
-    if (held === 0) this.#bytesOf.delete(projectId);
-    else this.#bytesOf.set(projectId, held);
+    const held = this.#heldBy(owner) + bytes;
+    if (held === 0) this.#bytesOf.delete(owner);
+    else this.#bytesOf.set(owner, held);
   }
+}
+
+function shareOf(owner: Owner): number {
+  return owner === "strangers" ? limits.largeBodiesOfStrangersBytes : limits.largeBodiesOfProjectBytes;
 }
 
 /** The permit for one request's body. It must be released. */
 export class BodyPermit {
   readonly #semaphore: BodySemaphore;
-  readonly #projectId: number;
+  /** May change until the permit is acquired. */
+  owner: Owner;
   #bytes = 0;
 
-  constructor(semaphore: BodySemaphore, projectId: number) {
+  constructor(semaphore: BodySemaphore, owner: Owner) {
     this.#semaphore = semaphore;
-    this.#projectId = projectId;
+    this.owner = owner;
   }
 
   /** Waits for a permit if the body is large and has none yet. Throws `overloaded`. */
   async acquire(bytes: number): Promise<void> {
     if (bytes <= limits.requestBytes || this.#bytes > 0) return;
-    await this.#semaphore.acquire(this.#projectId, bytes);
+    await this.#semaphore.acquire(this.owner, bytes);
     this.#bytes = bytes;
   }
 
   release(): void {
-    if (this.#bytes > 0) this.#semaphore.release(this.#projectId, this.#bytes);
+    if (this.#bytes > 0) this.#semaphore.release(this.owner, this.#bytes);
     this.#bytes = 0;
   }
 }
