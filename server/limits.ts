@@ -17,9 +17,11 @@ export const limits = {
   batchBytes: 16 * 1_048_576,
   /** For an array with an `Idempotency-Key`: it is stored in one commit, which other events wait for. */
   keyedBatchBytes: 4 * 1_048_576,
-  /** For a request of another service's client (`drop-in/`), packed and unpacked, and the values in it. */
+  /** For a request of another service's client (`drop-in/`), packed and unpacked, and the values in all of it. */
   foreignBatchBytes: 8 * 1_048_576,
   foreignBatchValues: 500_000,
+  /** Members of an object in such a request, and attributes of a log record that are read. */
+  foreignObjectMembers: 2_000,
   /** Users whose properties are merged in one transaction, which other events wait for. */
   mergedUsers: 100,
   /** Maximum nesting of a JSON body, and its total number of members, items, objects and arrays. */

@@ -63,6 +63,19 @@ function send(
   return app.request(path(key), init, key);
 }
 
+test("an event with 200,000 properties is refused before it is parsed, and kept", async () => {
+  const data = Object.fromEntries(
+    Array.from({ length: 200_000 }, (_, index) => [`property ${index}`, index]),
+  );
+  const body = JSON.stringify({ specversion: "1.0", id: "wide", source: "/s", type: "wide", data });
+  const response = await app.request("/cloudevents", { method: "POST", body });
+  expect([response.status, await response.json()]).toMatchObject([
+    422,
+    { detail: "CloudEvents: The JSON has an object with more than 2,000 members." },
+  ]);
+  expect((await rejectedEvents())[0]).toMatchObject({ body: expect.stringContaining('"wide"') });
+});
+
 test("slow uploads without a key keep nobody out who has one", async () => {
   const large = "x".repeat(2 * limits.requestBytes);
   /** Sends the beginning of a body, and nothing more. */

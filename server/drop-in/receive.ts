@@ -11,6 +11,7 @@ import type { RejectedEvents } from "../ingest/rejected.ts";
 import { limits } from "../limits.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
+import { Turns } from "../turns.ts";
 import type { Item } from "./item.ts";
 import { naming, type Outcome, recordItems } from "./record-items.ts";
 
@@ -34,11 +35,11 @@ export type Wire<Body> = {
   /** The API key, if it isn't in a header but in the body. */
   keyIn?: (body: Body) => string | undefined;
   /**
-   * The items of a body.
+   * The items of a body, each made when it is read.
    *
    * @param nowMs - milliseconds since 1970
    */
-  map: (body: Body, nowMs: number, request: Request) => Item[];
+  map: (body: Body, nowMs: number, request: Request) => Iterable<Item>;
   /** The response when all was recorded, or some was and the rest rejected. May throw a problem. */
   respond: (outcomes: Outcome[], body: Body, request: Request) => Response;
   /** What the client reads of a problem, if it isn't our own form. */
@@ -111,8 +112,7 @@ export function createReceive(deps: DropInDeps) {
           key = await identify(inBody, request);
         }
         rateLimit = rateLimits.of(key);
-        items = wire.map(body, Date.now(), request);
-        if (items.length > limits.batchEvents) throw tooManyItems();
+        items = await collect(wire.map(body, Date.now(), request));
         await rateLimit?.take(items.length);
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
@@ -138,6 +138,18 @@ export function createReceive(deps: DropInDeps) {
       return wire.explain ? wire.explain(response, request) : response;
     }
   };
+}
+
+/** Makes all items, yielding to other requests. */
+async function collect(mapped: Iterable<Item>): Promise<Item[]> {
+  const items: Item[] = [];
+  const turns = new Turns();
+  for (const item of mapped) {
+    if (items.length === limits.batchEvents) throw tooManyItems();
+    items.push(item);
+    if (turns.isOver) await turns.next();
+  }
+  return items;
 }
 
 const keyStart = "tdg_";
