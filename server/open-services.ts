@@ -15,7 +15,7 @@ import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failures.ts";
-import { BodySemaphore } from "./http/body.ts";
+import { BodySemaphore } from "./http/body-semaphore.ts";
 import type { Connections } from "./http/connections.ts";
 import { DailyQuota } from "./ingest/daily-quota.ts";
 import { KeyRateLimits } from "./ingest/key-limits.ts";

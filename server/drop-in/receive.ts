@@ -2,7 +2,8 @@ import { type ApiKeyCache, keyMissing, secretOf } from "../auth/api-key-cache.ts
 import { checkKey } from "../auth/authorizer.ts";
 import { isSecret } from "../auth/key-secret.ts";
 import { errorResponse, type FailureLog } from "../failures.ts";
-import { BodyPermit, type BodySemaphore, readForeignBytes } from "../http/body.ts";
+import { readForeignBytes } from "../http/body.ts";
+import { BodyPermit, type BodySemaphore } from "../http/body-semaphore.ts";
 import type { KeyAccess } from "../http/caller.ts";
 import { parseForeignJson, rejectedText } from "../http/json.ts";
 import { checkKeyOrigin, type KeyRateLimits, type RequestRateLimit } from "../ingest/key-limits.ts";

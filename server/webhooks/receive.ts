@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { hashOf } from "../auth/key-secret.ts";
 import type { FailureLog } from "../failures.ts";
-import { BodyPermit, type BodySemaphore, readBytes } from "../http/body.ts";
+import { readBytes } from "../http/body.ts";
+import { BodyPermit, type BodySemaphore } from "../http/body-semaphore.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import { rejectedText } from "../http/json.ts";
 import type { EventSource, Recorder } from "../ingest/record.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, jest, test } from "bun:test";
 import { limits } from "../limits.ts";
 import type { ProblemError } from "../problems.ts";
-import { BodyPermit, BodySemaphore } from "./body.ts";
+import { BodyPermit, BodySemaphore } from "./body-semaphore.ts";
 
 const third = limits.largeBodiesBytes / 3;
 
