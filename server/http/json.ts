@@ -118,8 +118,8 @@ class JsonShape {
   #isInString = false;
   readonly #valuesMax: number;
   readonly #membersMax: number;
-  /** Commas so far in the open objects, by depth. Those of arrays don't count. */
-  readonly #commas: number[] = [];
+  /** Commas so far in the open objects, by depth; those of arrays don't count. Null if objects have no limit. */
+  readonly #commas: number[] | null;
   #isTooWide = false;
 
   /** @param membersMax - of an object */
@@ -127,6 +127,7 @@ class JsonShape {
     this.at = start;
     this.#valuesMax = valuesMax;
     this.#membersMax = membersMax;
+    this.#commas = membersMax === Number.POSITIVE_INFINITY ? null : [];
   }
 
   /**
@@ -143,12 +144,16 @@ class JsonShape {
       else if (byte === comma) {
         if (this.#depth === 0) break;
         this.values++;
-        if (this.#depth <= limits.jsonLevels && ++this.#commas[this.#depth]! >= this.#membersMax)
+        if (
+          this.#commas &&
+          this.#depth <= limits.jsonLevels &&
+          ++this.#commas[this.#depth]! >= this.#membersMax
+        )
           this.#isTooWide = true;
       } else if (byte === bracketOpen || byte === braceOpen) {
         this.values++;
         if (++this.#depth > this.#maxDepth) this.#maxDepth = this.#depth;
-        if (this.#depth <= limits.jsonLevels)
+        if (this.#commas && this.#depth <= limits.jsonLevels)
           this.#commas[this.#depth] = byte === braceOpen ? 0 : Number.NEGATIVE_INFINITY;
       } else if (byte === bracketClose || byte === braceClose) {
         if (this.#depth === 0) break;
