@@ -17,9 +17,11 @@ export const limits = {
   batchBytes: 16 * 1_048_576,
   /** For an array with an `Idempotency-Key`: it is stored in one commit, which other events wait for. */
   keyedBatchBytes: 4 * 1_048_576,
-  /** For a request of another service's client (`drop-in/`), packed and unpacked, and the values in it. */
+  /** For a request of another service's client (`drop-in/`), packed and unpacked, and the values in all of it. */
   foreignBatchBytes: 8 * 1_048_576,
   foreignBatchValues: 500_000,
+  /** Members of an object in such a request, and attributes of a log record that are read. */
+  foreignObjectMembers: 2_000,
   /** Users whose properties are merged in one transaction, which other events wait for. */
   mergedUsers: 100,
   /** Maximum nesting of a JSON body, and its total number of members, items, objects and arrays. */
@@ -28,11 +30,12 @@ export const limits = {
   /** Maximum ratio of unpacked to sent bytes of a gzipped body, once it unpacks to more than `eventBytes`. */
   gzipRatio: 100,
   /**
-   * Total size of event bodies over `requestBytes` that are processed at once, overall and per project, and how long
-   * others wait.
+   * Total size of event bodies over `requestBytes` that are processed at once, overall, per project, and of all whose
+   * key is not known yet, and how long others wait.
    */
   largeBodiesBytes: 3 * 16 * 1_048_576,
   largeBodiesOfProjectBytes: 2 * 16 * 1_048_576,
+  largeBodiesOfStrangersBytes: 16 * 1_048_576,
   largeBodyWaitSeconds: 30,
   /** How long a client that sends NDJSON may pause. */
   linesPauseSeconds: 120,

@@ -15,7 +15,7 @@ import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failures.ts";
-import { BodySemaphore } from "./http/body.ts";
+import { BodySemaphore } from "./http/body-semaphore.ts";
 import type { Connections } from "./http/connections.ts";
 import { DailyQuota } from "./ingest/daily-quota.ts";
 import { KeyRateLimits } from "./ingest/key-limits.ts";
@@ -33,7 +33,7 @@ import { deleteProject } from "./projects/delete-project.ts";
 import { Readiness } from "./readiness.ts";
 import type { Services } from "./services.ts";
 import { generateSecretKey } from "./storage/secret-box.ts";
-import { openSecretBox } from "./storage/secret-key.ts";
+import { boxFor, openSecretBox } from "./storage/secret-key.ts";
 import { getOrCreateSecret } from "./storage/settings.ts";
 import type { Store, StoreWatch } from "./storage/store.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
@@ -99,7 +99,7 @@ function progressLog(log: Logger, migration: MigrationReport) {
 }
 
 function watchStore(
-  { log, failures, migration, isPassive }: Deps,
+  { config, log, failures, migration, isPassive }: Deps,
   outages: Promise<ServerOutages>,
 ): StoreWatch {
   const { onWaiting, onInfo } = progressLog(log, migration);
@@ -121,8 +121,12 @@ function watchStore(
     onWarning: (text) => log.warn(text),
     onWaiting,
     connectTimeoutMs: Number.POSITIVE_INFINITY,
-    // A command that answers its own requests may run beside a server of an older version.
+    // A command that answers its own requests needs data, and may run beside a server of an older version.
+    mayCreate: !isPassive,
     mayUpgrade: !isPassive,
+    beforeUpgrade(secretKeyCheck) {
+      if (secretKeyCheck !== null) boxFor(config, secretKeyCheck);
+    },
   };
 }
 

@@ -11,7 +11,7 @@ import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failures.ts";
-import type { BodySemaphore } from "./http/body.ts";
+import type { BodySemaphore } from "./http/body-semaphore.ts";
 import type { KeyRateLimits } from "./ingest/key-limits.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";

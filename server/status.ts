@@ -99,12 +99,14 @@ async function serverStatus({
   const { control, events } = store;
   const [p50, p99] = [commits.quantile(0.5), commits.quantile(0.99)];
   const states = await deliveriesByState(control);
+  // The disk of a database server can't be seen from here.
+  const hasOwnDisk = config.databaseUrl === null;
   return {
     ok: true,
     version,
     startedAt: new Date(Date.now() - process.uptime() * 1_000).toISOString(),
     memoryBytes: process.memoryUsage.rss(),
-    database: { bytes: await store.bytes(), freeBytes: freeBytes(config) },
+    database: { bytes: await store.bytes(), freeBytes: hasOwnDisk ? freeBytes(config) : null },
     recording: {
       storedInMinute: commits.storedInMinute(),
       commitMs: p50 === null || p99 === null ? null : { p50, p99 },

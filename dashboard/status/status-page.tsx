@@ -52,9 +52,11 @@ function Sections({ status }: { status: ServerStatus }) {
     <>
       <Section title="Storage">
         <Fact label="Database">{sizeOf(database.bytes)}</Fact>
-        <Fact label="Free disk space" warning={database.freeBytes < freeBytesMin && "Free some space soon"}>
-          {sizeOf(database.freeBytes)}
-        </Fact>
+        {database.freeBytes !== null && (
+          <Fact label="Free disk space" warning={database.freeBytes < freeBytesMin && "Free some space soon"}>
+            {sizeOf(database.freeBytes)}
+          </Fact>
+        )}
         <Fact label="Last backup" warning={backup.failure ?? backupWarning(backup)}>
           {backup.last ? <RelativeTime at={backup.last.at} form="long" /> : "Never"}
         </Fact>

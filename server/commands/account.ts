@@ -14,7 +14,7 @@ import { findProject, listProjects } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { accountTexts } from "../wire/account.ts";
 import { jsonArg, printResult, report } from "./output.ts";
-import { ArgumentError, UsageError, withStore } from "./with-store.ts";
+import { ArgumentError, UsageError, withCreatedStore, withStore } from "./with-store.ts";
 
 const email = {
   type: "string",
@@ -45,7 +45,7 @@ const create = defineCommand({
     json: jsonArg,
   },
   run: ({ args }) =>
-    withStore(async ({ control }) => {
+    withCreatedStore(async ({ control }) => {
       const email = parsed(accountTexts.email, args.email, "--email");
       if (!args["password-stdin"]) {
         throw new ArgumentError("Pipe the password to standard input and add --password-stdin.");

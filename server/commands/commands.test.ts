@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { isSecret } from "../auth/key-secret.ts";
 import { auditOf, callAs } from "../testing/account-calls.ts";
 import { destinationReceiver } from "../testing/destination-receiver.ts";
-import { environmentOf, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
+import { effort, environmentOf, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
 import { longTest } from "../testing/long-test.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
@@ -28,12 +29,42 @@ describe("without a server, on an empty directory", () => {
   const run = (parameters: string[], stdin = "") => runTidings(parameters, environmentOf(storage), stdin);
   afterAll(() => removeStorage(storage));
 
-  test("a key for an unknown project is rejected, with the hint that there are none yet", async () => {
-    expect(await run(["key", "create", "--project", "default", "--name", "n"])).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: 'There is no project "default". Projects: none yet.\n',
-    });
+  test("a command that needs data says that there is none, and creates nothing", async () => {
+    const ofProject = ["--project", "default"];
+    const commands = [
+      ["account", "list"],
+      ["import", import.meta.path],
+      ["backup", "--to", storage.dataDirectory],
+    ];
+    const otherCommands = [
+      ["account", "remove", "--email", "a@example.com"],
+      ["account", "reset-password", "--email", "a@example.com"],
+      ["project", "list"],
+      ["project", "delete", "default", "--confirm", "default"],
+      ["key", "create", ...ofProject, "--name", "n"],
+      ["key", "list", ...ofProject],
+      ["rule", "list", ...ofProject],
+      ["destination", "list", ...ofProject],
+      ["delivery", "list", ...ofProject],
+      ["job", "list"],
+      ["log", "a", "--channel", "c"],
+      ["list"],
+      ["tail"],
+      ["stats"],
+      ["channel", "list"],
+      ["export", "-"],
+    ];
+    for (const parameters of [...commands, ...effort([], otherCommands)]) {
+      expect([parameters, await run(parameters)]).toEqual([
+        parameters,
+        {
+          code: 1,
+          stdout: "",
+          stderr: `There is no database in ${storage.dataDirectory}. Set TIDINGS_DATA to the directory that has it, or create one with "tidings serve" or "tidings account create".\n`,
+        },
+      ]);
+    }
+    expect(readdirSync(storage.dataDirectory)).toEqual([]);
   });
 
   test("the first account owns the project Default, and a key for it is all that stdout gets", async () => {
@@ -188,9 +219,7 @@ describe("without a server, on an empty directory", () => {
   }
 
   test("a data directory that can't be created is reported as a sentence", async () => {
-    const { code, stderr } = await runTidings(["key", "create", "--project", "p", "--name", "n"], {
-      TIDINGS_DATA: "/proc/tidings",
-    });
+    const { code, stderr } = await runTidings(["project", "create", "p"], { TIDINGS_DATA: "/proc/tidings" });
     expect(code).toBe(1);
     expect(stderr).toStartWith("The command failed: ");
     expect(stderr).not.toContain("    at ");

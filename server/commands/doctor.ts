@@ -97,6 +97,7 @@ async function checkStore(config: Config): Promise<Finding[]> {
       onWarning: ignore,
       onWaiting: ignore,
       connectTimeoutMs: 5_000,
+      mayCreate: false,
       mayUpgrade: false,
     });
     const arrival = await store.events.lastArrival();

@@ -6,7 +6,7 @@ import { closeProject, createProject, findProject } from "../projects/projects.t
 import { NewProject } from "../wire/project.ts";
 import { jsonArg, printResult } from "./output.ts";
 import { printTable } from "./table.ts";
-import { ArgumentError, UsageError, withStore } from "./with-store.ts";
+import { ArgumentError, UsageError, withCreatedStore, withStore } from "./with-store.ts";
 
 const create = defineCommand({
   meta: { name: "create", description: "Create a project and print its slug to standard output" },
@@ -20,7 +20,7 @@ const create = defineCommand({
     json: jsonArg,
   },
   run: ({ args }) =>
-    withStore(async ({ control }) => {
+    withCreatedStore(async ({ control }) => {
       const body = NewProject.safeParse({ name: args.name });
       if (!body.success) throw new UsageError(`The project's name ${body.error.issues[0]!.message}.`);
       const { slug } = await control.transaction().execute(async (transaction) => {

@@ -11,7 +11,7 @@ import { findProject } from "../projects/projects.ts";
 import { jsonArg, report } from "./output.ts";
 import { createShop } from "./shop.ts";
 import { addShopBoard } from "./shop-board.ts";
-import { withStore } from "./with-store.ts";
+import { withCreatedStore } from "./with-store.ts";
 
 const demo = { email: "demo@example.com", password: "tidings-demo", name: "Dana Demo" };
 /** Events in flight at the same time. They share commits. */
@@ -28,7 +28,7 @@ export const seedCommand = defineCommand({
     json: jsonArg,
   },
   run: ({ args }) =>
-    withStore(async ({ control, events }) => {
+    withCreatedStore(async ({ control, events }) => {
       if (!(await hasAccounts(control))) {
         const passwordHash = await scrypt.hash(demo.password);
         await control

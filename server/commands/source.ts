@@ -139,6 +139,7 @@ async function openLocal(project: string): Promise<Opened> {
     onWarning: () => {},
     onWaiting: () => {},
     connectTimeoutMs: serverWaitMs,
+    mayCreate: false,
     mayUpgrade: false,
   });
   return withKey(config, store, project, { url: address, fetch, close: () => store.close() });

@@ -1,7 +1,7 @@
 import { ConfigError, readConfig } from "../config.ts";
 import { openStore } from "../open-store.ts";
 import { ProblemError } from "../problems.ts";
-import type { Store } from "../storage/store.ts";
+import { NoDatabase, type Store } from "../storage/store.ts";
 import { UnreadableFileError } from "../transfer/source-record.ts";
 
 /** How long to wait for a database that doesn't respond. */
@@ -11,7 +11,16 @@ const connectTimeoutMs = 10_000;
  * Runs a command on the configured store, whether or not the server is running, and ends the process: with 0, or with 1
  * and a message on standard error.
  */
-export async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
+export function withStore(work: (store: Store) => Promise<void>): Promise<void> {
+  return runOnStore(work, false);
+}
+
+/** Runs a command as `withStore` does, and creates the database if there is none. */
+export function withCreatedStore(work: (store: Store) => Promise<void>): Promise<void> {
+  return runOnStore(work, true);
+}
+
+async function runOnStore(work: (store: Store) => Promise<void>, mayCreate: boolean): Promise<void> {
   let code = 0;
   try {
     const store = await openStore(readConfig(), {
@@ -24,6 +33,7 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
       onWarning: () => {},
       onWaiting: (why) => console.error(`Waiting for the database: ${why}`),
       connectTimeoutMs,
+      mayCreate,
       // A server of the older version may be running.
       mayUpgrade: false,
     });
@@ -42,7 +52,7 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
 export function failCommand(error: unknown): 0 | 1 | 2 {
   // A reader such as `head` has enough.
   if ((error as { code?: string }).code === "EPIPE") return 0;
-  const isExpected = [ConfigError, ProblemError, UsageError, UnreadableFileError].some(
+  const isExpected = [ConfigError, NoDatabase, ProblemError, UsageError, UnreadableFileError].some(
     (expected) => error instanceof expected,
   );
   const text = error instanceof ProblemError ? error.options.detail : (error as Error).message;

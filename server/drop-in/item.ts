@@ -10,3 +10,8 @@ export type Item = {
   /** The message, kept if it is rejected and there is no event to fix. */
   sent: unknown;
 };
+
+/** Makes the items of messages one after the other, as they are read. */
+export function* itemsFrom(messages: unknown[], itemOf: (message: unknown) => Item): Generator<Item> {
+  for (const message of messages) yield itemOf(message);
+}

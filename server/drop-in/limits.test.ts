@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { limits } from "../limits.ts";
+import { rawRequest } from "../testing/raw-request.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
 let app: TestApp;
@@ -61,6 +62,45 @@ function send(
   const init = { method: "POST", headers: { "content-type": "application/json", ...headers }, body };
   return app.request(path(key), init, key);
 }
+
+test("an event with 200,000 properties is refused before it is parsed, and kept", async () => {
+  const data = Object.fromEntries(
+    Array.from({ length: 200_000 }, (_, index) => [`property ${index}`, index]),
+  );
+  const body = JSON.stringify({ specversion: "1.0", id: "wide", source: "/s", type: "wide", data });
+  const response = await app.request("/cloudevents", { method: "POST", body });
+  expect([response.status, await response.json()]).toMatchObject([
+    422,
+    { detail: "CloudEvents: The JSON has an object with more than 2,000 members." },
+  ]);
+  expect((await rejectedEvents())[0]).toMatchObject({ body: expect.stringContaining('"wide"') });
+});
+
+test("slow uploads without a key keep nobody out who has one", async () => {
+  const large = "x".repeat(2 * limits.requestBytes);
+  /** Sends the beginning of a body, and nothing more. */
+  const stall = async (path: string, bytes: number, start: string, headers = "") => {
+    const upload = await rawRequest(
+      app.address,
+      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n${headers}\r\n`,
+      start,
+    );
+    return uploads.use(upload);
+  };
+  using uploads = new DisposableStack();
+  const first = await stall("/v1/batch", limits.foreignBatchBytes, `{"batch":["${large}`);
+  for (let n = 0; n < 7; n++) await stall("/v1/batch", limits.foreignBatchBytes, `{"batch":["${large}`);
+  await stall("/api/events", limits.batchBytes, `["${large}`, `x-api-key: ${app.key}\r\n`);
+  const event = (name: string) => ({ type: "track", event: name, userId: "u1", properties: { large } });
+  // With the key in a header, and in the body before the events.
+  const inHeader = { method: "POST", body: JSON.stringify({ batch: [event("beside strangers")] }) };
+  expect((await app.request("/v1/batch", inHeader)).status).toBe(200);
+  const inBody = JSON.stringify({ writeKey: app.key, batch: [event("beside strangers")] });
+  expect((await app.request("/v1/batch", { method: "POST", body: inBody }, null)).status).toBe(200);
+  // These didn't wait until the server gave up on the others.
+  expect(first.isClosed).toBe(false);
+  expect(await app.list("?name=beside%20strangers")).toHaveLength(2);
+});
 
 type Rejected = { body: string; problem: { detail: string } }[];
 const rejectedEvents = async () =>

@@ -99,7 +99,9 @@ const wires: Record<string, { map: (message: Record<string, unknown>) => Item; c
   },
   OpenTelemetry: {
     map: ({ resource, ...record }) =>
-      otlpItems({ resourceLogs: [{ resource, scopeLogs: [{ logRecords: [record] }] }] }, null, nowMs)[0]!,
+      [
+        ...otlpItems({ resourceLogs: [{ resource, scopeLogs: [{ logRecords: [record] }] }] }, null, nowMs),
+      ][0]!,
     cases: [
       ["no name, body or severity", {}, { event: { channel: "otlp", name: "Log" } }],
       [

@@ -126,12 +126,13 @@ test("no message makes a wire fail, and none but a wrong field of its own makes 
     postHog: (sent) => [postHog.itemOf(sent, nowMs)],
     cloudEvents: (sent) => [cloudEvents.itemOf(sent, "c", nowMs)],
     slack: (sent) => [slack.itemOf(sent, { channel: "c", notify: false }, nowMs)],
-    otlp: (sent) =>
-      otlpItems(
+    otlp: (sent) => [
+      ...otlpItems(
         { resourceLogs: [{ resource: sent, scopeLogs: [{ scope: sent, logRecords: [sent] }] }] },
         null,
         nowMs,
       ),
+    ],
   };
   const ownFields = /^\/(?:channel|name|userId|notify)$/;
   fc.assert(

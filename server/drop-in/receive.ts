@@ -2,7 +2,8 @@ import { type ApiKeyCache, keyMissing, secretOf } from "../auth/api-key-cache.ts
 import { checkKey } from "../auth/authorizer.ts";
 import { isSecret } from "../auth/key-secret.ts";
 import { errorResponse, type FailureLog } from "../failures.ts";
-import { BodyPermit, type BodySemaphore, readForeignBytes } from "../http/body.ts";
+import { readForeignBytes } from "../http/body.ts";
+import { BodyPermit, type BodySemaphore } from "../http/body-semaphore.ts";
 import type { KeyAccess } from "../http/caller.ts";
 import { parseForeignJson, rejectedText } from "../http/json.ts";
 import { checkKeyOrigin, type KeyRateLimits, type RequestRateLimit } from "../ingest/key-limits.ts";
@@ -11,6 +12,7 @@ import type { RejectedEvents } from "../ingest/rejected.ts";
 import { limits } from "../limits.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
+import { Turns } from "../turns.ts";
 import type { Item } from "./item.ts";
 import { naming, type Outcome, recordItems } from "./record-items.ts";
 
@@ -34,19 +36,16 @@ export type Wire<Body> = {
   /** The API key, if it isn't in a header but in the body. */
   keyIn?: (body: Body) => string | undefined;
   /**
-   * The items of a body.
+   * The items of a body, each made when it is read.
    *
    * @param nowMs - milliseconds since 1970
    */
-  map: (body: Body, nowMs: number, request: Request) => Item[];
+  map: (body: Body, nowMs: number, request: Request) => Iterable<Item>;
   /** The response when all was recorded, or some was and the rest rejected. May throw a problem. */
   respond: (outcomes: Outcome[], body: Body, request: Request) => Response;
   /** What the client reads of a problem, if it isn't our own form. */
   explain?: (response: Response, request: Request) => Response | Promise<Response>;
 };
-
-/** Project of bodies that are read before their key is known: they share one project's memory. */
-const unknownProject = 0;
 
 export type Receive = ReturnType<typeof createReceive>;
 
@@ -63,10 +62,9 @@ export function createReceive(deps: DropInDeps) {
 
   /**
    * Looks for a valid key in the text of a body, so that nobody without one can make the server parse megabytes.
-   *
-   * Throws `key-missing` and `key-invalid`.
+   * Returns the problem instead: `key-missing` or `key-invalid`.
    */
-  async function findKey(bytes: Uint8Array, request: Request): Promise<void> {
+  async function findKey(bytes: Uint8Array, request: Request): Promise<KeyAccess | ProblemError> {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let invalid: ProblemError | null = null;
     let tries = 0;
@@ -75,25 +73,33 @@ export function createReceive(deps: DropInDeps) {
       if (!isSecret(secret)) continue;
       tries++;
       try {
-        await keys.identifySecret(secret, request);
-        return;
+        return await keys.identifySecret(secret, request);
       } catch (error) {
         if (!(error instanceof ProblemError) || error.code !== "key-invalid") throw error;
         invalid = error;
       }
     }
-    throw invalid ?? keyNotFound();
+    return invalid ?? keyNotFound();
   }
 
   async function handle<Body>(request: Request, wire: Wire<Body>, pathSecret?: string): Promise<Response> {
     const secret = pathSecret ?? secretInHeaders(request.headers);
     const keyOfHeaders = secret === null ? null : await identify(secret, request);
     if (!keyOfHeaders && !wire.keyIn) throw keyMissing();
-    const permit = new BodyPermit(largeBodies, keyOfHeaders?.projectId ?? unknownProject);
+    const permit = new BodyPermit(largeBodies, keyOfHeaders?.projectId ?? "strangers");
+    const extendTimeout = (seconds: number) => setRequestTimeout(request, seconds);
     try {
-      const bytes = await readForeignBytes(request, permit, (seconds) => setRequestTimeout(request, seconds));
+      const bytes = await readForeignBytes(request, permit, extendTimeout, async (start) => {
+        if (keyOfHeaders) return;
+        // Many clients send the key before the events.
+        const found = await findKey(start, request);
+        if (!(found instanceof ProblemError)) permit.owner = found.projectId;
+      });
       if (!keyOfHeaders && bytes.length === 0) throw keyMissing();
-      if (!keyOfHeaders && bytes.length > limits.requestBytes) await findKey(bytes, request);
+      if (!keyOfHeaders && bytes.length > limits.requestBytes) {
+        const found = await findKey(bytes, request);
+        if (found instanceof ProblemError) throw found;
+      }
       let key = keyOfHeaders;
       let rateLimit: RequestRateLimit | null = null;
       let body: Body | undefined;
@@ -107,8 +113,7 @@ export function createReceive(deps: DropInDeps) {
           key = await identify(inBody, request);
         }
         rateLimit = rateLimits.of(key);
-        items = wire.map(body, Date.now(), request);
-        if (items.length > limits.batchEvents) throw tooManyItems();
+        items = await collect(wire.map(body, Date.now(), request));
         await rateLimit?.take(items.length);
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
@@ -134,6 +139,18 @@ export function createReceive(deps: DropInDeps) {
       return wire.explain ? wire.explain(response, request) : response;
     }
   };
+}
+
+/** Makes all items, yielding to other requests. */
+async function collect(mapped: Iterable<Item>): Promise<Item[]> {
+  const items: Item[] = [];
+  const turns = new Turns();
+  for (const item of mapped) {
+    if (items.length === limits.batchEvents) throw tooManyItems();
+    items.push(item);
+    if (turns.isOver) await turns.next();
+  }
+  return items;
 }
 
 const keyStart = "tdg_";

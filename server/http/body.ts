@@ -1,6 +1,7 @@
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
+import type { BodyPermit } from "./body-semaphore.ts";
 import { isArray, parseJson, withoutBom } from "./json.ts";
 
 const objectByte = "{".charCodeAt(0);
@@ -56,25 +57,32 @@ export async function readEventBytes(
  * its first bytes, because some clients don't declare it.
  *
  * Throws as `readEventBytes` does.
+ *
+ * @param onLarge - called once with the first bytes of a large body, before it waits for its permit
  */
 export async function readForeignBytes(
   request: Request,
   permit: BodyPermit,
   extendTimeout: (seconds: number) => void,
+  onLarge: (start: Uint8Array) => Promise<void>,
 ): Promise<Uint8Array> {
   const length = request.headers.get("content-length");
-  const onLarge = async () => {
+  let isLarge = false;
+  const acquire = async (received: readonly Uint8Array[]) => {
     extendTimeout(limits.batchSeconds);
+    if (isLarge) return;
+    isLarge = true;
+    await onLarge(Buffer.concat(received));
     await permit.acquire(limits.foreignBatchBytes);
   };
   if (Number(length) > limits.foreignBatchBytes) throw tooLarge(limits.foreignBatchBytes);
-  const received = await readPaced(request, onLarge, extendTimeout, limits.foreignBatchBytes);
+  const received = await readPaced(request, acquire, extendTimeout, limits.foreignBatchBytes);
   if (!(received[0] === 0x1f && received[1] === 0x8b)) {
     // Throws for other encodings. A declared gzip without its first bytes was unpacked on the way.
     isGzipped(request);
     return received;
   }
-  return gunzip(received, onLarge, limits.foreignBatchBytes);
+  return gunzip(received, acquire, limits.foreignBatchBytes);
 }
 
 /**
@@ -111,15 +119,15 @@ export async function readBytes(
  */
 async function readPaced(
   request: Request,
-  onLarge: () => Promise<void>,
+  onLarge: OnLarge,
   extendTimeout: (seconds: number) => void,
   bytesMax: number = limits.batchBytes,
 ): Promise<Uint8Array> {
   let startMs: number | undefined;
   try {
-    return await readAll(request.body, bytesMax, async (length) => {
+    return await readAll(request.body, bytesMax, async (length, received) => {
       if (length <= limits.requestBytes) return;
-      await onLarge();
+      await onLarge(received);
       startMs ??= performance.now();
       const overtimeSeconds = (performance.now() - startMs) / 1_000 - limits.requestSeconds;
       if (length < overtimeSeconds * limits.bodyBytesPerSecond) throw tooSlow();
@@ -149,15 +157,15 @@ function isGzipped({ headers }: Request): boolean {
 
 async function gunzip(
   bytes: Uint8Array,
-  onLarge: () => Promise<void>,
+  onLarge: OnLarge,
   bytesMax: number = limits.batchBytes,
 ): Promise<Uint8Array> {
   try {
     return await readAll(
       decompressed(new Blob([new Uint8Array(bytes)]).stream()),
       bytesMax,
-      async (length) => {
-        if (length > limits.requestBytes) await onLarge();
+      async (length, received) => {
+        if (length > limits.requestBytes) await onLarge(received);
       },
     );
   } catch (error) {
@@ -188,11 +196,14 @@ async function* decompressed(compressed: ReadableStream<Uint8Array>): AsyncGener
   }
 }
 
-/** @param onPiece - called with the length so far, before more is read */
+/** Called with what was received of a large body, before more is read. */
+type OnLarge = (received: readonly Uint8Array[]) => Promise<void>;
+
+/** @param onPiece - called with the length so far and the pieces, before more is read */
 async function readAll(
   pieces: AsyncIterable<Uint8Array> | null,
   bytesMax: number,
-  onPiece?: (length: number) => Promise<void>,
+  onPiece?: (length: number, received: readonly Uint8Array[]) => Promise<void>,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   const turns = new Turns();
@@ -200,8 +211,8 @@ async function readAll(
   for await (const piece of pieces ?? []) {
     length += piece.length;
     if (length > bytesMax) throw tooLarge(bytesMax);
-    await onPiece?.(length);
     chunks.push(piece);
+    await onPiece?.(length, chunks);
     if (turns.isOver) await turns.next();
   }
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
@@ -240,97 +251,5 @@ function decompressesTooFar(): ProblemError {
 function tooSlow(): ProblemError {
   return problem("body-too-slow", {
     detail: `Send at least ${limits.bodyBytesPerSecond.toLocaleString("en")} bytes a second, or a smaller body.`,
-  });
-}
-
-type Waiter = { projectId: number; bytes: number; admit: () => void };
-
-/**
- * Limits the memory for large bodies. A body takes several times its size until it is answered, so only a few are
- * processed at once, and each project has a share of its own. The others wait in order, unread: what their clients send
- * stays in the network.
- */
-export class BodySemaphore {
-  #bytes = 0;
-  readonly #bytesOf = new Map<number, number>();
-  readonly #waiters: Waiter[] = [];
-
-  /** Waits until there is room for this many bytes. Throws `overloaded` on timeout. */
-  async acquire(projectId: number, bytes: number): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { projectId, bytes, admit: resolve };
-    this.#waiters.push(waiter);
-    this.#admit();
-    const timer = setTimeout(() => {
-      const index = this.#waiters.indexOf(waiter);
-      if (index < 0) return;
-      this.#waiters.splice(index, 1);
-      this.#admit();
-      reject(overloaded());
-    }, limits.largeBodyWaitSeconds * 1_000);
-    await promise.finally(() => clearTimeout(timer));
-  }
-
-  release(projectId: number, bytes: number): void {
-    this.#reserve(projectId, -bytes);
-    this.#admit();
-  }
-
-  /** In order of arrival. Only bodies whose project has used up its share are skipped. */
-  #admit(): void {
-    for (let at = 0; at < this.#waiters.length; ) {
-      const { projectId, bytes, admit } = this.#waiters[at]!;
-      if (this.#heldBy(projectId) + bytes > limits.largeBodiesOfProjectBytes) {
-        at++;
-        continue;
-      }
-      if (this.#bytes + bytes > limits.largeBodiesBytes) return;
-      this.#waiters.splice(at, 1);
-      this.#reserve(projectId, bytes);
-      admit();
-    }
-  }
-
-  #heldBy(projectId: number): number {
-    return this.#bytesOf.get(projectId) ?? 0;
-  }
-
-  #reserve(projectId: number, bytes: number): void {
-    this.#bytes += bytes;
-    const held = this.#heldBy(projectId) + bytes;
-    if (held === 0) this.#bytesOf.delete(projectId);
-    else this.#bytesOf.set(projectId, held);
-  }
-}
-
-/** The permit for one request's body. It must be released. */
-export class BodyPermit {
-  readonly #semaphore: BodySemaphore;
-  readonly #projectId: number;
-  #bytes = 0;
-
-  constructor(semaphore: BodySemaphore, projectId: number) {
-    this.#semaphore = semaphore;
-    this.#projectId = projectId;
-  }
-
-  /** Waits for a permit if the body is large and has none yet. Throws `overloaded`. */
-  async acquire(bytes: number): Promise<void> {
-    if (bytes <= limits.requestBytes || this.#bytes > 0) return;
-    await this.#semaphore.acquire(this.#projectId, bytes);
-    this.#bytes = bytes;
-  }
-
-  release(): void {
-    if (this.#bytes > 0) this.#semaphore.release(this.#projectId, this.#bytes);
-    this.#bytes = 0;
-  }
-}
-
-function overloaded() {
-  return problem("overloaded", {
-    detail:
-      "Too many large bodies are being sent at once. Try again in a few seconds, or send smaller parts.",
-    retryAfterSeconds: 5,
   });
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { limits } from "../limits.ts";
 import { ProblemError } from "../problems.ts";
-import { JsonArray } from "./json.ts";
+import { JsonArray, parseForeignJson } from "./json.ts";
 
 const space = fc.constantFrom("", " ", "\n\t", "\r\n  ");
 const item = fc.oneof(
@@ -23,6 +23,21 @@ test("items match those of JSON.parse, and texts are as sent", async () => {
       }
     }),
   );
+});
+
+test("a foreign body has as many items as it likes, but no object with too many members", async () => {
+  const max = limits.foreignObjectMembers;
+  const members = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`,{[${index}`, [1, 2]]));
+  const parse = (body: unknown) => parseForeignJson(Buffer.from(JSON.stringify(body)));
+  const fits = { batch: [members(max), { nested: members(max) }, ...Array(max + 1).fill({ a: 1 })] };
+  expect(await parse(fits)).toEqual(fits);
+  for (const wide of [members(max + 1), [{ properties: members(max + 1) }]]) {
+    const error = await parse(wide).catch((error) => error as ProblemError);
+    expect((error as ProblemError).options.detail).toBe(
+      "The JSON has an object with more than 2,000 members.",
+    );
+  }
 });
 
 test("rejects what JSON.parse rejects", async () => {

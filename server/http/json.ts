@@ -41,12 +41,13 @@ export function parseJson(
  * Parses a batch of another service's client, in which an object contains the items. Yields to other requests while it
  * looks at the JSON's shape.
  *
- * Throws as `parseJson` does, with the higher limit on values of a whole batch.
+ * Throws as `parseJson` does, with the higher limit on values of a whole batch, and `body-invalid` if an object has too
+ * many members: parsing 200,000 would hold up all other requests.
  */
 export async function parseForeignJson(bytes: Uint8Array): Promise<unknown> {
   const json = withoutBom(bytes);
   if (json.length > uncheckedBytes) {
-    const shape = new JsonShape(0, limits.foreignBatchValues);
+    const shape = new JsonShape(0, limits.foreignBatchValues, limits.foreignObjectMembers);
     const turns = new Turns();
     while (shape.at < json.length) {
       if (shape.read(json, Math.min(shape.at + stepBytes, json.length))) shape.at++;
@@ -116,10 +117,17 @@ class JsonShape {
   #maxDepth = 0;
   #isInString = false;
   readonly #valuesMax: number;
+  readonly #membersMax: number;
+  /** Commas so far in the open objects, by depth; those of arrays don't count. Null if objects have no limit. */
+  readonly #commas: number[] | null;
+  #isTooWide = false;
 
-  constructor(start = 0, valuesMax: number = limits.jsonValues) {
+  /** @param membersMax - of an object */
+  constructor(start = 0, valuesMax: number = limits.jsonValues, membersMax = Number.POSITIVE_INFINITY) {
     this.at = start;
     this.#valuesMax = valuesMax;
+    this.#membersMax = membersMax;
+    this.#commas = membersMax === Number.POSITIVE_INFINITY ? null : [];
   }
 
   /**
@@ -136,9 +144,17 @@ class JsonShape {
       else if (byte === comma) {
         if (this.#depth === 0) break;
         this.values++;
+        if (
+          this.#commas &&
+          this.#depth <= limits.jsonLevels &&
+          ++this.#commas[this.#depth]! >= this.#membersMax
+        )
+          this.#isTooWide = true;
       } else if (byte === bracketOpen || byte === braceOpen) {
         this.values++;
         if (++this.#depth > this.#maxDepth) this.#maxDepth = this.#depth;
+        if (this.#commas && this.#depth <= limits.jsonLevels)
+          this.#commas[this.#depth] = byte === braceOpen ? 0 : Number.NEGATIVE_INFINITY;
       } else if (byte === bracketClose || byte === braceClose) {
         if (this.#depth === 0) break;
         this.#depth--;
@@ -154,6 +170,9 @@ class JsonShape {
       return tooComplex(
         `is nested ${this.#maxDepth.toLocaleString("en")} levels deep; the maximum is ${limits.jsonLevels}`,
       );
+    }
+    if (this.#isTooWide) {
+      return tooComplex(`has an object with more than ${this.#membersMax.toLocaleString("en")} members`);
     }
     if (this.values > this.#valuesMax) {
       return tooComplex(

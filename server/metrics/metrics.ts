@@ -81,9 +81,12 @@ export class Metrics {
     this.#processGauges();
     this.#databaseGauges(store);
     this.#databaseGauge("tidings_database_bytes", "Size of the database, with its log", () => store.bytes());
-    this.#gauge("tidings_disk_free_bytes", "Free space on the data directory's disk", () =>
-      freeBytes(config),
-    );
+    // The disk of a database server can't be seen from here.
+    if (config.databaseUrl === null) {
+      this.#gauge("tidings_disk_free_bytes", "Free space on the data directory's disk", () =>
+        freeBytes(config),
+      );
+    }
   }
 
   get contentType(): string {

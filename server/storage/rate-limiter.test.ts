@@ -1,5 +1,5 @@
 // @engines sqlite, postgres
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import { limits } from "../limits.ts";
 import { stores } from "../testing/engine.ts";
 import { until } from "../testing/until.ts";
@@ -17,6 +17,8 @@ for (const engine of stores) {
       await store.close();
       await storage.remove();
     });
+
+    afterEach(() => void setSystemTime());
 
     const consumeAll = (keys: string[], name: string) => {
       const limiter = store.rateLimiter({ name, points: 3, seconds: 60 });
@@ -56,6 +58,25 @@ for (const engine of stores) {
       expect(await limiter.consume("a")).toMatchObject({ allowed: false, resetSeconds: 1 });
       await until(async () => (await limiter.consume("a")).allowed);
     });
+
+    for (const [jump, days] of [
+      ["forward", 1],
+      ["back", -1],
+    ] as const) {
+      test(`a window lasts no longer if the clock jumps ${jump} by a day`, async () => {
+        const limiter = store.rateLimiter({ name: jump, points: 2, seconds: 60 });
+        const useUp = async () => {
+          const states = [await limiter.consume("a"), await limiter.consume("a"), await limiter.consume("a")];
+          expect(states.map(({ allowed }) => allowed)).toEqual([true, true, false]);
+          expect(states.map(({ resetSeconds }) => resetSeconds <= 60)).toEqual([true, true, true]);
+        };
+        await useUp();
+        setSystemTime(Date.now() + days * 86_400_000);
+        await useUp();
+        setSystemTime();
+        await useUp();
+      });
+    }
 
     if (engine.name === "postgres") {
       test("two nodes count together", async () => {

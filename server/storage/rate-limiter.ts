@@ -26,32 +26,45 @@ export interface RateLimiter {
   reset(key: string): Promise<void>;
 }
 
-/** A limiter of rate-limiter-flexible as a `RateLimiter`. It rejects with its result if a key has no points left. */
+/** The clocks of two nodes may differ by this much, in milliseconds. */
+const clockToleranceMs = 5_000;
+
+/**
+ * A limiter of rate-limiter-flexible as a `RateLimiter`. It dates the ends of windows by the clock. So if the clock is
+ * set back by a day, a window would last a day longer: it begins anew.
+ */
 export function rateLimiter(
   limiter: RateLimiterAbstract,
-  { points: limit }: RateLimiterOptions,
+  { points: limit, seconds }: RateLimiterOptions,
 ): RateLimiter {
   return {
     async consume(key, points = 1) {
-      try {
-        return stateOf(await limiter.consume(key, points));
-      } catch (rejected) {
-        if (rejected instanceof Error) throw rejected;
-        return { ...stateOf(rejected as Result), allowed: false, remaining: 0 };
-      }
+      const state = await take(key, points);
+      if (state.msBeforeNext <= seconds * 1_000 + clockToleranceMs) return stateOf(state);
+      await limiter.delete(key);
+      return stateOf(await take(key, points));
     },
     async reset(key) {
       await limiter.delete(key);
     },
   };
 
-  function stateOf({ consumedPoints, msBeforeNext }: Result): RateLimitState {
-    return {
-      allowed: true,
-      remaining: Math.max(limit - consumedPoints, 0),
-      resetSeconds: Math.max(Math.ceil(msBeforeNext / 1_000), 1),
-    };
+  /** The limiter rejects with its result if a key has too few points left. */
+  async function take(key: string, points: number): Promise<Taken> {
+    try {
+      const { consumedPoints, msBeforeNext } = await limiter.consume(key, points);
+      return { allowed: true, remaining: Math.max(limit - consumedPoints, 0), msBeforeNext };
+    } catch (rejected) {
+      if (rejected instanceof Error) throw rejected;
+      const { msBeforeNext } = rejected as { msBeforeNext: number };
+      return { allowed: false, remaining: 0, msBeforeNext };
+    }
+  }
+
+  function stateOf({ msBeforeNext, ...state }: Taken): RateLimitState {
+    const resetSeconds = Math.min(Math.max(Math.ceil(msBeforeNext / 1_000), 1), seconds);
+    return { ...state, resetSeconds };
   }
 }
 
-type Result = { consumedPoints: number; msBeforeNext: number };
+type Taken = { allowed: boolean; remaining: number; msBeforeNext: number };

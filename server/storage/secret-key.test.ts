@@ -1,9 +1,20 @@
 // @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import type { Config } from "../config.ts";
+import { migrationsDirectory } from "../program-files.ts";
 import { type Running, serve } from "../serve.ts";
 import { engine, removeStorage } from "../testing/engine.ts";
 import { openTestStore, preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";
@@ -25,16 +36,16 @@ afterEach(async () => {
   await removeStorage(config);
 });
 
-async function start(change: Partial<Config> = {}): Promise<Running> {
-  running = await serve({ ...config, ...change }, { passwords: testPasswords });
+async function start(change: Partial<Config> = {}, migrations?: string): Promise<Running> {
+  running = await serve({ ...config, ...change }, { passwords: testPasswords, migrations });
   return running;
 }
 async function stop(): Promise<void> {
   await running?.stop();
   running = null;
 }
-const refusal = (change: Partial<Config> = {}) =>
-  start(change).then(
+const refusal = (change: Partial<Config> = {}, migrations?: string) =>
+  start(change, migrations).then(
     () => "started",
     ({ message }: Error) => message,
   );
@@ -153,6 +164,24 @@ describe("a server does not start", () => {
     rmSync(file);
     expect(await refusal()).toContain(`${file} is missing, and the database has secrets.`);
     expect(existsSync(file)).toBe(false);
+  });
+
+  test("without its key, and leaves the database at its version", async () => {
+    await start();
+    await stop();
+    const key = readFileSync(file);
+    const later = mkdtempSync(join(tmpdir(), "tidings-migrations-"));
+    cpSync(migrationsDirectory(engine), later, { recursive: true });
+    writeFileSync(join(later, "9999-later.sql"), "CREATE TABLE later (id integer)");
+    rmSync(file);
+    expect(await refusal({}, later)).toContain(`${file} is missing, and the database has secrets.`);
+    expect(readdirSync(config.dataDirectory).filter((name) => name.includes(".before-"))).toEqual([]);
+    writeFileSync(file, key);
+    // This version would refuse an upgraded database.
+    expect(await refusal()).toBe("started");
+    await stop();
+    expect(await refusal({}, later)).toBe("started");
+    rmSync(later, { recursive: true });
   });
 
   test("with a damaged file", async () => {

@@ -6,8 +6,8 @@ import type { ControlTables } from "./control-tables.ts";
 import { generateSecretKey, SecretBox } from "./secret-box.ts";
 import { withLock } from "./settings.ts";
 
-/** A sealed value in the database that only the installation's key opens. */
-const checkSetting = "secretKeyCheck";
+/** The setting with a sealed value that only the installation's key opens. */
+export const checkSetting = "secretKeyCheck";
 
 type Place = {
   /** `TIDINGS_SECRET_KEY`, if it is set. */
@@ -25,18 +25,26 @@ export function secretKeyFile(dataDirectory: string): string {
  * which is created for a new database. Throws an error for the operator if the database's secrets have another key.
  */
 export async function openSecretBox(place: Place, control: Kysely<ControlTables>): Promise<SecretBox> {
-  const file = secretKeyFile(place.dataDirectory);
-  const source = place.secretKey === null ? file : "TIDINGS_SECRET_KEY";
   const check = await readCheck(control);
-  const key = place.secretKey ?? readKeyFile(file) ?? (check === null ? createKeyFile(file) : null);
+  if (check !== null) return boxFor(place, check);
+  const file = secretKeyFile(place.dataDirectory);
+  const box = new SecretBox(place.secretKey ?? readKeyFile(file) ?? createKeyFile(file));
+  // Of several nodes that start, another one can have been first, with another key.
+  return boxFor(place, await sealAll(control, box));
+}
+
+/** The box of the key that opens the check. Throws an error for the operator if there is no such key. */
+export function boxFor({ secretKey, dataDirectory }: Place, check: string): SecretBox {
+  const file = secretKeyFile(dataDirectory);
+  const key = secretKey ?? readKeyFile(file);
   const shouldBe =
     "Set TIDINGS_SECRET_KEY to the key that the database was used with, or put its secret.key there. All nodes share one key. If the key is lost, see docs/secrets.md.";
   if (key === null) throw new Error(`${file} is missing, and the database has secrets. ${shouldBe}`);
   const box = new SecretBox(key);
-  const sealed = check ?? (await sealAll(control, box));
   try {
-    box.open(sealed, checkSetting);
+    box.open(check, checkSetting);
   } catch {
+    const source = secretKey === null ? file : "TIDINGS_SECRET_KEY";
     throw new Error(`The database's secrets are encrypted with another key than ${source}. ${shouldBe}`);
   }
   return box;

@@ -47,6 +47,16 @@ export type StoreWatch = {
   onMigrating: (progress: MigrationProgress | null) => void;
   /** How long opening waits for the storage. */
   connectTimeoutMs: number;
-  /** Whether opening upgrades a database of an older version; otherwise it fails. A new one is created in any case. */
+  /** Whether opening creates a database where there is none; otherwise it throws `NoDatabase`. */
+  mayCreate: boolean;
+  /** Whether opening upgrades a database of an older version; otherwise it fails. */
   mayUpgrade: boolean;
+  /**
+   * Called before an upgrade with the database's sealed check of its secret key, or null. If it throws, the database
+   * stays as it is.
+   */
+  beforeUpgrade?: (secretKeyCheck: string | null) => void;
 };
+
+/** There is no database to open. The message says what to do. */
+export class NoDatabase extends Error {}

@@ -42,6 +42,7 @@ export const testWatch: StoreWatch = {
   onWarning: () => {},
   onWaiting: () => {},
   connectTimeoutMs: 10_000,
+  mayCreate: true,
   mayUpgrade: true,
 };
 

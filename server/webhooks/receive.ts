@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { hashOf } from "../auth/key-secret.ts";
 import type { FailureLog } from "../failures.ts";
-import { BodyPermit, type BodySemaphore, readBytes } from "../http/body.ts";
+import { readBytes } from "../http/body.ts";
+import { BodyPermit, type BodySemaphore } from "../http/body-semaphore.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import { rejectedText } from "../http/json.ts";
 import type { EventSource, Recorder } from "../ingest/record.ts";
@@ -61,8 +63,12 @@ export class WebhookReceiver {
       const bytes = await readBytes(request, limits.webhookBytes);
       const signed = await this.#verify(webhook, request, bytes);
       const body = parsed(bytes, request.headers.get("content-type"));
-      if (body instanceof ProblemError) throw await this.#reject(webhook, source, bytes, signed, body);
-      return await this.#record(webhook, source, { body, headers: signed.headers });
+      const bodyHash = createHash("sha256").update(bytes).digest("hex");
+      if (body instanceof ProblemError) {
+        const eventId = eventIdOfRequest(webhook, signed, bodyHash, null);
+        throw await this.#reject(webhook, source, bytes, signed, body, eventId);
+      }
+      return await this.#record(webhook, source, { body, headers: signed.headers }, bodyHash);
     } finally {
       permit.release();
     }
@@ -116,14 +122,19 @@ export class WebhookReceiver {
     throw refusal;
   }
 
-  async #record(webhook: WebhookRow, source: EventSource, input: MappingInput): Promise<Received> {
+  async #record(
+    webhook: WebhookRow,
+    source: EventSource,
+    input: MappingInput,
+    bodyHash: string,
+  ): Promise<Received> {
     const mapped = mapRequest(webhook, input);
-    const eventId = typeof mapped?.id === "string" ? mapped.id : eventIdOfRequest(webhook, input);
+    const eventId = eventIdOfRequest(webhook, input, bodyHash, mapped);
     if (!mapped) {
       await this.#keep(webhook, input, { outcome: "ignored", eventId });
       return { outcome: "ignored" };
     }
-    const event = { ...mapped, id: eventId };
+    const event = { ...mapped.fields, id: eventId };
     try {
       const { isNew } = await this.#deps.recorder.record(event, source);
       const outcome = isNew ? "recorded" : "duplicate";
@@ -143,7 +154,7 @@ export class WebhookReceiver {
     bytes: Uint8Array,
     input: MappingInput,
     found: ProblemError,
-    eventId = eventIdOfRequest(webhook, input),
+    eventId: string,
   ): Promise<ProblemError> {
     const text = rejectedText(bytes);
     const isRepeated = await wasRejected(this.#deps.store.control, webhook.id, eventId);

@@ -5,17 +5,24 @@ import { type CompiledMapping, compileMapping } from "./mapping.ts";
 import { stripeMappings, stripeValues } from "./stripe.ts";
 
 type Source = {
-  /** How the sender tells deliveries apart; null if it doesn't. */
-  deliveryIdOf: (input: MappingInput) => string | null;
+  /**
+   * What tells deliveries apart; null if nothing does.
+   *
+   * @param bodyHash - of the body as it was sent
+   */
+  deliveryIdOf: (input: MappingInput, bodyHash: string) => string | null;
   /** What `@name` means besides the headers. */
   valuesOf?: (body: unknown) => Record<string, string>;
   /** For webhooks without a mapping of their own. The first one whose condition is met applies. */
   readyMappings?: readonly CompiledMapping[];
 };
 
+/** The sender signs nothing else, so a recorded request could be sent again with any other header. */
+const byBody: Source["deliveryIdOf"] = (_, bodyHash) => bodyHash;
+
 const sources: Record<WebhookSource, Source> = {
   plain: { deliveryIdOf: ({ headers }) => headers["webhook-id"] ?? null },
-  hmac: { deliveryIdOf: () => null },
+  hmac: { deliveryIdOf: byBody },
   "standard-webhooks": { deliveryIdOf: ({ headers }) => headers["webhook-id"] ?? null },
   stripe: {
     deliveryIdOf({ body }) {
@@ -26,7 +33,7 @@ const sources: Record<WebhookSource, Source> = {
     readyMappings: stripeMappings.map(compileReady),
   },
   github: {
-    deliveryIdOf: ({ headers }) => headers["x-github-delivery"] ?? null,
+    deliveryIdOf: byBody,
     readyMappings: githubMappings.map(compileReady),
   },
 };

@@ -10,7 +10,9 @@ export const ServerStatus = z
     memoryBytes: count,
     database: z.object({
       bytes: count.openapi({ description: "Size of the database, with its log." }),
-      freeBytes: count.openapi({ description: "Free space on the data directory's disk." }),
+      freeBytes: count.nullable().openapi({
+        description: "Free space on the database's disk. Null if that is another server's.",
+      }),
     }),
     recording: z.object({
       storedInMinute: count.openapi({

@@ -3,6 +3,7 @@ import { parseForeignJson } from "../../http/json.ts";
 import type { Routes } from "../../http/routes.ts";
 import { isExternalProblem, statusOf } from "../../ingest/batch.ts";
 import { ProblemError } from "../../problems.ts";
+import { itemsFrom } from "../item.ts";
 import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { isObject } from "../text.ts";
@@ -35,7 +36,7 @@ const wire: Wire<unknown> = {
   },
   map(body, nowMs, request) {
     const channel = new URL(request.url).searchParams.get("channel") || "cloudevents";
-    return (Array.isArray(body) ? body : [body]).map((event: unknown) => itemOf(event, channel, nowMs));
+    return itemsFrom(Array.isArray(body) ? body : [body], (event) => itemOf(event, channel, nowMs));
   },
   respond(outcomes, body) {
     if (!Array.isArray(body)) {

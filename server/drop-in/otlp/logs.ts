@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import { eventOf } from "../event.ts";
 import type { Item } from "../item.ts";
 import { unfitBody } from "../receive.ts";
@@ -8,18 +9,17 @@ const userAttributes = ["user.id", "enduser.id", "userId"];
 const nanosecondsPerMillisecond = 1_000_000n;
 
 /** The records of an `ExportLogsServiceRequest` in its JSON form. Throws `body-invalid`. */
-export function itemsOf(body: unknown, channel: string | null, nowMs: number): Item[] {
+export function* itemsOf(body: unknown, channel: string | null, nowMs: number): Generator<Item> {
   const { resourceLogs = [] } = isObject(body) ? body : { resourceLogs: null };
   if (!Array.isArray(resourceLogs)) throw unfitBody('"resourceLogs" must be an array.');
-  return resourceLogs.flatMap((logs: unknown) => {
+  for (const logs of resourceLogs as unknown[]) {
     const resource = attributesOf(objectOf(objectOf(logs).resource).attributes);
-    return listOf(objectOf(logs).scopeLogs).flatMap((scopeLogs) => {
+    for (const scopeLogs of listOf(objectOf(logs).scopeLogs)) {
       const scope = filledText(objectOf(scopeLogs.scope).name);
-      return listOf(scopeLogs.logRecords).map((record) =>
-        recordItem(record, resource, scope, channel, nowMs),
-      );
-    });
-  });
+      for (const record of listOf(scopeLogs.logRecords))
+        yield recordItem(record, resource, scope, channel, nowMs);
+    }
+  }
 }
 
 function recordItem(
@@ -72,8 +72,10 @@ function listOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
+/** The first ones, more than an event has room for. */
 function attributesOf(list: unknown): JsonObject {
-  return Object.fromEntries(listOf(list).map(({ key, value }) => [textOf(key) ?? "", plainValueOf(value)]));
+  const attributes = listOf(list).slice(0, limits.foreignObjectMembers);
+  return Object.fromEntries(attributes.map(({ key, value }) => [textOf(key) ?? "", plainValueOf(value)]));
 }
 
 /** A plain value of an `AnyValue` in its JSON form. Integers that a number can't hold exactly stay texts. */

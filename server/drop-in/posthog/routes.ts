@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { parseForeignJson } from "../../http/json.ts";
 import type { Routes } from "../../http/routes.ts";
 import { problem } from "../../problems.ts";
+import { itemsFrom } from "../item.ts";
 import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { isObject } from "../text.ts";
@@ -44,7 +45,7 @@ const wire: Wire<unknown> = {
   name: "PostHog",
   parse,
   keyIn,
-  map: (body, nowMs) => eventsIn(body).map((event) => itemOf(event, nowMs)),
+  map: (body, nowMs) => itemsFrom(eventsIn(body), (event) => itemOf(event, nowMs)),
   respond(outcomes) {
     throwIfAllRejected(outcomes);
     return jsonResponse({ status: "Ok" });

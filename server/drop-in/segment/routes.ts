@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Routes } from "../../http/routes.ts";
-import type { Item } from "../item.ts";
+import { type Item, itemsFrom } from "../item.ts";
 import { identifiesForLogSnag, logSnagProblems, logSnagUsers } from "../logsnag/routes.ts";
 import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
@@ -23,10 +23,10 @@ const Batch = z
 const Success = z.object({ success: z.literal(true) });
 
 /** The messages of a batch. Throws `body-invalid`. */
-function itemsOfBatch(body: unknown, nowMs: number): Item[] {
+function itemsOfBatch(body: unknown, nowMs: number): Iterable<Item> {
   const batch = objectOf(body).batch;
   if (!Array.isArray(batch)) throw unfitBody('"batch" must be an array of messages.');
-  return batch.map((message: unknown) => itemOf(message, objectOf(message).type, nowMs));
+  return itemsFrom(batch, (message) => itemOf(message, objectOf(message).type, nowMs));
 }
 
 const wire: Wire<unknown> = {

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { problem } from "../../problems.ts";
+import { NoDatabase } from "../store.ts";
 
 /**
  * SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html) of failures that pass by themselves or
@@ -58,6 +59,6 @@ function isCircumstance(error: unknown): boolean {
 function isOfConnection(error: unknown): boolean {
   return (
     error instanceof Error &&
-    ![TypeError, RangeError, ReferenceError, UnfitDatabase].some((kind) => error instanceof kind)
+    ![TypeError, RangeError, ReferenceError, NoDatabase, UnfitDatabase].some((kind) => error instanceof kind)
   );
 }

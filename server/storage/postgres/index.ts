@@ -60,16 +60,13 @@ export async function openPostgresStore(
   }
 }
 
-async function prepareDatabase(
-  pool: Pool,
-  { onWaiting, onWarning, onInfo, onMigrating, mayUpgrade, connectTimeoutMs }: StoreWatch,
-  migrations?: string,
-): Promise<void> {
+async function prepareDatabase(pool: Pool, watch: StoreWatch, migrations?: string): Promise<void> {
+  const { onWaiting, onWarning, connectTimeoutMs } = watch;
   const until = Date.now() + connectTimeoutMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
       await checkServer(pool, onWarning);
-      await migrate(pool, { onInfo, onMigrating, mayUpgrade }, migrations);
+      await migrate(pool, watch, migrations);
       return await takeOver(pool);
     } catch (error) {
       if (!isPassing(error) || Date.now() + waitMs > until) throw error;

@@ -1,7 +1,8 @@
 import type { ClientBase, Pool } from "pg";
 import { migrationsDirectory } from "../../program-files.ts";
 import { type MigrationProgress, readMigrations, upgradeNeeded } from "../migrations.ts";
-import type { StoreWatch } from "../store.ts";
+import { checkSetting } from "../secret-key.ts";
+import { NoDatabase, type StoreWatch } from "../store.ts";
 import { UnfitDatabase } from "./failure.ts";
 
 const reportEveryMs = 500;
@@ -19,7 +20,13 @@ const lockNumber = 8_434_647;
  */
 export async function migrate(
   pool: Pool,
-  { onInfo, onMigrating, mayUpgrade }: Pick<StoreWatch, "onInfo" | "onMigrating" | "mayUpgrade"> = silent,
+  {
+    onInfo,
+    onMigrating,
+    mayCreate,
+    mayUpgrade,
+    beforeUpgrade = () => {},
+  }: Pick<StoreWatch, "onInfo" | "onMigrating" | "mayCreate" | "mayUpgrade" | "beforeUpgrade"> = silent,
   directory = migrationsDirectory("postgres"),
 ): Promise<void> {
   const migrations = readMigrations(directory);
@@ -29,6 +36,7 @@ export async function migrate(
   let failed = true;
   try {
     const table = await client.query("SELECT to_regclass('tidings_migrations') IS NOT NULL AS is_there");
+    if (!table.rows[0].is_there && !mayCreate) throw new NoDatabase(noTables);
     if (!table.rows[0].is_there || (await versionOf(client, newest)) !== newest) {
       await client.query("BEGIN");
       // A migration may take longer than the database allows other statements.
@@ -40,6 +48,14 @@ export async function migrate(
       const before = table.rows[0].is_there ? await versionOf(client, newest) : 0;
       if (before > 0 && before < newest && !mayUpgrade)
         throw new UnfitDatabase(upgradeNeeded(before, newest));
+      if (before > 0 && before < newest) {
+        const secretKeyCheck = await secretKeyCheckIn(client);
+        try {
+          beforeUpgrade(secretKeyCheck);
+        } catch (error) {
+          throw new UnfitDatabase((error as Error).message, { cause: error });
+        }
+      }
       const steps = {
         from: before,
         to: newest,
@@ -71,7 +87,15 @@ export async function migrate(
   }
 }
 
-const silent = { onInfo: () => {}, onMigrating: () => {}, mayUpgrade: true };
+const silent = { onInfo: () => {}, onMigrating: () => {}, mayCreate: true, mayUpgrade: true };
+
+const noTables =
+  'The database in DATABASE_URL has no tables of Tidings. Check the address, or create them with "tidings serve" or "tidings account create".';
+
+async function secretKeyCheckIn(client: ClientBase): Promise<string | null> {
+  const { rows } = await client.query("SELECT value FROM settings WHERE name = $1", [checkSetting]);
+  return rows[0]?.value ?? null;
+}
 
 type Activity = { blocked_by: string | null; relation: string | null; share: number | null };
 

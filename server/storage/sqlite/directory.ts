@@ -109,6 +109,11 @@ function keepPrivate(file: string): void {
   }
 }
 
+/** Whether there is a database, or what is left of one. */
+export function wasUsed(dataDirectory: string): boolean {
+  return sizeOf(databaseFile(dataDirectory)) > 0 || directoryRefusal(dataDirectory) !== null;
+}
+
 /** Why the directory can't be used, or null. */
 export function directoryRefusal(dataDirectory: string): string | null {
   const file = databaseFile(dataDirectory);

@@ -39,12 +39,22 @@ export async function openSqliteStore(
     onInfo,
     onMigrating,
     onWarning,
-    mayUpgrade,
-  }: Pick<StoreWatch, "onFatal" | "onDamage" | "onInfo" | "onMigrating" | "onWarning" | "mayUpgrade">,
+    ...may
+  }: Pick<
+    StoreWatch,
+    | "onFatal"
+    | "onDamage"
+    | "onInfo"
+    | "onMigrating"
+    | "onWarning"
+    | "mayCreate"
+    | "mayUpgrade"
+    | "beforeUpgrade"
+  >,
   blockEvents = blockEventsUsual,
   migrations?: string,
 ): Promise<Store> {
-  await migrateAside(dataDirectory, { onInfo, onMigrating, mayUpgrade }, migrations);
+  await migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
   const damage = new Damage(databaseFile(dataDirectory), onDamage);
   let follower: Follower | null = null;
   const writer = await Writer.start(
@@ -55,7 +65,7 @@ export async function openSqliteStore(
   );
   const other = runningProcess(dataDirectory);
   // Commands may run beside a server, and are told nothing.
-  if (other !== null && mayUpgrade)
+  if (other !== null && may.mayUpgrade)
     onWarning(
       `process ${other} has this database open too; if it is a server, stop one: live streams of each miss the other's events`,
     );

@@ -1,7 +1,11 @@
+import type { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { threadFile } from "../../program-files.ts";
 import { type MigrationProgress, readMigrations } from "../migrations.ts";
-import { databaseBytes, databaseFile, prepareDirectory } from "./directory.ts";
+import { checkSetting } from "../secret-key.ts";
+import { NoDatabase, type StoreWatch } from "../store.ts";
+import { databaseBytes, databaseFile, prepareDirectory, wasUsed } from "./directory.ts";
 import type { MigrateMessage } from "./migrate-thread.ts";
 import {
   explaining,
@@ -25,10 +29,15 @@ const megabyte = 1e6;
  */
 export async function migrateAside(
   dataDirectory: string,
-  watch: MigrationWatch,
+  watch: MigrationWatch & Pick<StoreWatch, "mayCreate" | "beforeUpgrade">,
   directory = migrationsDirectory,
 ): Promise<void> {
-  if (!watch.mayUpgrade || !needsMigration(dataDirectory, directory)) {
+  if (!watch.mayCreate && !wasUsed(dataDirectory)) {
+    throw new NoDatabase(
+      `There is no database in ${resolve(dataDirectory)}. Set TIDINGS_DATA to the directory that has it, or create one with "tidings serve" or "tidings account create".`,
+    );
+  }
+  if (!watch.mayUpgrade || !needsMigration(dataDirectory, directory, watch.beforeUpgrade)) {
     migrate(dataDirectory, watch, directory);
     return;
   }
@@ -77,17 +86,28 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Whether there is a database, of an older version. */
-function needsMigration(dataDirectory: string, directory: string): boolean {
+/** Whether there is a database, of an older version. Throws if it must stay as it is. */
+function needsMigration(
+  dataDirectory: string,
+  directory: string,
+  beforeUpgrade: StoreWatch["beforeUpgrade"] = () => {},
+): boolean {
   prepareDirectory(dataDirectory);
   const file = databaseFile(dataDirectory);
   return explaining(file, () => {
     const database = openForReading(file);
     try {
       const version = versionOf(database);
-      return version > 0 && version < newestOf(readMigrations(directory));
+      const isNeeded = version > 0 && version < newestOf(readMigrations(directory));
+      if (isNeeded) beforeUpgrade(secretKeyCheckIn(database));
+      return isNeeded;
     } finally {
       database.close();
     }
   });
+}
+
+function secretKeyCheckIn(database: Database): string | null {
+  const query = database.query<{ value: string }, [string]>("SELECT value FROM settings WHERE name = ?1");
+  return query.get(checkSetting)?.value ?? null;
 }

@@ -134,6 +134,7 @@ test("a database of the previous version is migrated on another thread, with a s
   const watch = {
     onInfo: (...step: [string, Record<string, unknown>]) => void steps.push(step),
     onMigrating: (now: MigrationProgress | null) => void (now && progress.push(now)),
+    mayCreate: true,
     mayUpgrade: true,
   };
   await migrateAside(directory, watch, later);

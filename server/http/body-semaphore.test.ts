@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, jest, test } from "bun:test";
 import { limits } from "../limits.ts";
 import type { ProblemError } from "../problems.ts";
-import { BodyPermit, BodySemaphore } from "./body.ts";
+import { BodyPermit, BodySemaphore } from "./body-semaphore.ts";
 
 const third = limits.largeBodiesBytes / 3;
 
@@ -17,9 +17,13 @@ function requests() {
   return {
     admitted,
     rejected,
-    /** @param projectId - default: a new project for each */
-    async start(name: string, bytes: number, projectId = ++lastProject): Promise<BodyPermit> {
-      const permit = new BodyPermit(semaphore, projectId);
+    /** @param owner - default: a new project for each */
+    async start(
+      name: string,
+      bytes: number,
+      owner: BodyPermit["owner"] = ++lastProject,
+    ): Promise<BodyPermit> {
+      const permit = new BodyPermit(semaphore, owner);
       permit.acquire(bytes).then(
         () => admitted.push(name),
         (error) => rejected.push(error),
@@ -71,6 +75,14 @@ test("one project leaves room for others, and is admitted again after a release"
   first.release();
   await settled();
   expect(admitted).toEqual(["first", "second", "other", "third"]);
+});
+
+test("those without a key leave room for two large bodies of others", async () => {
+  const { admitted, start } = requests();
+  for (let n = 0; n < 10; n++) await start("stranger", limits.foreignBatchBytes, "strangers");
+  await start("first", limits.batchBytes);
+  await start("second", limits.batchBytes);
+  expect(admitted).toEqual(["stranger", "stranger", "first", "second"]);
 });
 
 test("a body that waits too long is rejected, and the next one moves up", async () => {
