@@ -26,7 +26,7 @@ const stepUsers = 1_000;
 /** Users whose events are counted in one request, or a page. */
 const countedUsers = 100;
 /** If up to this many users match, they are sorted; if more, they are found soon in the order of the sort. */
-const sortedUsers = 1_000;
+const sortedUsers = 2_000;
 /** Users whose activity and properties one statement reads. */
 const readUsers = 500;
 
@@ -123,17 +123,10 @@ async function* walk(
   const all: Rows =
     prefix === "" ? own : own.where("userId", ">=", prefix).where("userId", "<", endOfPrefix(prefix));
   for (let from = after; !signal.aborted; ) {
-    const rest = from ? beyond(all, column, from, "after") : all;
+    const rest = from ? beyond(all, column, from) : all;
     const sorted = column ? rest.orderBy(column, "desc").orderBy("userId", "desc") : rest.orderBy("userId");
-    const value = `${column ?? "events"} as value` as const;
-    const [end] = await sorted
-      .select(["userId", value])
-      .offset(stepUsers - 1)
-      .limit(1)
-      .execute();
-    const step = end ? beyond(sorted, column, end, "upTo") : sorted;
-    const rows = await step
-      .select(["userId", "firstAt", "lastAt", value])
+    const rows = await sorted
+      .select(["userId", "firstAt", "lastAt", `${column ?? "events"} as value`])
       // Not a join: without statistics, PostgreSQL would read all properties in each step.
       .select((eb) =>
         eb
@@ -143,36 +136,28 @@ async function* walk(
           .whereRef("users.userId", "=", "userActivity.userId")
           .as("properties"),
       )
+      .limit(stepUsers)
       .execute();
     const found = rows
       .map((row) => ({ ...row, properties: JSON.parse(row.properties ?? "{}") as UserProperties }))
       .filter(({ userId, properties }) => matchesUser(search, userId, properties));
     if (found.length > 0) yield found;
-    if (!end) return;
-    from = end;
+    if (rows.length < stepUsers) return;
+    from = rows.at(-1)!;
     await nextTurn();
   }
 }
 
-/** The rows after a position, or those up to it. */
-function beyond(
-  rows: Rows,
-  column: ColumnName | null,
-  { userId, value }: Position,
-  side: "after" | "upTo",
-): Rows {
-  if (!column) return rows.where("userId", side === "after" ? ">" : "<=", userId);
-  const [further, atOrFurther] = side === "after" ? (["<", "<"] as const) : ([">", ">="] as const);
+/** The rows after a position. */
+function beyond(rows: Rows, column: ColumnName | null, { userId, value }: Position): Rows {
+  if (!column) return rows.where("userId", ">", userId);
   return (
     rows
       .where((eb) =>
-        eb.or([
-          eb(column, further, value),
-          eb.and([eb(column, "=", value), eb("userId", atOrFurther, userId)]),
-        ]),
+        eb.or([eb(column, "<", value), eb.and([eb(column, "=", value), eb("userId", "<", userId)])]),
       )
       // Repeats the bound, because the planner finds no range in an OR.
-      .where(column, side === "after" ? "<=" : ">=", value)
+      .where(column, "<=", value)
   );
 }
 

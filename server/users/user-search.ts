@@ -2,7 +2,8 @@ import type { UserTerm } from "../storage/event-queries.ts";
 import type { UserProperties } from "../wire/user-rule.ts";
 
 /** A term of a search for users, in lower case. `property` is set if it can be `name:value`. */
-type Term = { text: string | null; property: { name: string; value: string; isWhole: boolean } | null };
+type Term = { text: string | null; property: Property | null };
+type Property = { name: string; value: string; isWhole: boolean };
 
 export type UserSearch = readonly Term[];
 
@@ -45,9 +46,16 @@ export function likePatterns(search: UserSearch): UserTerm[] {
     id: text === null ? null : `%${patternOf(text)}%`,
     properties: [
       ...(text === null ? [] : [`%${patternOf(text)}%`]),
-      ...(property ? [`%${patternOf(property.name)}%${patternOf(property.value)}%`] : []),
+      ...(property ? patternsOf(property) : []),
     ],
   }));
+}
+
+/** On the JSON, which has no spaces between its parts. */
+function patternsOf({ name, value, isWhole }: Property): string[] {
+  const start = `%"${patternOf(name)}":`;
+  const text = patternOf(value);
+  return isWhole ? [`${start}"${text}"%`, `${start}${text},%`, `${start}${text}}%`] : [`${start}%${text}%`];
 }
 
 /**
