@@ -20,8 +20,8 @@ import { withinOf } from "./scan-cursor.ts";
 
 /** Rows that one statement reads. */
 const runRows = 2_000;
-/** Blocks that are read at a time, while those before are gone through. */
-const chunkMax = 4;
+/** Blocks that are read at a time. */
+const chunkMax = 8;
 /** Events with a token that is rare in a block. More than this means that the block does not know the token. */
 const rareEventsMax = 256;
 
@@ -43,8 +43,12 @@ export function createScan(
 
     if (matches.every(({ isExact }) => isExact)) {
       for await (const listed of blocks.between(projectId, range, "asc")) {
-        for await (const read of readAhead(listed, (chunk) => readBlocks(chunk, query, matches))) {
-          for (const { block, matched, columns } of read) {
+        for (let at = 0; at < listed.length; at += chunkMax) {
+          for (const { block, matched, columns } of await readBlocks(
+            listed.slice(at, at + chunkMax),
+            query,
+            matches,
+          )) {
             const fromMs = Math.max(block.fromMs, range.fromMs);
             const toMs = Math.min(block.toMs, range.toMs);
             if (doneMs < fromMs) await readRows({ fromMs: doneMs, toMs: fromMs });
@@ -160,26 +164,6 @@ export function createScan(
       else ordinals!.sort((a, b) => a - b);
     }
     return found;
-  }
-}
-
-/** Reads chunks one after the other, each while the caller uses the one before. */
-async function* readAhead<Item, Read>(
-  items: Item[],
-  read: (chunk: Item[]) => Promise<Read>,
-): AsyncGenerator<Read> {
-  const readAt = (at: number): Promise<Read> | null => {
-    if (at >= items.length) return null;
-    const reading = read(items.slice(at, at + chunkMax));
-    // If it fails, whoever awaits it is told. If the caller stopped, nobody needs it.
-    reading.catch(() => {});
-    return reading;
-  };
-  let next = readAt(0);
-  for (let at = chunkMax; next; at += chunkMax) {
-    const read = await next;
-    next = readAt(at);
-    yield read;
   }
 }
 
