@@ -127,7 +127,7 @@ async function* walk(
     const sorted = column ? rest.orderBy(column, "desc").orderBy("userId", "desc") : rest.orderBy("userId");
     const rows = await sorted
       .select(["userId", "firstAt", "lastAt", `${column ?? "events"} as value`])
-      // Not a join: without statistics, PostgreSQL would read all properties in each step.
+      // Not a join: a planner without statistics would read all properties in each step.
       .select((eb) =>
         eb
           .selectFrom("users")
