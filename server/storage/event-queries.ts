@@ -38,6 +38,15 @@ export type UserQuery = { projectId: number } & (
   | { userIds: readonly string[] }
 );
 
+/**
+ * Patterns for LIKE, on a user's ID and on the JSON of the properties, both in lower case (of ASCII letters). A user
+ * matches the term if any of them does.
+ */
+export type UserTerm = { id: string | null; properties: string[] };
+
+/** Users who match all terms. */
+export type UserTermsQuery = { projectId: number; prefix: string; terms: readonly UserTerm[] };
+
 /** Counts for each bucket: of all events, and of the largest series. */
 export type Counts = {
   all: number[];

@@ -20,6 +20,7 @@ import type {
   Removal,
   Removed,
   UserQuery,
+  UserTermsQuery,
 } from "./event-queries.ts";
 
 /** A valid event that is ready to be stored. */
@@ -172,6 +173,11 @@ export interface EventCounter {
   flushCounters(): Promise<void>;
   /** Up to `limit` users with events, and the number of these. */
   users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
+  /**
+   * The IDs of up to `limit` users who match a search, in no order. Some may have no events. No index has what is
+   * searched, so if fewer match, this reads all users and their properties.
+   */
+  usersMatching(query: UserTermsQuery, limit: number, signal: AbortSignal): Promise<string[]>;
 }
 
 /**

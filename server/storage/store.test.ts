@@ -8,7 +8,7 @@ import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
-import type { CountQuery, EventQuery, KnownTexts } from "./event-queries.ts";
+import type { CountQuery, EventQuery, KnownTexts, UserTerm } from "./event-queries.ts";
 import type { AcceptedEvent, Arrival } from "./event-store.ts";
 import type { Store } from "./store.ts";
 
@@ -735,6 +735,55 @@ for (const engine of stores) {
       const [first, ...others] = await store.events.users({ projectId, prefix: "" }, 10);
       expect(await store.events.users({ projectId, prefix: "", after: first!.userId }, 10)).toEqual(others);
       expect(await store.events.users({ projectId: await newProject(), prefix: "" }, 10)).toEqual([]);
+    });
+
+    test("users are found by the terms of a search, however many others there are", async () => {
+      const projectId = await newProject();
+      const other = await newProject();
+      // Twice as many as one statement reads, and the rest of those with events has no properties.
+      const ids = Array.from({ length: 4_500 }, (_, n) => `user ${String(n).padStart(4, "0")}`);
+      const propertiesOf = (n: number) => JSON.stringify({ plan: n % 2 === 0 ? "Pro" : "free", seats: n });
+      for (let start = 0; start < ids.length; start += 500) {
+        const rows = ids.slice(start, start + 500).map((userId, index) => ({ userId, n: start + index }));
+        for (const id of [projectId, other]) {
+          await store.control
+            .insertInto("userActivity")
+            .values(rows.map(({ userId }) => ({ projectId: id, userId, events: 1, firstAt: 1, lastAt: 1 })))
+            .execute();
+        }
+        if (start === 4_000) continue;
+        await store.control
+          .insertInto("users")
+          .values(
+            rows.map(({ userId, n }) => ({ projectId, userId, properties: propertiesOf(n), updatedAt: 1 })),
+          )
+          .execute();
+      }
+      const found = async (terms: UserTerm[], { prefix = "", limit = 10_000 } = {}) => {
+        const query = { projectId, prefix, terms };
+        return (await store.events.usersMatching(query, limit, new AbortController().signal)).sort();
+      };
+      const some = (of: (n: number) => boolean) => ids.filter((_, n) => of(n));
+      const pro = { id: null, properties: ['%"plan":"pro"%'] };
+      const ends = (text: string) => ({ id: `%${text}`, properties: [`%${text}}`] });
+      expect(await found([pro])).toEqual(some((n) => n < 4_000 && n % 2 === 0));
+      expect(await found([ends("99")])).toEqual(some((n) => n % 100 === 99));
+      expect(await found([pro, ends("50")])).toEqual(some((n) => n < 4_000 && n % 100 === 50));
+      expect(await found([ends("99")], { prefix: "user 2" })).toEqual(
+        some((n) => n >= 2_000 && n < 3_000 && n % 100 === 99),
+      );
+      expect(await found([ends("99")], { prefix: "v" })).toEqual([]);
+      expect(await found([{ id: "%nobody%", properties: ["%nobody%"] }])).toEqual([]);
+      expect(await found([])).toEqual(ids);
+      const three = await found([pro], { limit: 3 });
+      expect(three).toHaveLength(3);
+      expect(some((n) => n < 4_000 && n % 2 === 0)).toContain(three[2]!);
+    });
+
+    test("a search for users ends when nobody waits for it", async () => {
+      const query = { projectId: await newProject(), prefix: "", terms: [] };
+      const signal = AbortSignal.abort(new Error("gone"));
+      await expect(store.events.usersMatching(query, 10, signal)).rejects.toThrow("gone");
     });
 
     test("a page does not wait for a long count", async () => {

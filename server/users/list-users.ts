@@ -169,7 +169,12 @@ function withoutSort<Row>(rows: SelectQueryBuilder<ControlTables, "userActivity"
 
 /** Descending by value, then by the bytes of the id, as the databases sort. */
 export function compareRows(a: Position, b: Position): number {
-  return b.value - a.value || Buffer.compare(Buffer.from(b.userId), Buffer.from(a.userId));
+  return b.value - a.value || compareIds(b, a);
+}
+
+/** By the bytes of the id. */
+export function compareIds(a: Pick<Position, "userId">, b: Pick<Position, "userId">): number {
+  return Buffer.compare(Buffer.from(a.userId), Buffer.from(b.userId));
 }
 
 async function activityOf(control: Kysely<ControlTables>, projectId: number, userIds: string[]) {
@@ -183,7 +188,7 @@ async function activityOf(control: Kysely<ControlTables>, projectId: number, use
   return new Map(rows.map((row) => [row.userId, row]));
 }
 
-async function propertiesOf(control: Kysely<ControlTables>, projectId: number, userIds: string[]) {
+export async function propertiesOf(control: Kysely<ControlTables>, projectId: number, userIds: string[]) {
   if (userIds.length === 0) return new Map<string, UserProperties>();
   const rows = await control
     .selectFrom("users")

@@ -1,7 +1,9 @@
+import type { UserTerm } from "../storage/event-queries.ts";
 import type { UserProperties } from "../wire/user-rule.ts";
 
 /** A term of a search for users, in lower case. `property` is set if it can be `name:value`. */
-type Term = { text: string | null; property: { name: string; value: string; isWhole: boolean } | null };
+type Term = { text: string | null; property: Property | null };
+type Property = { name: string; value: string; isWhole: boolean };
 
 export type UserSearch = readonly Term[];
 
@@ -38,21 +40,28 @@ export function matchesUser(search: UserSearch, userId: string, properties: User
   });
 }
 
-/** Patterns for LIKE, on IDs and on JSON in lower case. They find too much, never too little. */
-export function likePatterns(search: UserSearch): { id: string | null; properties: string[] }[] {
+/** Patterns that find too much, never too little. */
+export function likePatterns(search: UserSearch): UserTerm[] {
   return search.map(({ text, property }) => ({
     id: text === null ? null : `%${patternOf(text)}%`,
     properties: [
       ...(text === null ? [] : [`%${patternOf(text)}%`]),
-      ...(property ? [`%${patternOf(property.name)}%${patternOf(property.value)}%`] : []),
+      ...(property ? patternsOf(property) : []),
     ],
   }));
 }
 
+/** On the JSON, which has no spaces between its parts. */
+function patternsOf({ name, value, isWhole }: Property): string[] {
+  const start = `%"${patternOf(name)}":`;
+  const text = patternOf(value);
+  return isWhole ? [`${start}"${text}"%`, `${start}${text},%`, `${start}${text}}%`] : [`${start}%${text}%`];
+}
+
 /**
- * Databases disagree about the lower case of other letters than these, in some languages about that of "I"; and JSON
+ * Databases turn only the letters of ASCII into lower case, JavaScript also "K" (the Kelvin sign) and "İ"; and JSON
  * escapes some characters.
  */
 function patternOf(text: string): string {
-  return text.replace(/i/g, "_").replace(/[^a-z0-9@.+_ -]+/g, "%");
+  return text.replace(/[ik]/g, "_").replace(/[^a-z0-9@.+_ -]+/g, "%");
 }

@@ -440,6 +440,9 @@ describe("found by properties", () => {
     expect(await first("zoë")).toEqual(["u3"]);
     expect(await first("seats:12")).toEqual(["u1"]);
     expect(await first("trial:true")).toEqual(["u2"]);
+    expect(await first('seats:"12"')).toEqual(["u1"]);
+    expect(await first('seats:"1"')).toEqual([]);
+    expect(await first('trial:"true"')).toEqual(["u2"]);
     expect(await first("x:ada")).toEqual(["auth0|x:ada"]);
     expect(await first("_1%")).toEqual(["auth0|x:ada"]);
     expect(await first("email")).toEqual([]);

@@ -175,7 +175,7 @@ export class Batches {
 /** The values of a column as numbers, with the column's indexes. */
 function numbersOf({ doubles, texts }: TextColumn): TagNumbers {
   const numbers = new TagNumbers();
-  for (const double of doubles) numbers.addDouble(double);
+  numbers.addDoubles(doubles);
   for (const text of texts) numbers.addText(text);
   return numbers;
 }

@@ -22,18 +22,30 @@ export class TagNumbers {
   /** The texts of the numbers that have more digits than a double keeps. */
   readonly texts = new Map<number, string>();
 
-  /** Returns the index. */
-  addDouble(double: number): number {
-    if (this.size === this.doubles.length) this.doubles = grown(this.doubles);
-    this.doubles[this.size] = double;
-    return this.size++;
+  /** Adds numbers with the next indexes, in their order. */
+  addDoubles(doubles: Float64Array): void {
+    const size = this.size + doubles.length;
+    if (size > this.doubles.length) {
+      const larger = new Float64Array(size);
+      larger.set(this.doubles.subarray(0, this.size));
+      this.doubles = larger;
+    }
+    this.doubles.set(doubles, this.size);
+    this.size = size;
   }
 
   addText(text: string): number {
     const number = numberOf(text);
-    const index = this.addDouble(number ?? Number.NaN);
+    const index = this.#addDouble(number ?? Number.NaN);
     if (number !== null && !isPrecise(text, number)) this.texts.set(index, text);
     return index;
+  }
+
+  /** Returns the index. */
+  #addDouble(double: number): number {
+    if (this.size === this.doubles.length) this.doubles = grown(this.doubles);
+    this.doubles[this.size] = double;
+    return this.size++;
   }
 }
 

@@ -85,7 +85,7 @@ export class Users {
 
 /**
  * Pairs of the first groups and users have an array for each group, which is twice as fast as a hash table. It takes at
- * most 32 MB. Group 0 has one for all users.
+ * most 16 MB. Group 0 has one for all users.
  */
 const arrayGroupsMax = 32;
 const arrayUsersMax = 262_144;
@@ -95,8 +95,8 @@ export class LastBuckets {
   #count = 0;
   /** For each slot the group, the user and the bucket plus 1, which is 0 in a free slot. */
   #slots = new Uint32Array(4 * firstCapacity);
-  /** The bucket plus 1 by group and user. */
-  readonly #arrays: Uint32Array[] = [];
+  /** The bucket plus 1 by group and user. 16 bits are enough for `limits.statsBuckets`. */
+  readonly #arrays: Uint16Array[] = [];
 
   /** Sets a pair's bucket, and returns the one before plus 1; 0 if there was none. Throws `TooLargeError`. */
   set(group: number, user: number, bucket: number): number {
@@ -107,7 +107,7 @@ export class LastBuckets {
 
   #setInArray(group: number, user: number, bucket: number): number {
     // The system gives memory only for the pages that are written.
-    this.#arrays[group] ??= new Uint32Array(arrayUsersMax);
+    this.#arrays[group] ??= new Uint16Array(arrayUsersMax);
     while (user >= this.#arrays[group].length) this.#arrays[group] = grown(this.#arrays[group]);
     const buckets = this.#arrays[group];
     const before = buckets[user]!;

@@ -87,6 +87,18 @@ describe("blocks with several nodes", () => {
     );
   }
 
+  test("tables of users have statistics soon after many were added", async () => {
+    await client.query(
+      `INSERT INTO users SELECT $1, 'user ' || n, format('{"note":"%s"}', repeat('x', 100)), 1
+       FROM generate_series(1, 10000) AS n`,
+      [projectId],
+    );
+    await nodes[0]!.events.indexBlocks(rest, laterMs);
+    expect(await number("SELECT reltuples AS number FROM pg_class WHERE oid = 'users'::regclass")).toBe(
+      10_000,
+    );
+  });
+
   test("while one node builds, another does nothing, and takes over once the first is gone", async () => {
     const [one, other] = nodes as [Store, Store];
     await append(300);

@@ -15,12 +15,13 @@ import { createExpirePartitions } from "./expire-partitions.ts";
 import { Feed } from "./feed.ts";
 import { createKnownTexts } from "./known-texts.ts";
 import { scanRowsUsual } from "./page.ts";
-import { analyzePartitions, Partitions } from "./partitions.ts";
+import { analyzeTables, Partitions } from "./partitions.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
 import { createQuery } from "./query.ts";
 import { createRead } from "./read.ts";
 import { createScan } from "./scan.ts";
+import { createUsersMatching } from "./users-matching.ts";
 import { createWriter } from "./writer.ts";
 
 /** How long a read can take, by default. */
@@ -96,6 +97,7 @@ export async function createPostgresEvents({
       retention: (query, watch) => retention(scan, query, watch),
     }),
     users: texts.users,
+    usersMatching: createUsersMatching(runQuery),
     startingWith: texts.startingWith,
     countRemovable: removal.countRemovable,
     remove: removal.remove,
@@ -103,7 +105,7 @@ export async function createPostgresEvents({
     removeExpired: expiry.removeExpired,
     shrink: purge.shrink,
     async indexBlocks(pause, nowMs) {
-      await analyzePartitions(runQuery);
+      await analyzeTables(runQuery);
       await buildBlocks(pause, nowMs);
     },
     async purge(pause, userIds = []) {

@@ -1,8 +1,8 @@
 import type { Query } from "./query.ts";
 
-/** Smaller partitions are fast to search with any plan. */
+/** Smaller tables are fast to search with any plan. */
 const analyzedBytesMin = 1_048_576;
-/** Statistics are from a sample, so they take some seconds however large a partition is. */
+/** Statistics are from a sample, so they take some seconds however large a table is. */
 const analyzeMs = 120_000;
 
 /** A partition of `events`; `suffix` is the end of its name. The oldest has no beginning. */
@@ -23,16 +23,18 @@ export async function readPartitions(runQuery: Query): Promise<Partition[]> {
 }
 
 /**
- * Analyzes partitions that have no statistics yet. Autovacuum would do so a minute later, and until then searches have
- * bad plans.
+ * Analyzes the tables that have no statistics yet, of those that grow with events and users. Autovacuum would do so a
+ * minute later, and until then searches have bad plans.
  */
-export async function analyzePartitions(runQuery: Query): Promise<void> {
-  const partitions = await runQuery<{ name: string }>(
-    `SELECT relname AS name FROM pg_inherits JOIN pg_class ON oid = inhrelid
-     WHERE inhparent = 'events'::regclass AND NOT inhdetachpending AND reltuples < 0 AND pg_relation_size(oid) >= $1`,
+export async function analyzeTables(runQuery: Query): Promise<void> {
+  const tables = await runQuery<{ name: string }>(
+    `SELECT relname AS name FROM pg_class
+     WHERE reltuples < 0 AND pg_relation_size(oid) >= $1 AND (
+       oid = ANY ('{users,user_activity,vocabulary}'::regclass[])
+       OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'events'::regclass AND NOT inhdetachpending))`,
     [analyzedBytesMin],
   );
-  for (const { name } of partitions) await runQuery(`ANALYZE (SKIP_LOCKED) ${name}`, [], analyzeMs);
+  for (const { name } of tables) await runQuery(`ANALYZE (SKIP_LOCKED) ${name}`, [], analyzeMs);
 }
 
 /**

@@ -150,6 +150,8 @@ export async function openSqliteStore(
     },
     ...analyzer,
     users: (query, limit) => reader.request({ kind: "users", query, limit }),
+    usersMatching: (query, limit, signal) =>
+      reader.cancellable({ kind: "usersMatching", query, limit }, { signal }),
     countRemovable: (removal) => reader.request<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
     // SQLite has no partitions to drop: expired events are removed one by one.

@@ -7,7 +7,15 @@ import type { FunnelQuery, MeasureQuery, RetentionQuery, Watch } from "../analys
 import { retention } from "../analysis/retention.ts";
 import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
 import { createCount } from "../count.ts";
-import type { CountQuery, EventQuery, KnownTexts, NewerQuery, Removal, UserQuery } from "../event-queries.ts";
+import type {
+  CountQuery,
+  EventQuery,
+  KnownTexts,
+  NewerQuery,
+  Removal,
+  UserQuery,
+  UserTermsQuery,
+} from "../event-queries.ts";
 import { createBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
@@ -20,6 +28,7 @@ import { createScan } from "./scan.ts";
 import { startingWith } from "./starting-with.ts";
 import { lowerPriority } from "./threads.ts";
 import { createUsers } from "./users.ts";
+import { createUsersMatching } from "./users-matching.ts";
 import { openVocabulary } from "./vocabulary.ts";
 import type { BlockStep } from "./write-blocks.ts";
 
@@ -39,6 +48,7 @@ export type ReaderRequest =
   | { kind: "count"; query: CountQuery }
   | { kind: "countNewer"; query: NewerQuery }
   | { kind: "users"; query: UserQuery; limit: number }
+  | { kind: "usersMatching"; query: UserTermsQuery; limit: number }
   | { kind: "measure"; query: MeasureQuery }
   | { kind: "funnel"; query: FunnelQuery }
   | { kind: "retention"; query: RetentionQuery }
@@ -79,6 +89,7 @@ const count = createCount(createCountSource(database, vocabulary, texts, blocks)
 const countNewer = createCountNewer(database);
 const scan = createScan(database, vocabulary, blocks);
 const users = createUsers(database, texts);
+const usersMatching = createUsersMatching(database);
 const countRemovable = createCountRemovable(database);
 const buildBlocks = createBuildBlocks(database, Number(blockEvents));
 const encoder = new TextEncoder();
@@ -117,6 +128,8 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return countNewer(request.query);
     case "users":
       return users(request.query, request.limit);
+    case "usersMatching":
+      return usersMatching(request.query, request.limit, watch().signal);
     case "measure":
       return measure(scan, request.query, watch());
     case "funnel":
@@ -137,10 +150,10 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
   }
 }
 
-/** The counts and analyses in progress. */
+/** The counts, searches for users and analyses in progress. */
 const running = new Map<number, AbortController>();
 
-/** Lets a count or an analysis be cancelled, and reports its progress. */
+/** Lets one of these be cancelled, and reports its progress. */
 function watchOf(id: number): Watch {
   const controller = new AbortController();
   running.set(id, controller);
