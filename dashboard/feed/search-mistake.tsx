@@ -33,9 +33,9 @@ export function MistakeUnderline({ error, text, input }: UnderlineProps) {
       copy!.style.left = `${box!.offsetLeft}px`;
       copy!.style.width = `${box!.offsetWidth}px`;
       copy!.style.height = `${box!.offsetHeight}px`;
-      const { font, paddingLeft, borderLeftWidth } = getComputedStyle(box!);
-      copy!.style.font = font;
-      // After `font`, which contains a line height.
+      const { fontFamily, fontSize, fontWeight, letterSpacing, paddingLeft, borderLeftWidth } =
+        getComputedStyle(box!);
+      Object.assign(copy!.style, { fontFamily, fontSize, fontWeight, letterSpacing });
       copy!.style.lineHeight = `${box!.offsetHeight}px`;
       copy!.style.padding = `0 calc(${paddingLeft} + ${borderLeftWidth})`;
       copy!.scrollLeft = box!.scrollLeft;
