@@ -89,7 +89,10 @@ test("what failed to load in an outage too short to end the stream loads when th
   await page.getByText("Live", { exact: true }).waitFor();
   // The worker with the stream stays connected.
   await page.context().setOffline(true);
-  await page.getByRole("navigation", { name: "Channels" }).getByRole("link", { name: /^history/ }).click();
+  await page
+    .getByRole("navigation", { name: "Channels" })
+    .getByRole("link", { name: /^history/ })
+    .click();
   await page.getByText("Events couldn't be loaded").waitFor();
   await page.context().setOffline(false);
   await newest(page).waitFor();

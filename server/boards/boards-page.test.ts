@@ -181,6 +181,11 @@ longTest("the period is in the address", async () => {
   await page.goBack();
   await page.waitForURL(/range=30d&compare=no/);
   await tile("Events").getByText("5", { exact: true }).waitFor();
+  // The feed has the same time and split.
+  await button("Menu of Top events").click();
+  await page.getByRole("menuitem", { name: "Open in the feed" }).click();
+  await page.waitForURL(/\/p\/default\?from=[^&]+&split=name$/);
+  await page.getByRole("article").first().waitFor();
 });
 
 longTest("a tile is saved as CSV and as a picture", async () => {
