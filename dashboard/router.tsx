@@ -3,7 +3,7 @@ import { meQuery } from "./account/me.ts";
 import { ApiError } from "./api.ts";
 import { lazyPart } from "./components/lazy-part.tsx";
 import { FeedPage } from "./feed/feed-page.tsx";
-import { filtersIn } from "./feed/filters.ts";
+import { type Filters, filtersIn, splitIn } from "./feed/filters.ts";
 import { permitted } from "./projects/permitted.tsx";
 import { queries } from "./queries.ts";
 import { setupQuery } from "./setup/setup.ts";
@@ -134,7 +134,7 @@ const project = createRoute({
 const feed = createRoute({
   getParentRoute: () => project,
   id: "feed",
-  validateSearch: filtersIn,
+  validateSearch: (search): Filters => ({ ...filtersIn(search), ...splitIn(search) }),
   component: FeedPage,
 });
 const allEvents = createRoute({ getParentRoute: () => feed, path: "/" });

@@ -90,6 +90,10 @@ longTest("marking as read can be undone", async () => {
 test("a search is saved as a view, which counts what is unread, is renamed and deleted, and comes back", async () => {
   const view = (name: string) => nav().getByRole("link", { name: new RegExp(`^${name}`) });
   await page.goto(`${dashboard.address}/p/default/channels/delta?tag.plan=pro`);
+  const split = page.getByRole("combobox", { name: "Split by" });
+  await split.focus();
+  await split.selectOption("tag.plan");
+  await page.waitForURL(/&split=tag\.plan$/);
   await page.getByRole("button", { name: "Save view" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("Delta, pro");
@@ -99,7 +103,9 @@ test("a search is saved as a view, which counts what is unread, is renamed and d
   await dialog.waitFor({ state: "detached" });
   await view("Delta, pro").waitFor();
   await page.getByRole("heading", { name: "Delta, pro" }).waitFor();
-  expect((await sidebar()).views).toMatchObject([{ q: "plan=pro channel:delta", shared: true }]);
+  expect((await sidebar()).views).toMatchObject([
+    { q: "plan=pro channel:delta", split: "tag.plan", shared: true },
+  ]);
 
   await channel("alpha").click();
   await dashboard.post({ channel: "delta", name: "New", tags: { plan: "pro" } });
@@ -108,6 +114,7 @@ test("a search is saved as a view, which counts what is unread, is renamed and d
   await unread("delta", 2).waitFor();
   await view("Delta, pro").click();
   await page.getByRole("article").filter({ hasText: "New" }).waitFor();
+  await until(async () => (await split.inputValue()) === "tag.plan");
   await unread("Delta, pro", 1).waitFor({ state: "detached" });
   await until(async () => (await sidebar()).views[0]!.unread === 0);
 

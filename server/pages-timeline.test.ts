@@ -139,6 +139,12 @@ longTest("bars are split by a tag of the listed events, and saved as a picture",
   await split.selectOption("tag.plan");
   await button(/^pro/).waitFor();
   await button(/^Others, or without plan/).waitFor();
+  // The address keeps it: through a reload, and while an event is open.
+  await page.reload();
+  await button(/^pro/).waitFor();
+  await article("Early").getByRole("link").first().click();
+  await page.waitForURL(/\/events\/.*split=tag\.plan/);
+  await page.goBack();
   const [picture] = await Promise.all([page.waitForEvent("download"), button("Save as image").click()]);
   expect(picture.suggestedFilename()).toBe("events.png");
   const bytes = await Bun.file(await picture.path()).bytes();

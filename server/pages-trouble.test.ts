@@ -83,6 +83,22 @@ test("a page part first opened while the server is away says so, and loads once 
   await page.context().close();
 }, 60_000);
 
+test("what failed to load in an outage too short to end the stream loads when the browser is back online", async () => {
+  const page = await dashboard.open("/p/default");
+  await newest(page).waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  // The worker with the stream stays connected.
+  await page.context().setOffline(true);
+  await page
+    .getByRole("navigation", { name: "Channels" })
+    .getByRole("link", { name: /^history/ })
+    .click();
+  await page.getByText("Events couldn't be loaded").waitFor();
+  await page.context().setOffline(false);
+  await newest(page).waitFor();
+  await page.context().close();
+}, 30_000);
+
 test("a page opened while the server is away appears once it is back", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();

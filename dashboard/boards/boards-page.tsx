@@ -154,6 +154,7 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
         <Button
           aria-pressed={range.compare}
           variant={range.compare ? "outline" : "ghost"}
+          {...(range.compare && { className: "bg-pressed!" })}
           title="Compare with the period before"
           onClick={() => change({ ...range, compare: !range.compare })}
         >

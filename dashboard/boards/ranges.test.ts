@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { boundsOf, dayOf, isLive, type Preset, presets, rangeIn, searchOf } from "./ranges.ts";
+import { boundsOf, dayOf, feedTimeOf, isLive, type Preset, presets, rangeIn, searchOf } from "./ranges.ts";
 
 const moment = fc.date({ min: new Date("2024-01-01"), max: new Date("2030-01-01"), noInvalidDate: true });
 const preset = fc.constantFrom(...(Object.keys(presets) as Preset[]));
@@ -28,6 +28,13 @@ test("the period of a URL is the one that was written into it", () => {
       expect(rangeIn(searchOf(range))).toEqual(range);
     }),
   );
+});
+
+test("the feed shows the time of a board, and is live if the board is", () => {
+  const days = { from: "2026-11-01", to: "2026-11-07", compare: true };
+  const { from, to } = boundsOf(days);
+  expect(feedTimeOf(days)).toEqual({ from: from.toISOString(), to: to.toISOString() });
+  expect(Object.keys(feedTimeOf({ preset: "30d", compare: true }))).toEqual(["from"]);
 });
 
 test("a URL without a valid period shows the last 7 days", () => {

@@ -72,6 +72,12 @@ export function rangeQuery(range: BoardRange): Record<string, string> {
   };
 }
 
+/** The same time in the feed's address: without an end while the range grows, so that the feed is live. */
+export function feedTimeOf(range: BoardRange): { from: string; to?: string } {
+  const { from, to } = boundsOf(range);
+  return { from: from.toISOString(), ...(!isLive(range) && { to: to.toISOString() }) };
+}
+
 /** "2026-11-08" for a moment, in the browser's time zone. */
 export function dayOf(date: Date): string {
   const two = (part: number) => String(part).padStart(2, "0");

@@ -2,10 +2,15 @@ import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { formatDate } from "../components/dates.ts";
 import { amountText, shareText } from "./amounts.ts";
 
+/** Seven days may be an hour short. */
+const weekMs = (7 * 24 - 1) * 3_600_000;
+
 /** For each week, how many of its new users came back in the weeks after. Darker cells are larger shares. */
 export function RetentionBody({ data, title }: { data: TileDataOf<"retention">; title: string }) {
   const { cohorts, starts, users } = data;
   if (users === 0) return <p className="tile-empty">No users in this period.</p>;
+  const last = starts.length - 1;
+  const isLastOver = Date.parse(data.to) - Date.parse(starts[last]!) >= weekMs;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
     <section className="tile-scroll" tabIndex={0} aria-label={`Table of ${title}`}>
@@ -39,10 +44,13 @@ export function RetentionBody({ data, title }: { data: TileDataOf<"retention">; 
               <td>{amountText(users)}</td>
               {returned.slice(1).map((count, week) => {
                 const share = users === 0 ? 0 : count / users;
+                const isOver = isLastOver || index + week + 1 < last;
                 return (
                   <td
                     key={starts[index + week + 1]}
-                    title={`${amountText(count)} of ${amountText(users)}`}
+                    title={`${amountText(count)} of ${amountText(users)}${isOver ? "" : " so far: this week isn't over"}`}
+                    // Low only because days are missing, which must not look like users who left.
+                    className={isOver ? "" : "text-faint italic"}
                     style={{
                       background: `color-mix(in srgb, var(--accent) ${Math.round(share * 45)}%, transparent)`,
                     }}

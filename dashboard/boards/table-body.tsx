@@ -6,9 +6,12 @@ import { ChannelMark } from "../components/channel-mark.tsx";
 import { amountText, labelOf, metricText, shareText, splitHead, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { Change } from "./number-body.tsx";
+import { type BoardRange, feedTimeOf } from "./ranges.ts";
+
+type Props = { tile: ShownTile; data: TileDataOf<"table">; range: BoardRange };
 
 /** The largest values of a split, each with a bar for its share. */
-export function TableBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"table"> }) {
+export function TableBody({ tile, data, range }: Props) {
   const { project } = useTileSource();
   const channelColors = useChannelColors(project ?? "");
   const split = "split" in tile && tile.split ? tile.split : "name";
@@ -48,7 +51,11 @@ export function TableBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"t
                     <Link
                       to="/p/$project"
                       params={{ project }}
-                      search={{ ...("q" in tile && tile.q && { q: tile.q }), [split]: value }}
+                      search={{
+                        ...("q" in tile && tile.q && { q: tile.q }),
+                        ...feedTimeOf(range),
+                        [split]: value,
+                      }}
                       className="hover:underline"
                     >
                       {value}

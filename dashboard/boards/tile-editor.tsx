@@ -12,6 +12,7 @@ import {
   TextField,
 } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { mistakeIn } from "../feed/filters.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { SearchField } from "../rules/search-field.tsx";
 import { titleOf } from "./amounts.ts";
@@ -51,7 +52,13 @@ export default function TileEditor({ tile, range, save, close }: Props) {
   const place = tile ?? { id: "preview", x: 0, y: 0, w: 6, h: 4 };
   const edited = tileOf(form, place);
   const shown = useDelayed(edited);
-  const preview = useQuery({ ...tileDataQuery(source, shown, range), placeholderData: undefined });
+  // The fields show the mistakes.
+  const isValid = searchesOf(shown).every((q) => mistakeIn(q) === null);
+  const preview = useQuery({
+    ...tileDataQuery(source, shown, range),
+    placeholderData: undefined,
+    enabled: isValid,
+  });
   const check = useMutation({
     mutationFn: () => source.load(edited, rangeQuery(range), { signal: AbortSignal.timeout(60_000) }),
     onSuccess: () => save(edited),
@@ -88,9 +95,19 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         ))}
       </Choices>
       <div className="sticky -top-3 z-10 h-44 bg-raised">
-        <TileSourceContext value={source}>
-          <TileBox tile={shown} range={range} actions={<span className="text-faint text-xs">Preview</span>} />
-        </TileSourceContext>
+        {isValid ? (
+          <TileSourceContext value={source}>
+            <TileBox
+              tile={shown}
+              range={range}
+              actions={<span className="text-faint text-xs">Preview</span>}
+            />
+          </TileSourceContext>
+        ) : (
+          <p className="tile items-center justify-center text-muted text-sm">
+            The preview appears when the search is valid.
+          </p>
+        )}
       </div>
       <Field
         label="Title"
@@ -206,6 +223,11 @@ export default function TileEditor({ tile, range, save, close }: Props) {
       )}
     </FormDialog>
   );
+}
+
+function searchesOf(tile: Tile): string[] {
+  if ("steps" in tile) return tile.steps;
+  return [...("q" in tile ? [tile.q ?? ""] : []), ...("again" in tile ? [tile.again ?? ""] : [])];
 }
 
 /** A tile some time after its last change, so that not every key is a request. */

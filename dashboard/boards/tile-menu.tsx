@@ -10,7 +10,7 @@ import { toast } from "../shell/toasts.tsx";
 import { titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { csvOf, fileNameOf, pngOf } from "./export.ts";
-import type { BoardRange } from "./ranges.ts";
+import { type BoardRange, feedTimeOf } from "./ranges.ts";
 
 export type TileMenuProps = MenuContentProps & {
   tile: ShownTile;
@@ -39,7 +39,15 @@ export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuPr
       {project !== null && q !== undefined && (
         <MenuItem
           onSelect={() =>
-            void navigate({ to: "/p/$project", params: { project }, search: q === "" ? {} : { q } })
+            void navigate({
+              to: "/p/$project",
+              params: { project },
+              search: {
+                ...(q !== "" && { q }),
+                ...feedTimeOf(range),
+                ...("split" in tile && tile.split && { split: tile.split }),
+              },
+            })
           }
         >
           <Newspaper aria-hidden />

@@ -65,7 +65,7 @@ export function TileBox({ tile, range, actions }: TileProps) {
               {errorMessage(error)}
             </p>
           ) : data ? (
-            <TileBody tile={tile} data={data} />
+            <TileBody tile={tile} data={data} range={range} />
           ) : (
             <Skeleton className="h-full w-full" />
           )}
@@ -91,7 +91,7 @@ function TileProgress({ share, title }: { share: number; title: string }) {
   );
 }
 
-function TileBody({ tile, data }: { tile: ShownTile; data: TileData }) {
+function TileBody({ tile, data, range }: { tile: ShownTile; data: TileData; range: BoardRange }) {
   switch (data.type) {
     case "number":
       return <NumberBody tile={tile} data={data} />;
@@ -100,7 +100,7 @@ function TileBody({ tile, data }: { tile: ShownTile; data: TileData }) {
     case "bar":
       return <ChartBody tile={tile} data={data} />;
     case "table":
-      return <TableBody tile={tile} data={data} />;
+      return <TableBody tile={tile} data={data} range={range} />;
     case "funnel":
       return <FunnelBody tile={tile} data={data} />;
     case "retention":

@@ -17,7 +17,7 @@ export function useRange(): {
       range: rangeIn(kept),
       search: kept,
       // biome-ignore lint/suspicious/noExplicitAny: the route is whichever is open
-      change: (range) => void navigate({ to: ".", search: searchOf(range) as any, replace: true }),
+      change: (range) => void navigate({ to: ".", search: searchOf(range) as any }),
     };
   }, [text, navigate]);
 }

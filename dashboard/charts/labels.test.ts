@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 // Before the import, because formats take the zone when they are made. In Berlin, March 29, 2026 has 23 hours and
 // October 25 has 25.
 process.env.TZ = "Europe/Berlin";
-const { bucketLabel, tickLabels } = await import("./labels.ts");
+const { bucketLabel, tickLabels, ticksOf } = await import("./labels.ts");
 const { formatDate } = await import("../components/dates.ts");
 
 const at = (text: string) => new Date(text).getTime();
@@ -23,6 +23,14 @@ describe("a bucket's label", () => {
   ])("from %s to %s is %s", (start, end, label) => {
     expect(bucketLabel(at(start), at(end))).toBe(written(label));
   });
+});
+
+test("days have no ticks between them, also where the clock changes", () => {
+  const ticks = ["2026-10-25T00:00", "2026-10-25T12:00", "2026-10-26T00:00"].map(at);
+  expect(ticksOf(ticks, 86_400_000)).toEqual([ticks[0]!, null, ticks[2]!]);
+  expect(ticksOf(ticks, 23 * 3_600_000)).toEqual([ticks[0]!, null, ticks[2]!]);
+  expect(ticksOf(ticks, 6 * 3_600_000)).toEqual(ticks);
+  expect(tickLabels([ticks[0]!, null], 43_200_000)).toEqual(["Oct 25", null]);
 });
 
 test("ticks show the day at midnight, and the year in January", () => {

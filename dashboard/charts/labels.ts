@@ -15,9 +15,15 @@ export function bucketLabel(startMs: number, endMs: number): string {
   return `${formatDate(startMs, "dayAndClock")} – ${end}`;
 }
 
+/** Leaves out ticks within a bucket: between two days there is no value at noon. */
+export function ticksOf(ticksMs: readonly number[], bucketMs: number): (number | null)[] {
+  return ticksMs.map((ms) => (bucketMs < 20 * hourMs || isMidnight(ms) ? ms : null));
+}
+
 /** Labels of an axis' ticks that are `stepMs` apart: times, or the day at midnight, or days, or months. */
-export function tickLabels(ticksMs: readonly number[], stepMs: number): string[] {
+export function tickLabels(ticksMs: readonly (number | null)[], stepMs: number): (string | null)[] {
   return ticksMs.map((ms, index) => {
+    if (ms === null) return null;
     if (stepMs >= 27 * dayMs) return formatDate(ms, isNewYear(ms) || index === 0 ? "monthOfYear" : "month");
     if (stepMs >= 20 * hourMs || isMidnight(ms)) return formatDate(ms, "day");
     return formatDate(ms, "clock");

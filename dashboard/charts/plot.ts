@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import "./chart.css";
 import { shortCount } from "../components/counts.ts";
 import { colorOf, palettes, patternOf, type SeriesColor } from "./colors.ts";
-import { tickLabels } from "./labels.ts";
+import { tickLabels, ticksOf } from "./labels.ts";
 import { stack, type Values } from "./stack.ts";
 
 export type PlotKind = "bars" | "line" | "area";
@@ -60,6 +60,8 @@ export function plotOptions(
   const color = (name: string) => styles.getPropertyValue(`--${name}`).trim();
   const axis = { stroke: color("faint"), font: axisFont };
   const drawn = look.isStacked ? look.series.toReversed() : look.series;
+  const ticksShown: uPlot.Axis.Filter = ({ data: [starts = []] }, ticks) =>
+    ticksOf(ticks, starts.length > 1 ? starts[1]! - starts[0]! : 0);
   return {
     ...size,
     ms: 1,
@@ -77,7 +79,8 @@ export function plotOptions(
         gap: 4,
         space: 72,
         grid: { show: false },
-        ticks: { stroke: color("line-strong"), width: 1, size: 4 },
+        ticks: { stroke: color("line-strong"), width: 1, size: 4, filter: ticksShown },
+        filter: ticksShown,
         border: { show: true, stroke: color("line-strong"), width: 1 },
         values: (_, ticks, __, ___, stepMs) => tickLabels(ticks, stepMs),
       },

@@ -3,17 +3,23 @@ import { hourCycle, locale } from "./locale.ts";
 const formatOf = (options: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat(locale, { ...options, ...(hourCycle && { hourCycle }) });
 
+/** "9:05 AM", and "09:05" on a clock of 24 hours, alone and after a day. */
+const clock = {
+  hour: hourCycle === "h23" || hourCycle === "h24" ? "2-digit" : "numeric",
+  minute: "2-digit",
+} as const;
+
 const formats = {
   /** "Saturday, November 21, 2026 at 2:05:09 PM GMT+1" */
   exact: formatOf({ dateStyle: "full", timeStyle: "long" }),
   /** To the second, and short enough for a line on a phone: "Nov 21, 2026, 2:05:09 PM". */
   medium: formatOf({ dateStyle: "medium", timeStyle: "medium" }),
   /** Without the year: "Mon, Nov 23, 2:05 PM". */
-  soon: formatOf({ weekday: "short", month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
+  soon: formatOf({ weekday: "short", month: "short", day: "numeric", ...clock }),
   /** "2:05 PM" */
-  clock: formatOf({ timeStyle: "short" }),
+  clock: formatOf(clock),
   /** "Nov 21, 2:05 PM" */
-  dayAndClock: formatOf({ month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
+  dayAndClock: formatOf({ month: "short", day: "numeric", ...clock }),
   day: formatOf({ month: "short", day: "numeric" }),
   dayOfYear: formatOf({ month: "short", day: "numeric", year: "numeric" }),
   month: formatOf({ month: "short" }),

@@ -13,7 +13,7 @@ import { Button, IconButton } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { CopyButton } from "../components/ui/copy-button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
-import { filtersIn } from "../feed/filters.ts";
+import { filtersIn, splitIn } from "../feed/filters.ts";
 import type { MuteChoicesProps } from "../notifications/mute-choices.tsx";
 import { useCan } from "../projects/can.ts";
 import { OverlayBoundary } from "../shell/overlays.tsx";
@@ -189,7 +189,9 @@ function PlainText({ text }: { text: string }) {
 /** Returns to the feed with its filters, or to its channel. Resolves once the event is closed. */
 function useClose(project: string): () => Promise<void> {
   const navigate = useNavigate();
-  const { channel, ...search } = filtersIn(useSearch({ strict: false }));
+  const shown = useSearch({ strict: false });
+  const { channel, ...filters } = filtersIn(shown);
+  const search = { ...filters, ...splitIn(shown) };
   return () => {
     if (channel === undefined) return navigate({ to: "/p/$project", params: { project }, search });
     return navigate({ to: "/p/$project/channels/$channel", params: { project, channel }, search });

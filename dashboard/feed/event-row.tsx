@@ -14,7 +14,8 @@ import { type RowLayout, rowClass } from "./use-row-layout.ts";
 type EventRowProps = {
   entry: Entry;
   project: string;
-  filters: Filters;
+  /** The parameters of the link to the event. */
+  search: Filters;
   position: number;
   /** The color of its channel. */
   mark: number;
@@ -31,7 +32,7 @@ type EventRowProps = {
 const highlightMs = 1_500;
 
 export const EventRow = memo(function EventRow(props: EventRowProps) {
-  const { entry, project, filters, position, mark, open, active, nested, layout, pick, onFocus } = props;
+  const { entry, project, search, position, mark, open, active, nested, layout, pick, onFocus } = props;
   const narrow = layout.kind === "narrow";
   const { event } = entry;
   const arriving = entry.arrivedAt > 0 && Date.now() - entry.arrivedAt < highlightMs;
@@ -66,7 +67,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             id={`name-${event.id}`}
             to="/p/$project/events/$id"
             params={{ project, id: event.id }}
-            search={filters}
+            search={search}
             // The row itself takes keyboard focus; the link covers it for pointers.
             tabIndex={-1}
             preload={false}

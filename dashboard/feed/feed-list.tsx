@@ -17,7 +17,7 @@ import type { Entry } from "./entries.ts";
 import { EventRow } from "./event-row.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import type { FeedState } from "./feed-store.ts";
-import type { Filters, PickFilter } from "./filters.ts";
+import { type Filters, type PickFilter, splitIn } from "./filters.ts";
 import { heightOf, keyOf, toggled, toRows } from "./rows.ts";
 import { RunRow } from "./run-row.tsx";
 import type { CachedFeed } from "./use-feed.ts";
@@ -29,6 +29,8 @@ type FeedListProps = {
   state: FeedState;
   project: string;
   filters: Filters;
+  /** What the histogram is split by, which links to events keep. */
+  split: string | undefined;
   openId: string | undefined;
   label: string;
   pick: PickFilter;
@@ -46,8 +48,9 @@ const loadOlderWithinRows = 20;
 const foldedMax = 1_000;
 const eventsPerRow = 10;
 
-export function FeedList({ cached, state, project, filters, openId, label, pick }: FeedListProps) {
+export function FeedList({ cached, state, project, filters, split, openId, label, pick }: FeedListProps) {
   const { feed } = cached;
+  const search = useMemo(() => ({ ...filters, ...splitIn({ split }) }), [filters, split]);
   const scroller = useRef<HTMLDivElement>(null);
   const { isCompact, folds } = useDisplay();
   const layout = useRowLayout(scroller, isCompact);
@@ -135,7 +138,7 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
     choose,
     openId,
     project,
-    filters,
+    search,
     scrollToTop,
     // Keep the day heading above the first event visible.
     show: (index) =>
@@ -207,7 +210,7 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
                     <EventRow
                       entry={row.entry}
                       project={project}
-                      filters={filters}
+                      search={search}
                       position={row.index + 1}
                       mark={markOf(row.entry)}
                       open={row.entry.event.id === openId}

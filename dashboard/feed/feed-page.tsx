@@ -22,7 +22,15 @@ import { FeedControls } from "./feed-controls.tsx";
 import { FeedList } from "./feed-list.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { type Filters, filtersIn, isExcluding, type PickFilter, searchErrorIn, without } from "./filters.ts";
+import {
+  type Filters,
+  filtersIn,
+  isExcluding,
+  mistakeIn,
+  type PickFilter,
+  splitIn,
+  without,
+} from "./filters.ts";
 import { LazyFeedTools } from "./lazy-feed-tools.tsx";
 import { tagKeysOf } from "./rows.ts";
 import { useFeed } from "./use-feed.ts";
@@ -33,19 +41,24 @@ const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-fe
 export function FeedPage() {
   const params = useParams({ strict: false });
   const project = params.project ?? "";
-  const search = filtersIn(useSearch({ strict: false }));
-  const filters: Filters = { ...search, ...(params.channel !== undefined && { channel: params.channel }) };
+  const search = useSearch({ strict: false });
+  const { split } = splitIn(search);
+  const filters: Filters = {
+    ...filtersIn(search),
+    ...(params.channel !== undefined && { channel: params.channel }),
+  };
   const key = JSON.stringify(filters);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key changes when the filters do
   const stableFilters = useMemo(() => filters, [key]);
   const { cached, state } = useFeed(project, stableFilters);
   const { data: channels } = useQuery(channelsQuery(project));
-  const searchError = searchErrorIn(stableFilters);
+  const mistake = mistakeIn(stableFilters.q ?? "");
   const navigate = useNavigate();
   const can = useCan();
 
   const change = useCallback(
-    ({ channel, ...rest }: Filters) => {
+    ({ channel, ...others }: Filters) => {
+      const rest = { ...others, ...splitIn({ split }) };
       if (channel === undefined) void navigate({ to: "/p/$project", params: { project }, search: rest });
       else
         void navigate({
@@ -54,7 +67,7 @@ export function FeedPage() {
           search: rest,
         });
     },
-    [navigate, project],
+    [navigate, project, split],
   );
   const pick = useCallback<PickFilter>(
     (click, key, value) =>
@@ -135,8 +148,8 @@ export function FeedPage() {
               />
             ) : (
               <ErrorState
-                title={searchError === null ? "These filters don't work" : "This search isn't valid"}
-                error={searchError === null ? state.error : new Error(searchError)}
+                title={mistake === null ? "These filters don't work" : "This search isn't valid"}
+                error={mistake ?? state.error}
                 action={<Button onClick={() => change({})}>Clear filters</Button>}
               />
             ))}
@@ -152,6 +165,7 @@ export function FeedPage() {
                 state={state}
                 project={project}
                 filters={stableFilters}
+                split={split}
                 openId={params.id}
                 label={title}
                 pick={pick}

@@ -127,9 +127,11 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
         </button>
       )}
       {children}
-      <span aria-hidden className="max-md:hidden">
-        <Kbd>/</Kbd>
-      </span>
+      {chips.length === 0 && (
+        <span aria-hidden className="max-md:hidden">
+          <Kbd>/</Kbd>
+        </span>
+      )}
       {error && (
         <Suspense>
           <SearchMistake id="search-error" error={error} text={text} input={input} correct={search} />

@@ -29,6 +29,11 @@ export function filtersIn(search: Record<string, unknown>): Filters {
   return { ...filters, ...timeIn(search) };
 }
 
+/** What a feed's histogram is split by, as in the URL; missing if nobody chose. It is no filter, so events don't care. */
+export function splitIn({ split }: Record<string, unknown>): { split?: string } {
+  return typeof split === "string" && split !== "" ? { split } : {};
+}
+
 /** Filters as parameters of the API. */
 export function queryOf(filters: Filters): Record<string, string> {
   return { ...withoutTime(filters), ...timeQuery(timeIn(filters), Date.now()) };
@@ -60,13 +65,13 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
   return (event) => matches({ ...filter, ...boundsOf(time, Date.now()) }, event);
 }
 
-/** What is wrong with the filters' search, for example in a URL typed by hand; null if it is valid. */
-export function searchErrorIn({ q }: Filters): string | null {
+/** What is wrong with a search, for example in a URL typed by hand; null if it is valid. */
+export function mistakeIn(q: string): SearchError | null {
   try {
-    if (q !== undefined) parseSearch(q);
+    parseSearch(q);
     return null;
   } catch (error) {
-    if (error instanceof SearchError) return error.message;
+    if (error instanceof SearchError) return error;
     throw error;
   }
 }

@@ -1,19 +1,26 @@
 import { type RefObject, useLayoutEffect, useRef } from "react";
 import type { SearchError } from "../../server/event/search.ts";
 
-export type SearchMistakeProps = {
-  id: string;
-  error: SearchError;
-  text: string;
-  input: RefObject<HTMLInputElement | null>;
-  correct: (corrected: string) => void;
-};
+export type SearchMistakeProps = UnderlineProps & MistakeTextProps & { id: string };
 
 /** Underlines the mistake in the search box, and says below it what is wrong and how to write it. */
 export function SearchMistake({ id, error, text, input, correct }: SearchMistakeProps) {
+  return (
+    <>
+      <MistakeUnderline error={error} text={text} input={input} />
+      <p id={id} role="alert" className="w-full pb-1 pl-7 text-danger text-xs">
+        <MistakeText error={error} correct={correct} />
+      </p>
+    </>
+  );
+}
+
+type UnderlineProps = { error: SearchError; text: string; input: RefObject<HTMLInputElement | null> };
+
+/** Lies over an input that has the same positioned ancestor. */
+export function MistakeUnderline({ error, text, input }: UnderlineProps) {
   const underline = useRef<HTMLDivElement>(null);
-  const { message, column, corrected } = error;
-  const start = column - 1;
+  const start = error.column - 1;
   const length = /^[^\s()]+/.exec(text.slice(start))?.[0].length ?? 1;
 
   // The copy of the text lies over the input, also when the input is scrolled or moves to another line.
@@ -25,6 +32,12 @@ export function SearchMistake({ id, error, text, input, correct }: SearchMistake
       copy!.style.top = `${box!.offsetTop}px`;
       copy!.style.left = `${box!.offsetLeft}px`;
       copy!.style.width = `${box!.offsetWidth}px`;
+      copy!.style.height = `${box!.offsetHeight}px`;
+      const { fontFamily, fontSize, fontWeight, letterSpacing, paddingLeft, borderLeftWidth } =
+        getComputedStyle(box!);
+      Object.assign(copy!.style, { fontFamily, fontSize, fontWeight, letterSpacing });
+      copy!.style.lineHeight = `${box!.offsetHeight}px`;
+      copy!.style.padding = `0 calc(${paddingLeft} + ${borderLeftWidth})`;
       copy!.scrollLeft = box!.scrollLeft;
     }
     place();
@@ -38,35 +51,37 @@ export function SearchMistake({ id, error, text, input, correct }: SearchMistake
   }, [input]);
 
   return (
-    <>
-      <div
-        ref={underline}
-        aria-hidden
-        className="pointer-events-none absolute h-7 overflow-hidden whitespace-pre px-1 text-sm text-transparent leading-7 max-md:text-lg"
-      >
-        {text.slice(0, start)}
-        <span className="underline decoration-2 decoration-danger decoration-wavy underline-offset-4">
-          {text.slice(start, start + length) || "\u00a0"}
-        </span>
-        {text.slice(start + length)}
-      </div>
-      <p
-        id={id}
-        role="alert"
-        className="flex w-full flex-wrap items-center gap-x-2 pb-1 pl-7 text-danger text-xs"
-      >
-        <span className="hostile">{message}</span>
-        {corrected !== null && (
-          <button
-            type="button"
-            onClick={() => correct(corrected)}
-            className="inline-flex min-h-6 max-w-full items-center gap-1 rounded-md border border-line-strong bg-raised px-2 text-ink hover:bg-hover max-md:min-h-10"
-          >
-            <span className="shrink-0 text-muted">Search for</span>
-            <span className="hostile-line font-medium">{corrected}</span>
-          </button>
-        )}
-      </p>
-    </>
+    <div
+      ref={underline}
+      aria-hidden
+      className="pointer-events-none absolute overflow-hidden whitespace-pre text-transparent"
+    >
+      {text.slice(0, start)}
+      <span className="underline decoration-2 decoration-danger decoration-wavy underline-offset-4">
+        {text.slice(start, start + length) || "\u00a0"}
+      </span>
+      {text.slice(start + length)}
+    </div>
+  );
+}
+
+type MistakeTextProps = { error: SearchError; correct: (corrected: string) => void };
+
+/** What is wrong, and a button that corrects it where it is clear what was meant. */
+export function MistakeText({ error: { message, corrected }, correct }: MistakeTextProps) {
+  return (
+    <span className="flex flex-wrap items-center gap-x-2">
+      <span className="hostile">{message}</span>
+      {corrected !== null && (
+        <button
+          type="button"
+          onClick={() => correct(corrected)}
+          className="inline-flex min-h-6 max-w-full items-center gap-1 rounded-md border border-line-strong bg-raised px-2 text-ink hover:bg-hover max-md:min-h-10"
+        >
+          <span className="shrink-0 text-muted">Search for</span>
+          <span className="hostile-line font-medium">{corrected}</span>
+        </button>
+      )}
+    </span>
   );
 }

@@ -11,7 +11,8 @@ type FeedKeys = {
   choose: (key: string) => void;
   openId: string | undefined;
   project: string;
-  filters: Filters;
+  /** The parameters of links to events. */
+  search: Filters;
   scrollToTop: () => void;
   show: (index: number) => void;
   /** Unfolds or folds the run of this row. */
@@ -21,12 +22,12 @@ type FeedKeys = {
 
 /** Keyboard navigation in the feed: next, previous, top, open. While an event is open, moving opens the next one. */
 export function useFeedKeys(feed: FeedKeys): void {
-  const { rows, active, choose, openId, project, filters, scrollToTop, show, toggle, scroller } = feed;
+  const { rows, active, choose, openId, project, search, scrollToTop, show, toggle, scroller } = feed;
   const navigate = useNavigate();
 
   function open(id: string, replace: boolean) {
     const params = { project, id };
-    void navigate({ to: "/p/$project/events/$id", params, search: filters, replace });
+    void navigate({ to: "/p/$project/events/$id", params, search, replace });
   }
 
   function move(event: KeyboardEvent, step: 1 | -1) {

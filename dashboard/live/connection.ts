@@ -84,6 +84,10 @@ function setStatus(next: LiveStatus) {
   if (next === "paused" || next === "reconnecting") wasInterrupted = true;
   if (next !== "live" || !wasInterrupted) return;
   wasInterrupted = false;
+  tellRecovered();
+}
+
+function tellRecovered() {
   for (const listener of currentListeners()) listener.recovered?.();
 }
 
@@ -168,4 +172,8 @@ onVisibility();
 document.addEventListener("visibilitychange", onVisibility);
 addEventListener("pagehide", goAway);
 addEventListener("pageshow", comeBack);
-addEventListener("online", retryNow);
+addEventListener("online", () => {
+  retryNow();
+  // Requests may have failed in an outage too short to end the stream.
+  if (status === "live") tellRecovered();
+});

@@ -6,6 +6,7 @@ import type { RulePreviewResponse, RuleWhen } from "../../server/wire/rule.ts";
 import { errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";
+import { mistakeIn } from "../feed/filters.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { previewQuery } from "./rules.ts";
 
@@ -19,9 +20,12 @@ type Props = { q: string; when: RuleWhen | null };
 export function RulePreview({ q, when }: Props) {
   const project = useProjectSlug();
   const draft = useTypedDraft(q, when);
+  // The field shows the mistake.
+  const isValid = mistakeIn(draft?.q ?? "") === null;
   const { data, error } = useQuery({
     ...previewQuery(project, draft),
     placeholderData: keepPreviousData,
+    enabled: draft !== null && isValid,
   });
   return (
     <section
@@ -31,13 +35,15 @@ export function RulePreview({ q, when }: Props) {
       <p role="status" className="hostile font-medium">
         {when === null
           ? "Fill in the fields to see what the rule would have notified of."
-          : error
-            ? `No preview: ${errorMessage(error)}`
-            : data
-              ? countText(data)
-              : "Looking at the last events…"}
+          : !isValid
+            ? "The preview appears when the search is valid."
+            : error
+              ? `No preview: ${errorMessage(error)}`
+              : data
+                ? countText(data)
+                : "Looking at the last events…"}
       </p>
-      {when !== null && !error && data && data.notifications.length > 0 && (
+      {when !== null && isValid && !error && data && data.notifications.length > 0 && (
         <ul className="flex flex-col gap-0.5 text-muted text-xs">
           {data.notifications.slice(0, listed).map((notification, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: two may be alike, and the list is replaced as a whole

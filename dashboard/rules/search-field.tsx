@@ -1,6 +1,8 @@
-import { useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import { Field } from "../components/ui/field.tsx";
+import { mistakeIn } from "../feed/filters.ts";
+import { MistakeText, MistakeUnderline } from "../feed/search-mistake.tsx";
 import { Suggestions, useSuggestions } from "../feed/suggestions.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 
@@ -12,7 +14,10 @@ type Props = {
   hint?: string;
 };
 
-/** A search that is completed as in the feed. */
+/** How long nothing was typed before a mistake is shown: what is typed is seldom valid at each key. */
+const typingMs = 500;
+
+/** A search that is completed as in the feed, and whose mistakes are shown where they are. */
 export function SearchField({
   q,
   onChange,
@@ -22,6 +27,18 @@ export function SearchField({
 }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const suggestions = useSuggestions(useProjectSlug(), input, q, onChange);
+  const [typed, setTyped] = useState(q);
+  useEffect(() => {
+    const timer = setTimeout(() => setTyped(q), typingMs);
+    return () => clearTimeout(timer);
+  }, [q]);
+  const mistake = typed === q || error !== undefined ? mistakeIn(q) : null;
+
+  function correct(corrected: string) {
+    onChange(corrected);
+    input.current?.focus();
+  }
+
   return (
     <div className="relative">
       <Field
@@ -34,11 +51,12 @@ export function SearchField({
         maxLength={limits.searchCharacters}
         placeholder="channel:payments tag=value -exclude"
         hint={hint}
-        error={error}
+        error={mistake ? <MistakeText error={mistake} correct={correct} /> : error}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
       />
+      {mistake && <MistakeUnderline error={mistake} text={q} input={input} />}
       <Suggestions {...suggestions} />
     </div>
   );

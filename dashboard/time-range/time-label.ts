@@ -1,9 +1,13 @@
 import { formatDate } from "../components/dates.ts";
 import { ranges, type TimeFilter } from "./time-range.ts";
 
-/** "Last 7 days", "Nov 20, 2:00 PM – 6:00 PM", "Since Nov 20, 2:00 PM", "Until Nov 20, 2:00 PM", "All time". */
+/** "Last 7 days", "Nov 20, 2:00 PM – 6:00 PM", "Nov 16 – Nov 22" for whole days, "Since Nov 20, 2:00 PM", "Until Nov 20, 2:00 PM", "All time". */
 export function timeLabel({ range, from, to }: TimeFilter, nowMs: number): string {
   if (range !== undefined) return ranges[range];
+  if (from !== undefined && to !== undefined && isMidnight(from) && isMidnight(to)) {
+    const [first, last] = [moment(from, nowMs), day(Date.parse(to) - 1, nowMs)];
+    return first === last ? first : `${first} – ${last}`;
+  }
   if (from !== undefined && to !== undefined) {
     const isOneDay = formatDate(from, "dayOfYear") === formatDate(to, "dayOfYear");
     return `${moment(from, nowMs)} – ${isOneDay ? clock(to) : moment(to, nowMs)}`;
@@ -13,9 +17,12 @@ export function timeLabel({ range, from, to }: TimeFilter, nowMs: number): strin
 }
 
 function moment(time: string, nowMs: number): string {
+  return isMidnight(time) ? day(time, nowMs) : `${day(time, nowMs)}, ${clock(time)}`;
+}
+
+function day(time: string | number, nowMs: number): string {
   const isThisYear = new Date(time).getFullYear() === new Date(nowMs).getFullYear();
-  const day = formatDate(time, isThisYear ? "day" : "dayOfYear");
-  return isMidnight(time) ? day : `${day}, ${clock(time)}`;
+  return formatDate(time, isThisYear ? "day" : "dayOfYear");
 }
 
 function clock(time: string): string {

@@ -63,7 +63,8 @@ describe("the label", () => {
     [{ to: iso("2026-11-20T14:00") }, "Until Nov 20, {14:00}"],
     [{ from: iso("2025-11-20T00:00") }, "Since Nov 20, 2025"],
     [{ from: iso("2026-11-20T14:00"), to: iso("2026-11-20T18:00") }, "Nov 20, {14:00} – {18:00}"],
-    [{ from: iso("2026-10-25T00:00"), to: iso("2026-10-26T00:00") }, "Oct 25 – Oct 26"],
+    [{ from: iso("2026-10-25T00:00"), to: iso("2026-10-26T00:00") }, "Oct 25"],
+    [{ from: iso("2026-10-19T00:00"), to: iso("2026-10-26T00:00") }, "Oct 19 – Oct 25"],
   ] as const)("of %j", (time, label) => {
     expect(timeLabel(time, now)).toBe(written(label));
   });

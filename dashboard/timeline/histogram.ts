@@ -5,6 +5,13 @@ import { type BucketSize, bucketAt } from "./buckets.ts";
 /** What bars are split by: nothing, or `channel`, `name` or `tag.KEY`. */
 export type Split = "" | "channel" | "name" | `tag.${string}`;
 
+/** The split in a URL, where `none` is no split; null if it is none of these, or is of no use for one channel. */
+export function parseSplit(text: string | undefined, isOneChannel: boolean): Split | null {
+  if (text === "none") return "";
+  if (text === "name" || (text === "channel" && !isOneChannel)) return text;
+  return text !== undefined && /^tag\../s.test(text) ? (text as Split) : null;
+}
+
 export type Histogram = {
   size: BucketSize;
   /** In milliseconds since 1970, in order and without gaps. */

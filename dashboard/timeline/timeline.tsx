@@ -1,3 +1,4 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChevronDown, ChevronUp, ImageDown, Table2, ZoomOut } from "lucide-react";
 import { type ReactNode, useId, useRef, useState } from "react";
 import { errorMessage } from "../api.ts";
@@ -10,12 +11,12 @@ import { type ChartHandle, TimeChart, type TimeRange } from "../charts/time-char
 import { TimeTable } from "../charts/time-table.tsx";
 import { shortCount } from "../components/counts.ts";
 import { IconButton } from "../components/ui/button.tsx";
-import type { Filters } from "../feed/filters.ts";
+import { type Filters, splitIn } from "../feed/filters.ts";
 import { toast } from "../shell/toasts.tsx";
 import { timeLabel } from "../time-range/time-label.ts";
 import { type TimeFilter, timeIn } from "../time-range/time-range.ts";
 import { TimeRangePicker } from "../time-range/time-range-picker.tsx";
-import type { Split } from "./histogram.ts";
+import { parseSplit, type Split } from "./histogram.ts";
 import { Newer } from "./newer.tsx";
 import { seriesOf } from "./series.ts";
 import { SplitSelect } from "./split-select.tsx";
@@ -37,8 +38,7 @@ export function Timeline(props: TimelineProps) {
   const id = useId();
   const time = timeIn(filters);
   const isOneChannel = filters.channel !== undefined;
-  const [chosenSplit, setSplit] = useState<Split | null>(null);
-  const split = chosenSplit ?? (isOneChannel ? "name" : "channel");
+  const [split, setSplit] = useSplit(isOneChannel);
   const [isTable, setTable] = useState(false);
   /** What was shown before each zoom. */
   const zooms = useRef<TimeFilter[]>([]);
@@ -111,6 +111,19 @@ export function Timeline(props: TimelineProps) {
       )}
     </section>
   );
+}
+
+/** What the bars are split by, in the URL: links and saved views keep it. */
+function useSplit(isOneChannel: boolean): [split: Split, set: (split: Split) => void] {
+  const navigate = useNavigate();
+  const { split } = splitIn(useSearch({ strict: false }));
+  const usual = isOneChannel ? "name" : "channel";
+  function set(next: Split) {
+    const chosen = next === usual ? undefined : next || "none";
+    // Another look at the same events, so no step of the history.
+    void navigate({ to: ".", search: (shown) => ({ ...shown, split: chosen }), replace: true });
+  }
+  return [parseSplit(split, isOneChannel) ?? usual, set];
 }
 
 type ToolProps = {

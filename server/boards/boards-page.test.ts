@@ -79,9 +79,15 @@ test("a tile is made by form, with a preview, completion and errors at their fie
   await dialog.getByRole("radio", { name: "Table" }).check();
   await dialog.getByLabel("Title").fill("Payments by name");
   const search = dialog.getByLabel("Events that match");
-  await search.fill("(channel");
-  await dialog.getByText("is not a valid search").first().waitFor();
+  await search.fill("(channel:payments amount > 5");
+  const mistake = dialog.getByRole("alert").filter({ hasText: "without spaces" });
+  await mistake.waitFor();
   expect(await search.getAttribute("aria-invalid")).toBe("true");
+  await dialog.getByText("The preview appears when the search is valid.").waitFor();
+  await search.fill("channel:payments amount > 5");
+  await mistake.getByRole("button", { name: "channel:payments amount>5" }).click();
+  await mistake.waitFor({ state: "detached" });
+  expect(await search.inputValue()).toBe("channel:payments amount>5");
   await search.fill("");
   await search.pressSequentially("channel:pay");
   await page.getByRole("option", { name: "payments" }).click();
@@ -176,6 +182,14 @@ longTest("the period is in the address", async () => {
   await dialog.getByRole("button", { name: "Show" }).click();
   await page.waitForURL(/from=2024-01-01&to=2024-01-07/);
   await tile("Events").getByText("0", { exact: true }).waitFor();
+  await page.goBack();
+  await page.waitForURL(/range=30d&compare=no/);
+  await tile("Events").getByText("5", { exact: true }).waitFor();
+  // The feed has the same time and split.
+  await button("Menu of Top events").click();
+  await page.getByRole("menuitem", { name: "Open in the feed" }).click();
+  await page.waitForURL(/\/p\/default\?from=[^&]+&split=name$/);
+  await page.getByRole("article").first().waitFor();
 });
 
 longTest("a tile is saved as CSV and as a picture", async () => {

@@ -460,4 +460,6 @@ test("seed fills a project with events that the dashboard can show", async () =>
   expect(code).toBe(0);
   const [, count] = /Recorded ([\d,]+) events/.exec(stderr)!;
   expect((await app.list()).length).toBe(Number(count!.replace(",", "")));
+  const response = await app.request("/api/users?q=plan:pro&limit=1");
+  expect(await response.json()).toMatchObject({ users: [{ properties: { plan: "pro" } }] });
 }, 30_000);

@@ -1,4 +1,5 @@
 import { defineCommand } from "citty";
+import type { Kysely } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
 import { createAccount, hasAccounts } from "../auth/create-account.ts";
 import { scrypt } from "../auth/passwords.ts";
@@ -8,14 +9,18 @@ import { DailyQuota } from "../ingest/daily-quota.ts";
 import { createRecorder } from "../ingest/record.ts";
 import { ProjectRules } from "../notifications/project-rules.ts";
 import { findProject } from "../projects/projects.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
 import { jsonArg, report } from "./output.ts";
-import { createShop } from "./shop.ts";
+import { createShop, type Shop } from "./shop.ts";
 import { addShopBoard } from "./shop-board.ts";
 import { withCreatedStore } from "./with-store.ts";
 
 const demo = { email: "demo@example.com", password: "tidings-demo", name: "Dana Demo" };
 /** Events in flight at the same time. They share commits. */
 const inFlight = 1_000;
+
+/** Properties of users at a time: a statement takes a limited number of values. */
+const usersAtOnce = 200;
 
 export const seedCommand = defineCommand({
   meta: {
@@ -59,6 +64,7 @@ export const seedCommand = defineCommand({
         await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, source)));
       }
       await quota.close();
+      await addUsers(control, id, shop.users);
       await addShopBoard(control, id, Date.now(), Number(args.days));
       const count = shop.events.length;
       await report(
@@ -68,3 +74,25 @@ export const seedCommand = defineCommand({
       );
     }),
 });
+
+/** Adds the users' properties. Those of users that are already known stay. */
+async function addUsers(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  users: Shop["users"],
+): Promise<void> {
+  const updatedAt = Date.now();
+  const rows = users.map(({ userId, properties }) => ({
+    projectId,
+    userId,
+    properties: JSON.stringify(properties),
+    updatedAt,
+  }));
+  for (let start = 0; start < rows.length; start += usersAtOnce) {
+    await control
+      .insertInto("users")
+      .values(rows.slice(start, start + usersAtOnce))
+      .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doNothing())
+      .execute();
+  }
+}

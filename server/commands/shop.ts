@@ -42,6 +42,32 @@ const products = [
   "Hand grinder",
   "Pour-over set",
 ];
+const firstNames = [
+  "Ada",
+  "Ben",
+  "Chloé",
+  "Daan",
+  "Elif",
+  "Freya",
+  "Hiro",
+  "Inês",
+  "Jonas",
+  "Leila",
+  "Mira",
+  "Oskar",
+];
+const lastNames = [
+  "Almeida",
+  "Berg",
+  "de Vries",
+  "Fischer",
+  "Laurent",
+  "Lindqvist",
+  "Okafor",
+  "Sato",
+  "Smith",
+  "Yılmaz",
+];
 const carriers = ["DHL", "UPS", "PostNL", "La Poste"];
 const services = ["shop-web", "checkout", "search", "mailer"];
 
@@ -232,8 +258,14 @@ class Random {
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** The shop's events, oldest first, up to now. */
-export function createShop(nowMs: number, days: number): { channels: typeof channels; events: SeedEvent[] } {
+export type Shop = {
+  channels: typeof channels;
+  /** Oldest first, up to now. */
+  events: SeedEvent[];
+  users: { userId: string; properties: Record<string, string> }[];
+};
+
+export function createShop(nowMs: number, days: number): Shop {
   const random = new Random(4_242);
   const events: SeedEvent[] = [];
   for (let day = 0; day < days; day++) {
@@ -250,7 +282,19 @@ export function createShop(nowMs: number, days: number): { channels: typeof chan
       }
     }
   }
-  return { channels, events: events.sort((a, b) => a.createdAt - b.createdAt) };
+  events.sort((a, b) => a.createdAt - b.createdAt);
+  return { channels, events, users: usersOf(events) };
+}
+
+/** What the shop knows of its customers: their properties. */
+function usersOf(events: SeedEvent[]): Shop["users"] {
+  const random = new Random(1_042);
+  const ids = new Set(events.flatMap(({ userId }) => userId ?? []));
+  return [...ids].map((userId) => {
+    const name = `${random.pick(firstNames)} ${random.pick(lastNames)}`;
+    const email = `${userId.replace("_", ".")}@example.com`;
+    return { userId, properties: { name, email, plan: random.pick(plans), country: random.pick(countries) } };
+  });
 }
 
 /** A time of the day at which people are more likely to be awake (UTC). */

@@ -91,6 +91,13 @@ export class SearchScanner {
     return this.q.slice(this.at);
   }
 
+  /** How many spaces separate what begins here from a key before it; 0 if there is no key. */
+  protected gapBefore(start: number): number {
+    const before = this.q.slice(0, start);
+    const isAfterKey = /[^\s()]$/.test(before.trimEnd());
+    return isAfterKey ? before.length - before.trimEnd().length : 0;
+  }
+
   /** The correction that removes the space at a position. */
   protected joined(at: number): Correction {
     const spaces = /^\s*/.exec(this.q.slice(at))![0].length;

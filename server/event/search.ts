@@ -134,6 +134,7 @@ class Parser extends SearchScanner {
       return search;
     }
     if (this.next === "<" || this.next === ">") throw this.#comparisonApart(start);
+    if ((this.next === "=" || this.next === ":") && this.gapBefore(start) > 0) throw this.#valueApart(start);
     const isQuoted = this.next === '"';
     const text = this.text(bareHead);
     if (this.next === ":") return this.#field(text, isQuoted, start);
@@ -234,10 +235,8 @@ class Parser extends SearchScanner {
   /** "amount > 50": the comparison stands apart from its key. */
   #comparisonApart(start: number): SearchError {
     const operator = this.take(comparison);
-    const before = this.q.slice(0, start);
-    const gap = /\s*$/.exec(before)![0].length;
-    const hasKey = gap > 0 && /[^\s()]$/.test(before.trimEnd());
-    if (!hasKey) {
+    const gap = this.gapBefore(start);
+    if (gap === 0) {
       return this.error(
         `"${operator}" needs a tag before it, like amount${operator}50. To search for text, quote it.`,
         start,
@@ -248,6 +247,24 @@ class Parser extends SearchScanner {
       start,
       /^\s*-?[0-9]/.test(this.rest)
         ? { from: start - gap, to: this.at + /^\s*/.exec(this.rest)![0].length, text: operator }
+        : null,
+    );
+  }
+
+  /** "plan = pro" or "channel : payments": the value stands apart from its key. */
+  #valueApart(start: number): SearchError {
+    const operator = this.next;
+    this.at++;
+    const example = operator === "=" ? "plan=pro" : "channel:payments";
+    return this.error(
+      `Write "${operator}" without spaces, like ${example}. To search for the text, quote it.`,
+      start,
+      /^\s*[^\s()=:]/.test(this.rest)
+        ? {
+            from: start - this.gapBefore(start),
+            to: this.at + /^\s*/.exec(this.rest)![0].length,
+            text: operator,
+          }
         : null,
     );
   }

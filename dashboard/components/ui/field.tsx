@@ -9,7 +9,7 @@ const inputClass =
 type LabelProps = {
   label: string;
   hint?: ReactNode;
-  error?: string | undefined;
+  error?: ReactNode;
   className?: string;
 };
 
