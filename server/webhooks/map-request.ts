@@ -1,13 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { WebhookMapping } from "../wire/webhook.ts";
 import type { MappingInput } from "./expression.ts";
-import {
-  type CompiledMapping,
-  compileMapping,
-  eventIdOfDelivery,
-  type MappedEvent,
-  mapEvent,
-} from "./mapping.ts";
+import { type CompiledMapping, compileMapping, eventIdOfDelivery, mapEvent } from "./mapping.ts";
 import { sourceOf } from "./sources.ts";
 import type { WebhookRow } from "./webhooks.ts";
 
@@ -16,27 +10,23 @@ type Mapped = Pick<WebhookRow, "id" | "createdAt" | "source" | "channel" | "mapp
 /** By their JSON. */
 const compiled = new LRUCache<string, CompiledMapping>({ max: 200 });
 
-/** What a webhook makes of a request; null if it ignores the request. */
-export function mapRequest(webhook: Mapped, input: MappingInput): MappedEvent | null {
+/** The event's body that a webhook makes of a request; null if it ignores the request. */
+export function mapRequest(webhook: Mapped, input: MappingInput): Record<string, unknown> | null {
   const { source, channel, mapping } = webhook;
   const { valuesOf, readyMappings = [] } = sourceOf(source);
   const values = valuesOf ? { ...input.headers, ...valuesOf(input.body) } : input.headers;
   const mappings = mapping === null ? readyMappings : [compiledOf(mapping)];
-  return mapEvent(mappings, { body: input.body, headers: values }, channel);
+  const mapped = mapEvent(mappings, { body: input.body, headers: values }, channel);
+  if (!mapped) return null;
+  const deliveryId = mapped.deliveryId ?? sourceOf(source).deliveryIdOf(input);
+  return deliveryId === null
+    ? mapped.fields
+    : { ...mapped.fields, id: eventIdOfDelivery(deliveryId, webhook) };
 }
 
-/**
- * The id of the event that a request becomes.
- *
- * @param bodyHash - of the body as it was sent
- */
-export function eventIdOfRequest(
-  webhook: Mapped,
-  input: MappingInput,
-  bodyHash: string,
-  mapped: MappedEvent | null,
-): string {
-  const deliveryId = mapped?.deliveryId ?? sourceOf(webhook.source).deliveryIdOf(input, bodyHash);
+/** The id of the event that a request becomes if its mapping names none. */
+export function eventIdOfRequest(webhook: Mapped, input: MappingInput): string {
+  const deliveryId = sourceOf(webhook.source).deliveryIdOf(input);
   return deliveryId === null ? Bun.randomUUIDv7() : eventIdOfDelivery(deliveryId, webhook);
 }
 

@@ -26,8 +26,8 @@ export function preview(
   const webhook = { id: "", createdAt: 0, source, channel, mapping: mapping && JSON.stringify(mapping) };
   const mapped = mapRequest(webhook, input);
   if (!mapped) return { outcome: "ignored", errors: [] };
-  // The id depends on the webhook, which may not exist yet.
-  const event = mapped.fields;
+  // It depends on the webhook, which may not exist yet.
+  const { id: _, ...event } = mapped;
   const checked = checkEvent(event, nowMs);
   if (!Array.isArray(checked))
     return { outcome: "recorded", event: event as WebhookPreviewResponse["event"], errors: [] };

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { hashOf } from "../auth/key-secret.ts";
 import type { FailureLog } from "../failures.ts";
 import { readBytes } from "../http/body.ts";
@@ -63,12 +62,8 @@ export class WebhookReceiver {
       const bytes = await readBytes(request, limits.webhookBytes);
       const signed = await this.#verify(webhook, request, bytes);
       const body = parsed(bytes, request.headers.get("content-type"));
-      const bodyHash = createHash("sha256").update(bytes).digest("hex");
-      if (body instanceof ProblemError) {
-        const eventId = eventIdOfRequest(webhook, signed, bodyHash, null);
-        throw await this.#reject(webhook, source, bytes, signed, body, eventId);
-      }
-      return await this.#record(webhook, source, { body, headers: signed.headers }, bodyHash);
+      if (body instanceof ProblemError) throw await this.#reject(webhook, source, bytes, signed, body);
+      return await this.#record(webhook, source, { body, headers: signed.headers });
     } finally {
       permit.release();
     }
@@ -122,19 +117,14 @@ export class WebhookReceiver {
     throw refusal;
   }
 
-  async #record(
-    webhook: WebhookRow,
-    source: EventSource,
-    input: MappingInput,
-    bodyHash: string,
-  ): Promise<Received> {
+  async #record(webhook: WebhookRow, source: EventSource, input: MappingInput): Promise<Received> {
     const mapped = mapRequest(webhook, input);
-    const eventId = eventIdOfRequest(webhook, input, bodyHash, mapped);
+    const eventId = typeof mapped?.id === "string" ? mapped.id : eventIdOfRequest(webhook, input);
     if (!mapped) {
       await this.#keep(webhook, input, { outcome: "ignored", eventId });
       return { outcome: "ignored" };
     }
-    const event = { ...mapped.fields, id: eventId };
+    const event = { ...mapped, id: eventId };
     try {
       const { isNew } = await this.#deps.recorder.record(event, source);
       const outcome = isNew ? "recorded" : "duplicate";
@@ -154,7 +144,7 @@ export class WebhookReceiver {
     bytes: Uint8Array,
     input: MappingInput,
     found: ProblemError,
-    eventId: string,
+    eventId = eventIdOfRequest(webhook, input),
   ): Promise<ProblemError> {
     const text = rejectedText(bytes);
     const isRepeated = await wasRejected(this.#deps.store.control, webhook.id, eventId);

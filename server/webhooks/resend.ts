@@ -26,7 +26,7 @@ export async function resendRequest(
     await changeOutcome(control, id, "ignored");
     return { outcome: "ignored" };
   }
-  const { isNew } = await recorder.record({ ...mapped.fields, id: eventId }, source);
+  const { isNew } = await recorder.record({ ...mapped, id: eventId }, source);
   const outcome = isNew ? "recorded" : "duplicate";
   await changeOutcome(control, id, outcome);
   return { outcome, id: eventId };

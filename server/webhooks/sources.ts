@@ -5,24 +5,17 @@ import { type CompiledMapping, compileMapping } from "./mapping.ts";
 import { stripeMappings, stripeValues } from "./stripe.ts";
 
 type Source = {
-  /**
-   * What tells deliveries apart; null if nothing does.
-   *
-   * @param bodyHash - of the body as it was sent
-   */
-  deliveryIdOf: (input: MappingInput, bodyHash: string) => string | null;
+  /** How the sender tells deliveries apart; null if it doesn't. */
+  deliveryIdOf: (input: MappingInput) => string | null;
   /** What `@name` means besides the headers. */
   valuesOf?: (body: unknown) => Record<string, string>;
   /** For webhooks without a mapping of their own. The first one whose condition is met applies. */
   readyMappings?: readonly CompiledMapping[];
 };
 
-/** The sender signs nothing else, so a recorded request could be sent again with any other header. */
-const byBody: Source["deliveryIdOf"] = (_, bodyHash) => bodyHash;
-
 const sources: Record<WebhookSource, Source> = {
   plain: { deliveryIdOf: ({ headers }) => headers["webhook-id"] ?? null },
-  hmac: { deliveryIdOf: byBody },
+  hmac: { deliveryIdOf: () => null },
   "standard-webhooks": { deliveryIdOf: ({ headers }) => headers["webhook-id"] ?? null },
   stripe: {
     deliveryIdOf({ body }) {
@@ -33,7 +26,7 @@ const sources: Record<WebhookSource, Source> = {
     readyMappings: stripeMappings.map(compileReady),
   },
   github: {
-    deliveryIdOf: byBody,
+    deliveryIdOf: ({ headers }) => headers["x-github-delivery"] ?? null,
     readyMappings: githubMappings.map(compileReady),
   },
 };
