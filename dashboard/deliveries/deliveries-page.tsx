@@ -51,7 +51,9 @@ export function DeliveriesPage() {
               </Button>
             )}
           </div>
-          <DeliveryFilters project={project} filter={filter} change={change} />
+          {(isFiltered || hasNextPage || (deliveries && deliveries.length > 0)) && (
+            <DeliveryFilters project={project} filter={filter} change={change} />
+          )}
           {error && !deliveries ? (
             <ErrorState title="Deliveries couldn't be loaded" error={error} retry={() => void refetch()} />
           ) : !deliveries ? (

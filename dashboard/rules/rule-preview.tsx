@@ -32,7 +32,7 @@ export function RulePreview({ q, when }: Props) {
         {when === null
           ? "Fill in the fields to see what the rule would have notified of."
           : error
-            ? `No preview: ${errorMessage(error)}`
+            ? `No preview: ${errorMessage(error).replace(/^"q" is/, "this is")}`
             : data
               ? countText(data)
               : "Looking at the last events…"}

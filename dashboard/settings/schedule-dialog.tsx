@@ -108,7 +108,7 @@ export function ScheduleDialog({ preferences, close }: Props) {
       )}
       <div className="grid grid-cols-2 gap-x-2 gap-y-4">
         <SelectField label="Email" value={every} onChange={(event) => setEvery(event.target.value as Every)}>
-          <option value="now">at once</option>
+          <option value="now">At once</option>
           <option value="hour">together, every hour</option>
           <option value="day">together, every day</option>
           <option value="week">together, every week</option>

@@ -27,7 +27,7 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
     <>
       <Field
         label="Only if"
-        hint="Other requests are ignored"
+        hint="Other requests are ignored."
         placeholder='type != "ping"'
         {...text("when")}
       />
@@ -104,13 +104,13 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
       )}
       <Field
         label="Time"
-        hint="Without it, the time of arrival. ISO 8601, or seconds or milliseconds since 1970"
+        hint="Without it, the time of arrival. ISO 8601, or seconds or milliseconds since 1970."
         placeholder="{{created}}"
         {...text("createdAt")}
       />
       <Field
         label="Delivery ID"
-        hint="Two requests with the same ID are one event. Without it, the sender's own"
+        hint="Two requests with the same ID are one event. Without it, the sender's own."
         placeholder="{{id}}"
         {...text("id")}
       />

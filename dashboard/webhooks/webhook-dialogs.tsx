@@ -13,7 +13,15 @@ import { AddressDialog } from "./address-dialog.tsx";
 import { MappingFields } from "./mapping-fields.tsx";
 import { MappingPreview } from "./mapping-preview.tsx";
 import { formOf, mappingOf, newForm, type WebhookForm, webhookOf } from "./webhook-form.ts";
-import { type Sample, sampleFor, sources, webhookPreviewQuery, webhooksQuery } from "./webhooks.ts";
+import {
+  type Sample,
+  sampleFor,
+  sampleOfRequest,
+  sources,
+  webhookPreviewQuery,
+  webhookRequestsQuery,
+  webhooksQuery,
+} from "./webhooks.ts";
 
 /** How long nothing was typed before the preview is updated. */
 const typingMs = 300;
@@ -112,7 +120,9 @@ type Props = {
 /** Asks for a webhook's settings, and shows what it would make of a request. */
 function WebhookDialog({ title, source, existing, save, action, back, close }: Props) {
   const [form, setForm] = useState(() => (existing ? formOf(existing) : newForm(source)));
-  const [sample, setSample] = useState(() => sampleFor(source));
+  const last = useLastRequest(existing);
+  const [chosen, setSample] = useState<Sample>();
+  const sample = chosen ?? last ?? sampleFor(source);
   const preview = usePreview(source, form, sample);
   const error = formError(save.error, [
     "name",
@@ -244,6 +254,16 @@ function SettingsFields({ source, existing, form, onChange, error }: SettingsFie
       )}
     </>
   );
+}
+
+/** The newest request of a webhook, if there is one to try a mapping on. */
+function useLastRequest(webhook: Webhook | null): Sample | undefined {
+  const { data } = useQuery({
+    ...webhookRequestsQuery(useProjectSlug(), webhook?.id ?? ""),
+    enabled: webhook !== null,
+  });
+  const request = data?.find(({ body }) => body !== null);
+  return request && sampleOfRequest(request);
 }
 
 /** The event of the sample, once typing has paused. */
