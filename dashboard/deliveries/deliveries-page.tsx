@@ -30,6 +30,7 @@ export function DeliveriesPage() {
   const change = (search: DeliveryFilter) =>
     void navigate({ to: "/p/$project/deliveries", params: { project }, search, replace: true });
   const mayRetry = can("rules:manage") && dead > 0 && (filter.state ?? "dead") === "dead";
+  const hasActions = can("rules:manage") && !!deliveries?.some(({ state }) => state === "dead");
   return (
     <>
       <PageHeader title="Deliveries" />
@@ -70,7 +71,12 @@ export function DeliveriesPage() {
           ) : (
             <ul className="overflow-hidden rounded-lg border border-line bg-raised">
               {deliveries.map((delivery) => (
-                <DeliveryItem key={delivery.id} project={project} delivery={delivery} />
+                <DeliveryItem
+                  key={delivery.id}
+                  project={project}
+                  delivery={delivery}
+                  hasActions={hasActions}
+                />
               ))}
             </ul>
           )}
