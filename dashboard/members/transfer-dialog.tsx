@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject, useMe } from "../account/me.ts";
-import { api, errorMessage } from "../api.ts";
+import { api } from "../api.ts";
 import { SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { membersQuery, refreshMembers } from "./members.ts";
@@ -31,7 +31,7 @@ export function TransferDialog({ project, close }: { project: Project; close: ()
     <FormDialog
       title="Hand over ownership"
       description="The new owner may do everything, and you become an admin. Only the new owner can undo this."
-      error={transfer.error ? errorMessage(transfer.error) : undefined}
+      error={transfer.error}
       action="Hand over"
       busy={transfer.isPending}
       disabled={accountId === ""}

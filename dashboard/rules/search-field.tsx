@@ -7,7 +7,9 @@ import { useProjectSlug } from "../projects/current-project.ts";
 type Props = {
   q: string;
   onChange: (q: string) => void;
-  error: string | undefined;
+  /** Of the request, for which this is the search. */
+  member: string;
+  error?: string | undefined;
   label?: string;
   hint?: string;
 };
@@ -16,6 +18,7 @@ type Props = {
 export function SearchField({
   q,
   onChange,
+  member,
   error,
   label = "Events that match",
   hint = "A search, as in the feed. Empty matches all events; notify:true those that were sent to notify.",
@@ -34,6 +37,7 @@ export function SearchField({
         maxLength={limits.searchCharacters}
         placeholder="channel:payments tag=value -exclude"
         hint={hint}
+        member={member}
         error={error}
         autoComplete="off"
         autoCapitalize="none"

@@ -4,7 +4,7 @@ import { limits } from "../../server/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject, useMe } from "../account/me.ts";
 import { Button } from "../components/ui/button.tsx";
-import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Field } from "../components/ui/field.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useCan } from "../projects/can.ts";
@@ -101,12 +101,7 @@ function RenameForm({ project }: { project: Project }) {
   const changed = name.trim() !== "" && name.trim() !== project.name;
 
   return (
-    <SavedField
-      save={rename}
-      error={formError(rename.error, ["name"])}
-      changed={changed}
-      onSubmit={() => rename.mutate()}
-    >
+    <SavedField save={rename} error={rename.error} changed={changed} onSubmit={() => rename.mutate()}>
       <Field
         className="flex-1"
         label="Project name"
@@ -115,7 +110,7 @@ function RenameForm({ project }: { project: Project }) {
         required
         maxLength={limits.projectNameCharacters}
         autoComplete="off"
-        error={fieldError(rename.error, "name")}
+        member="name"
       />
     </SavedField>
   );

@@ -7,7 +7,7 @@ import type { MappingForm, MappingText } from "./webhook-form.ts";
 type Props = {
   mapping: MappingForm;
   onChange: (mapping: MappingForm) => void;
-  /** The error of a field of the mapping, such as `tags/amount`. */
+  /** What the preview says of a field of the mapping, such as `tags/amount`. */
   errorOf: (field: string) => string | undefined;
 };
 
@@ -18,6 +18,7 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
     value: mapping[name],
     onChange: (event: { target: { value: string } }) => onChange({ ...mapping, [name]: event.target.value }),
     maxLength: limits.webhookExpressionCharacters,
+    member: `mapping/${name}`,
     error: errorOf(name),
     ...code,
   });
@@ -55,6 +56,7 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
               onChange={(event) => changeTag(id, { value: event.target.value })}
               maxLength={limits.webhookExpressionCharacters}
               placeholder="{{amount}}"
+              member={`mapping/tags/${key.trim()}`}
               error={errorOf(`tags/${key.trim()}`)}
               {...code}
             />
@@ -98,6 +100,7 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
           maxLength={limits.webhookExpressionCharacters}
           required
           placeholder="amount > 100"
+          member="mapping/notify"
           error={errorOf("notify")}
           {...code}
         />
