@@ -9,6 +9,7 @@ import { queries } from "./queries.ts";
 import { router } from "./router.tsx";
 import "./shell/opener.ts";
 import "./styles.css";
+import "./theme/theme.ts";
 
 // Open the stream right away, because the feed waits for it.
 const project = /^\/p\/([^/]+)/.exec(location.pathname)?.[1];

@@ -107,12 +107,11 @@ function curlExample(method: string, path: string, operation: Operation, descrip
       : [];
   const body = requestBody && Object.values(requestBody.content)[0]!.schema;
   const json = body && JSON.stringify(exampleOf(body, description)).replaceAll("'", "'\\''");
+  const verb = method === "GET" || (method === "POST" && body) ? "" : `-X ${method} `;
   return [
-    "curl",
-    ...(method === "GET" || (method === "POST" && body) ? [] : [`-X ${method}`]),
+    `curl ${verb}"${url}"`,
     ...credentials,
     ...(json ? ['-H "content-type: application/json"', `-d '${json}'`] : []),
-    `"${url}"`,
   ].join(" \\\n  ");
 }
 

@@ -23,7 +23,8 @@ export type Assets = { css: string; script: string; font: string; index: string 
 export function layoutPage(page: SitePage, groups: SiteGroup[], assets: Assets): string {
   const all = groups.flatMap((group) => group.pages);
   const position = all.indexOf(page);
-  const [previous, next] = [all[position - 1], all[position + 1]];
+  // The page for addresses without one has no neighbors.
+  const [previous, next] = position === -1 ? [] : [all[position - 1], all[position + 1]];
   const title = page.slug === "" ? "Tidings documentation" : `${page.title} · Tidings documentation`;
   const contents = page.headings.filter(({ depth }) => depth === 2 || depth === 3);
   return `<!doctype html>

@@ -44,7 +44,7 @@ test("a table is imported by its columns, its faulty rows are rejected, and agai
   await dialog.getByRole("combobox", { name: "Name", exact: true }).selectOption("what");
   await dialog.getByRole("combobox", { name: "User ID" }).selectOption("who");
   await dialog.getByRole("combobox", { name: "Time" }).selectOption("when");
-  await dialog.getByLabel("Channel of events that name none").fill("old");
+  await dialog.getByLabel("Default channel").fill("old");
   await dialog.getByRole("region", { name: "Preview" }).getByText("Paid, twice").waitFor();
   await expectAccessible("Import events", page);
   await dialog.getByRole("button", { name: "Import", exact: true }).click();
@@ -60,7 +60,7 @@ test("a table is imported by its columns, its faulty rows are rejected, and agai
   await dialog.getByRole("combobox", { name: "Name", exact: true }).selectOption("what");
   await dialog.getByRole("combobox", { name: "User ID" }).selectOption("who");
   await dialog.getByRole("combobox", { name: "Time" }).selectOption("when");
-  await dialog.getByLabel("Channel of events that name none").fill("old");
+  await dialog.getByLabel("Default channel").fill("old");
   await dialog.getByRole("button", { name: "Import", exact: true }).click();
   await dialog.getByText("Import finished").waitFor();
   await expectCounts(page, "0", "2", "2");

@@ -1,14 +1,12 @@
 import { useState } from "react";
 import { limits } from "../../server/limits.ts";
-import { Field, fieldError } from "../components/ui/field.tsx";
+import { Field } from "../components/ui/field.tsx";
 
 export type AccountInput = { email: string; password: string; name: string };
 
 type AccountFieldsProps = {
   account: AccountInput;
   onChange: (account: AccountInput) => void;
-  /** Of the request that creates the account. */
-  error: unknown;
   /** Whether the address is given and can't be changed. */
   emailFixed?: boolean;
 };
@@ -24,7 +22,7 @@ export function accountBody({ email, password, name }: AccountInput) {
 }
 
 /** The fields of a new account: email, password and name. */
-export function AccountFields({ account, onChange, error, emailFixed = false }: AccountFieldsProps) {
+export function AccountFields({ account, onChange, emailFixed = false }: AccountFieldsProps) {
   return (
     <>
       <Field
@@ -37,7 +35,7 @@ export function AccountFields({ account, onChange, error, emailFixed = false }: 
         maxLength={limits.emailCharacters}
         value={account.email}
         onChange={(event) => onChange({ ...account, email: event.target.value })}
-        error={fieldError(error, "email")}
+        member="email"
       />
       <Field
         label="Password"
@@ -50,7 +48,7 @@ export function AccountFields({ account, onChange, error, emailFixed = false }: 
         hint={`At least ${limits.passwordCharactersMin} characters.`}
         value={account.password}
         onChange={(event) => onChange({ ...account, password: event.target.value })}
-        error={fieldError(error, "password")}
+        member="password"
       />
       <Field
         label="Name"
@@ -59,7 +57,7 @@ export function AccountFields({ account, onChange, error, emailFixed = false }: 
         maxLength={limits.accountNameCharacters}
         value={account.name}
         onChange={(event) => onChange({ ...account, name: event.target.value })}
-        error={fieldError(error, "name")}
+        member="name"
       />
     </>
   );

@@ -2,9 +2,9 @@ import type { ComponentProps } from "react";
 import { limits } from "../../server/limits.ts";
 import { Field } from "../components/ui/field.tsx";
 
-type Props = Pick<ComponentProps<typeof Field>, "label" | "value" | "onChange" | "error" | "autoFocus">;
+type Props = Pick<ComponentProps<typeof Field>, "label" | "value" | "onChange" | "member" | "autoFocus">;
 
-export function NewPasswordField({ error, ...field }: Props) {
+export function NewPasswordField(field: Props) {
   return (
     <Field
       {...field}
@@ -14,7 +14,6 @@ export function NewPasswordField({ error, ...field }: Props) {
       minLength={limits.passwordCharactersMin}
       maxLength={limits.passwordCharactersMax}
       hint={`At least ${limits.passwordCharactersMin} characters.`}
-      error={error}
     />
   );
 }

@@ -4,8 +4,9 @@ import { limits } from "../../server/limits.ts";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
-import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { memberError } from "../components/ui/form-errors.tsx";
 import { refresh } from "../queries.ts";
 import { SavedField } from "../settings/saved-field.tsx";
 import { accountQuery, useAccount } from "./account-query.ts";
@@ -31,7 +32,7 @@ function NameForm({ name: saved }: { name: string }) {
   return (
     <SavedField
       save={rename}
-      error={formError(rename.error, ["name"])}
+      error={rename.error}
       changed={name.trim() !== "" && name.trim() !== saved}
       onSubmit={() => rename.mutate()}
     >
@@ -43,7 +44,7 @@ function NameForm({ name: saved }: { name: string }) {
         maxLength={limits.accountNameCharacters}
         value={name}
         onChange={(event) => setName(event.target.value)}
-        error={fieldError(rename.error, "name")}
+        member="name"
       />
     </SavedField>
   );
@@ -95,7 +96,7 @@ function EmailDialog({ close }: { close: () => void }) {
       </Dialog>
     );
   }
-  const error = formError(change.error, ["email"]);
+  const emailError = memberError(change.error, "email");
   return (
     <FormDialog
       title="Change your email address"
@@ -109,7 +110,7 @@ function EmailDialog({ close }: { close: () => void }) {
       submit={() => change.mutate()}
       close={close}
     >
-      {error && <SecurityAlert error={change.error} />}
+      {!emailError && <SecurityAlert error={change.error} />}
       <Field
         label="New email"
         type="email"
@@ -118,7 +119,7 @@ function EmailDialog({ close }: { close: () => void }) {
         maxLength={limits.emailCharacters}
         value={email}
         onChange={(event) => setEmail(event.target.value)}
-        error={fieldError(change.error, "email")}
+        error={emailError}
       />
       <CurrentPasswordField value={password} onChange={setPassword} />
     </FormDialog>

@@ -5,8 +5,8 @@ import { limits } from "../../server/limits.ts";
 import type { SignUpResponse } from "../../server/wire/account.ts";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
-import { Field, fieldError, formError } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { Field } from "../components/ui/field.tsx";
+import { FormErrors } from "../components/ui/form-errors.tsx";
 import { queries } from "../queries.ts";
 import { broadcastToTabs } from "../tabs.ts";
 import { signInOptionsQuery } from "./account-query.ts";
@@ -63,43 +63,43 @@ export function SignUpPage() {
       />
     );
   }
-  const error = formError(signUp.error, ["email", "password", "name"]);
   return (
     <AuthLayout title="Create an account">
       <form onSubmit={submit} className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
-        {asksForEmail && (
-          <Field
-            label="Email"
-            type="email"
-            autoComplete="username"
-            required
-            autoFocus
-            maxLength={limits.emailCharacters}
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-            error={fieldError(signUp.error, "email")}
-          />
-        )}
-        {asksForPassword && (
-          <>
-            <NewPasswordField
-              label="Password"
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-              error={fieldError(signUp.error, "password")}
-            />
+        <FormErrors error={signUp.error}>
+          {asksForEmail && (
             <Field
-              label="Name"
-              hint="Optional. What should we call you?"
-              autoComplete="name"
-              maxLength={limits.accountNameCharacters}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-              error={fieldError(signUp.error, "name")}
+              label="Email"
+              type="email"
+              autoComplete="username"
+              required
+              autoFocus
+              maxLength={limits.emailCharacters}
+              value={email}
+              onChange={(event) => setEmail(event.target.value)}
+              member="email"
             />
-          </>
-        )}
+          )}
+          {asksForPassword && (
+            <>
+              <NewPasswordField
+                label="Password"
+                value={password}
+                onChange={(event) => setPassword(event.target.value)}
+                member="password"
+              />
+              <Field
+                label="Name"
+                hint="Optional. What should we call you?"
+                autoComplete="name"
+                maxLength={limits.accountNameCharacters}
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+                member="name"
+              />
+            </>
+          )}
+        </FormErrors>
         <Button variant="solid" size="lg" type="submit" busy={signUp.isPending} className="mt-2">
           {asksForPassword ? "Create account" : "Send link"}
         </Button>

@@ -4,11 +4,11 @@ import { useState } from "react";
 import { starterTiles } from "../../server/boards/starter-tiles.ts";
 import { limits } from "../../server/limits.ts";
 import type { Board, BoardSummary } from "../../server/wire/board.ts";
-import { api } from "../api.ts";
+import { api, errorMessage } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { SecretBox } from "../components/ui/copy-button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
-import { Choice, Choices, formError } from "../components/ui/field.tsx";
+import { Choice, Choices } from "../components/ui/field.tsx";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -77,7 +77,7 @@ export function PublicLinkDialog({ board, close }: { board: BoardSummary; close:
       close();
     },
   });
-  const error = formError(create.error ?? end.error, []);
+  const error = create.error ?? end.error;
   const { isPublic } = board;
   return (
     <Dialog
@@ -87,7 +87,7 @@ export function PublicLinkDialog({ board, close }: { board: BoardSummary; close:
       description="Whoever has the link sees this board without signing in: its results, never its searches or the users of events. They can't look at anything else."
     >
       <div className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
+        {error && <Alert>{errorMessage(error)}</Alert>}
         {create.data ? (
           <>
             <SecretBox secret={create.data.link} label="Copy link" />

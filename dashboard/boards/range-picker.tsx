@@ -22,7 +22,7 @@ export function RangePicker({ range, change }: Props) {
               ? setOpen(true)
               : change({ preset: value as Preset, compare })
           }
-          className="h-8 rounded-md border border-line-strong bg-raised pr-7 pl-2.5 text-sm max-md:min-h-10"
+          className="h-8 rounded-md border border-line-strong bg-raised pl-2.5 text-sm max-md:min-h-10"
         >
           {Object.entries(presets).map(([preset, label]) => (
             <option key={preset} value={preset}>

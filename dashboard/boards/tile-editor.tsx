@@ -2,16 +2,9 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Metric, Tile, TileType } from "../../server/wire/tile.ts";
-import {
-  Choice,
-  Choices,
-  Field,
-  fieldError,
-  formError,
-  SelectField,
-  TextField,
-} from "../components/ui/field.tsx";
+import { Choice, Choices, Field, SelectField, TextField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { memberError } from "../components/ui/form-errors.tsx";
 import { mistakeIn } from "../feed/filters.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { SearchField } from "../rules/search-field.tsx";
@@ -38,9 +31,6 @@ const metricLabels: Record<Metric, string> = {
   minimum: "Minimum of a tag",
   maximum: "Maximum of a tag",
 };
-const fields = ["title", "q", "metric", "tag", "split", "limit", "again", "windowSeconds", "key", "text"].map(
-  (name) => `tile/${name}`,
-);
 /** How long to wait for the next key before the preview follows. */
 const previewDelayMs = 300;
 
@@ -63,8 +53,11 @@ export default function TileEditor({ tile, range, save, close }: Props) {
     mutationFn: () => source.load(edited, rangeQuery(range), { signal: AbortSignal.timeout(60_000) }),
     onSuccess: () => save(edited),
   });
-  const error = check.error ?? preview.error;
-  const errorOf = (name: string) => fieldError(error, `tile/${name}`);
+  /** A field's member of the tile, and what the preview says of it. */
+  const bound = (name: string) => {
+    const member = `tile/${name}`;
+    return { member, error: check.error ? undefined : memberError(preview.error, member) };
+  };
   const change = (next: Partial<TileForm>) => setForm({ ...form, ...next });
   const { type } = form;
   const isChart = type === "line" || type === "area" || type === "bar";
@@ -74,7 +67,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
     <FormDialog
       wide
       title={tile ? "Edit tile" : "New tile"}
-      error={formError(check.error, fields)}
+      error={check.error}
       action={tile ? "Apply" : "Add tile"}
       busy={check.isPending}
       submit={() => check.mutate()}
@@ -116,12 +109,12 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         maxLength={limits.tileTitleCharacters}
         placeholder={titleOf({ ...edited, title: "" })}
         autoComplete="off"
-        error={errorOf("title")}
+        {...bound("title")}
       />
       {(hasMetric || type === "feed") && (
-        <SearchField q={form.q} onChange={(q) => change({ q })} error={errorOf("q")} />
+        <SearchField q={form.q} onChange={(q) => change({ q })} {...bound("q")} />
       )}
-      {type === "funnel" && <StepFields form={form} change={change} errorOf={errorOf} />}
+      {type === "funnel" && <StepFields form={form} change={change} bound={bound} />}
       {type === "retention" && (
         <>
           <SearchField
@@ -129,14 +122,14 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             hint="A search, as in the feed. A user begins in the week of the first event that matches."
             q={form.q}
             onChange={(q) => change({ q })}
-            error={errorOf("q")}
+            {...bound("q")}
           />
           <SearchField
             label="They return with"
             hint="Empty: with any event."
             q={form.again}
             onChange={(again) => change({ again })}
-            error={errorOf("again")}
+            {...bound("again")}
           />
         </>
       )}
@@ -147,7 +140,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             className="flex-1"
             value={form.metric}
             onChange={(event) => change({ metric: event.target.value as Metric })}
-            error={errorOf("metric")}
+            {...bound("metric")}
           >
             {Object.entries(metricLabels).map(([each, label]) => (
               <option key={each} value={each}>
@@ -156,12 +149,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             ))}
           </SelectField>
           {needsTag(form.metric) && (
-            <TagField
-              label="Tag"
-              value={form.tag}
-              onChange={(tag) => change({ tag })}
-              error={errorOf("tag")}
-            />
+            <TagField label="Tag" value={form.tag} onChange={(tag) => change({ tag })} {...bound("tag")} />
           )}
         </div>
       )}
@@ -172,7 +160,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             className="flex-1"
             value={type === "table" ? form.splitBy || "name" : form.splitBy}
             onChange={(event) => change({ splitBy: event.target.value as TileForm["splitBy"] })}
-            error={errorOf("split")}
+            {...bound("split")}
           >
             {type !== "table" && <option value="">Nothing</option>}
             <option value="channel">Channel</option>
@@ -184,7 +172,6 @@ export default function TileEditor({ tile, range, save, close }: Props) {
               label="Tag to split by"
               value={form.splitTag}
               onChange={(splitTag) => change({ splitTag })}
-              error={undefined}
             />
           )}
           {type !== "funnel" && (
@@ -196,7 +183,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
               value={form.limit}
               placeholder={type === "table" ? "10" : "5"}
               onChange={(event) => change({ limit: event.target.value })}
-              error={errorOf("limit")}
+              {...bound("limit")}
               className="md:w-24"
             />
           )}
@@ -207,7 +194,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           project={project}
           value={form.key}
           onChange={(key) => change({ key })}
-          error={errorOf("key")}
+          {...bound("key")}
         />
       )}
       {type === "text" && (
@@ -218,7 +205,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           value={form.text}
           onChange={(event) => change({ text: event.target.value })}
           maxLength={limits.tileTextCharacters}
-          error={errorOf("text")}
+          {...bound("text")}
         />
       )}
     </FormDialog>

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { limits } from "../../server/limits.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
+import type { MemberProps } from "../components/ui/form-errors.tsx";
 import { SearchField } from "../rules/search-field.tsx";
 import { insightsQuery } from "./boards.ts";
 import type { TileForm } from "./tile-form.ts";
@@ -9,11 +10,12 @@ import type { TileForm } from "./tile-form.ts";
 type StepProps = {
   form: TileForm;
   change: (next: Partial<TileForm>) => void;
-  errorOf: (name: string) => string | undefined;
+  /** The props of the field for a member of the tile. */
+  bound: (name: string) => MemberProps & { member: string };
 };
 
 /** The steps of a funnel, and how long users may take. */
-export function StepFields({ form: { steps, windowHours }, change, errorOf }: StepProps) {
+export function StepFields({ form: { steps, windowHours }, change, bound }: StepProps) {
   return (
     <>
       {steps.map((q, index) => (
@@ -27,7 +29,7 @@ export function StepFields({ form: { steps, windowHours }, change, errorOf }: St
             hint={index === 0 ? "A search, as in the feed." : ""}
             q={q}
             onChange={(next) => change({ steps: steps.with(index, next) })}
-            error={errorOf(`steps/${index}`)}
+            {...bound(`steps/${index}`)}
           />
         </div>
       ))}
@@ -39,7 +41,7 @@ export function StepFields({ form: { steps, windowHours }, change, errorOf }: St
           step="any"
           value={windowHours}
           onChange={(event) => change({ windowHours: event.target.value })}
-          error={errorOf("windowSeconds")}
+          {...bound("windowSeconds")}
           className="flex-1"
           required
         />
@@ -63,9 +65,9 @@ export function StepFields({ form: { steps, windowHours }, change, errorOf }: St
   );
 }
 
-type TextProps = { value: string; onChange: (value: string) => void; error: string | undefined };
+type TextProps = MemberProps & { value: string; onChange: (value: string) => void };
 
-export function TagField({ label, value, onChange, error }: TextProps & { label: string }) {
+export function TagField({ label, value, onChange, ...about }: TextProps & { label: string }) {
   return (
     <Field
       label={label}
@@ -78,13 +80,13 @@ export function TagField({ label, value, onChange, error }: TextProps & { label:
       autoComplete="off"
       autoCapitalize="none"
       spellCheck={false}
-      error={error}
+      {...about}
     />
   );
 }
 
 /** The key of a value, with those that exist as suggestions, and how an application sets it. */
-export function ValueField({ project, value, onChange, error }: TextProps & { project: string }) {
+export function ValueField({ project, value, onChange, ...about }: TextProps & { project: string }) {
   const { data: insights = [] } = useQuery(insightsQuery(project));
   return (
     <>
@@ -105,7 +107,7 @@ export function ValueField({ project, value, onChange, error }: TextProps & { pr
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
-        error={error}
+        {...about}
       />
       <datalist id="insight-keys">
         {insights.map(({ key, title }) => (

@@ -5,7 +5,7 @@ import type { Channel } from "../../server/wire/channel.ts";
 import { api } from "../api.ts";
 import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { Button } from "../components/ui/button.tsx";
-import { fieldError, formError, TextField } from "../components/ui/field.tsx";
+import { TextField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useCan } from "../projects/can.ts";
@@ -42,14 +42,13 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
       announceArchived(project, channel.id, archived && channel.archivedAt === null);
     },
   });
-  const error = formError(change.error, ["icon", "description", "retentionDays"]);
 
   if (deleting) return <DeleteChannelDialog channel={channel} close={close} />;
   return (
     <FormDialog
       title="Edit channel"
       description={channel.name}
-      error={error}
+      error={change.error}
       action="Save"
       busy={change.isPending}
       submit={() => change.mutate()}
@@ -62,7 +61,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
         )
       }
     >
-      <IconField icon={icon} onChange={setIcon} error={fieldError(change.error, "icon")} />
+      <IconField icon={icon} onChange={setIcon} />
       <TextField
         label="Description"
         value={description}
@@ -70,14 +69,14 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
         rows={2}
         maxLength={limits.channelDescriptionCharacters}
         placeholder="What this channel is for"
-        error={fieldError(change.error, "description")}
+        member="description"
       />
       <DaysField
         label="Keep events for (days)"
         hint="Leave empty to use the project's setting."
         value={days}
         onChange={setDays}
-        error={fieldError(change.error, "retentionDays")}
+        member="retentionDays"
       />
       <div className="rounded-md border border-line">
         <SwitchRow

@@ -20,10 +20,10 @@ const emoji: [string, string][] = [
   ["⭐", "Star"],
 ];
 
-type IconFieldProps = { icon: string; onChange: (icon: string) => void; error: string | undefined };
+type IconFieldProps = { icon: string; onChange: (icon: string) => void };
 
 /** A channel's icon: typed, or picked from a few emoji. */
-export function IconField({ icon, onChange, error }: IconFieldProps) {
+export function IconField({ icon, onChange }: IconFieldProps) {
   return (
     <div className="flex flex-col gap-2">
       <Field
@@ -33,7 +33,7 @@ export function IconField({ icon, onChange, error }: IconFieldProps) {
         maxLength={limits.iconCharacters}
         autoComplete="off"
         placeholder="An emoji"
-        error={error}
+        member="icon"
       />
       <fieldset className="grid grid-cols-8 gap-1">
         <legend className="sr-only">Choose an emoji</legend>

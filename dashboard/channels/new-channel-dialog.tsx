@@ -4,7 +4,6 @@ import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Channel } from "../../server/wire/channel.ts";
 import { api } from "../api.ts";
-import { fieldError } from "../components/ui/field.tsx";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
@@ -47,9 +46,8 @@ export default function NewChannelDialog({ close }: { close: () => void }) {
         autoCapitalize: "none",
         spellCheck: false,
       }}
-      members={["icon"]}
     >
-      <IconField icon={icon} onChange={setIcon} error={fieldError(create.error, "icon")} />
+      <IconField icon={icon} onChange={setIcon} />
     </NameDialog>
   );
 }

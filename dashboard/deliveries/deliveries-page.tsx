@@ -30,6 +30,7 @@ export function DeliveriesPage() {
   const change = (search: DeliveryFilter) =>
     void navigate({ to: "/p/$project/deliveries", params: { project }, search, replace: true });
   const mayRetry = can("rules:manage") && dead > 0 && (filter.state ?? "dead") === "dead";
+  const hasActions = can("rules:manage") && !!deliveries?.some(({ state }) => state === "dead");
   return (
     <>
       <PageHeader title="Deliveries" />
@@ -51,7 +52,9 @@ export function DeliveriesPage() {
               </Button>
             )}
           </div>
-          <DeliveryFilters project={project} filter={filter} change={change} />
+          {(isFiltered || hasNextPage || (deliveries && deliveries.length > 0)) && (
+            <DeliveryFilters project={project} filter={filter} change={change} />
+          )}
           {error && !deliveries ? (
             <ErrorState title="Deliveries couldn't be loaded" error={error} retry={() => void refetch()} />
           ) : !deliveries ? (
@@ -68,7 +71,12 @@ export function DeliveriesPage() {
           ) : (
             <ul className="overflow-hidden rounded-lg border border-line bg-raised">
               {deliveries.map((delivery) => (
-                <DeliveryItem key={delivery.id} project={project} delivery={delivery} />
+                <DeliveryItem
+                  key={delivery.id}
+                  project={project}
+                  delivery={delivery}
+                  hasActions={hasActions}
+                />
               ))}
             </ul>
           )}

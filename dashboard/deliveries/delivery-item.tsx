@@ -7,15 +7,20 @@ import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { IconButton } from "../components/ui/button.tsx";
 import { RowAction } from "../components/ui/row-action.tsx";
-import { useCan } from "../projects/can.ts";
 import { useRetryDelivery } from "./deliveries.ts";
 import { DeliveryReason } from "./delivery-reason.tsx";
 import { DeliveryState, placeOf } from "./delivery-state.tsx";
 
+type Props = {
+  project: string;
+  delivery: Delivery;
+  /** Whether any delivery of the list has a button, so that the times of all are in a column. */
+  hasActions: boolean;
+};
+
 /** A delivery; unfolded, with its attempts and what the service answered. */
-export function DeliveryItem({ project, delivery }: { project: string; delivery: Delivery }) {
+export function DeliveryItem({ project, delivery, hasActions }: Props) {
   const id = useId();
-  const can = useCan();
   const retry = useRetryDelivery(project);
   const [isOpen, setOpen] = useState(false);
   const { icon: Icon, name } = placeOf(delivery);
@@ -73,8 +78,7 @@ export function DeliveryItem({ project, delivery }: { project: string; delivery:
           )}
           {isOpen && <Attempts id={id} delivery={delivery} />}
         </div>
-        {can("rules:manage") && (
-          // Keeps the times of all rows in a column.
+        {hasActions && (
           <div className="md:w-8">
             {isDead && (
               <RowAction

@@ -4,7 +4,7 @@ import { limits } from "../../server/limits.ts";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import { api } from "../api.ts";
 import { Dialog } from "../components/ui/dialog.tsx";
-import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -13,7 +13,6 @@ import {
   DestinationFields,
   type Entered,
   enteredOf,
-  fieldNames,
   settingsChangeOf,
   settingsOf,
 } from "./destination-fields.tsx";
@@ -158,7 +157,7 @@ function DestinationDialog({ title, kind, existing, save, action, back, close }:
     <FormDialog
       wide
       title={title}
-      error={formError(save.error, fieldNames(fields))}
+      error={save.error}
       action={action}
       busy={save.isPending}
       submit={() => save.mutate({ name, entered })}
@@ -174,13 +173,12 @@ function DestinationDialog({ title, kind, existing, save, action, back, close }:
         placeholder="On call"
         autoComplete="off"
         hint="Rules name the destination by it."
-        error={fieldError(save.error, "name")}
+        member="name"
       />
       <DestinationFields
         fields={fields}
         entered={entered}
         onChange={setEntered}
-        error={save.error}
         {...(existing && { secrets: existing.secrets })}
       />
     </FormDialog>

@@ -1,5 +1,5 @@
 import type { FormField, ProjectDestination } from "../../server/wire/destination.ts";
-import { Choice, Choices, Field, fieldError, SelectField } from "../components/ui/field.tsx";
+import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 
 /** What is entered into the fields, by their names. Empty texts are not set. */
 export type Entered = Record<string, string | boolean>;
@@ -8,20 +8,19 @@ type Props = {
   fields: FormField[];
   entered: Entered;
   onChange: (entered: Entered) => void;
-  error: unknown;
   /** The last characters of the secrets that are already set. */
   secrets?: ProjectDestination["secrets"];
 };
 
 /** The settings of a kind of destination. */
-export function DestinationFields({ fields, entered, onChange, error, secrets = {} }: Props) {
+export function DestinationFields({ fields, entered, onChange, secrets = {} }: Props) {
   return fields.map((field) => {
     const { name, title, description, type, choices = [], secret } = field;
     const value = entered[name] ?? "";
     const change = (changed: string | boolean) => onChange({ ...entered, [name]: changed });
     const ending = secrets[name];
     const required = field.required && ending === undefined;
-    const labels = { label: title, error: settingError(error, field) };
+    const labels = { label: title, member: `settings/${name}` };
     if (type === "boolean") {
       return (
         <Choices key={name} {...labels}>
@@ -72,16 +71,6 @@ export function DestinationFields({ fields, entered, onChange, error, secrets = 
 
 function secretHint(ending: string): string {
   return `Set${ending && `, ends in …${ending}`}. Leave it empty to keep it.`;
-}
-
-/** The server's error for a setting, with the title that the form shows. */
-function settingError(error: unknown, { name, title }: FormField): string | undefined {
-  return fieldError(error, `settings/${name}`)?.replace(`"${name}"`, `"${title}"`);
-}
-
-/** The names of the fields, whose errors the form shows next to them. */
-export function fieldNames(fields: FormField[]): string[] {
-  return ["name", ...fields.map(({ name }) => `settings/${name}`)];
 }
 
 /** What the form shows at first: the settings, or the defaults of a new destination. */

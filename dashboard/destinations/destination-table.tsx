@@ -152,7 +152,8 @@ function State({ destination }: { destination: ProjectDestination }) {
           "nothing delivered yet"
         )}
       </p>
-      <p className="text-xs">
+      <p className="hostile text-xs">
+        {failure && `${failure} `}
         <Link
           to="/p/$project/deliveries"
           params={{ project }}
@@ -163,7 +164,6 @@ function State({ destination }: { destination: ProjectDestination }) {
           <span className="sr-only"> to {name}</span>
         </Link>
       </p>
-      {failure && <p className="hostile text-xs">{failure}</p>}
     </>
   );
 }

@@ -42,7 +42,7 @@ export function ImportOptions({ sample, plan, change }: Props) {
           ))}
         </SelectField>
         <Field
-          label="Channel of events that name none"
+          label="Default channel"
           value={channel}
           onChange={({ target }) => change({ ...plan, channel: target.value.trim() })}
           maxLength={limits.channelCharacters}

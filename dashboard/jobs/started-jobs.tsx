@@ -4,6 +4,7 @@ import { useEffect, useRef } from "react";
 import { IconButton } from "../components/ui/button.tsx";
 import { ImportCard } from "../import/import-card.tsx";
 import { useImport } from "../import/imports.ts";
+import { useOverlay } from "../shell/overlays.tsx";
 import { JobProgress } from "./job-progress.tsx";
 import { jobQuery } from "./jobs.ts";
 import { hideJob, importId, type StartedJob, useStartedJobs } from "./started.ts";
@@ -14,6 +15,8 @@ const doneMs = 8_000;
 /** The jobs and the import that were started in this tab, above every page. */
 export function StartedJobs() {
   const running = useImport();
+  // The dialog shows the same.
+  const isImportShown = useOverlay() === "import";
   return (
     <section
       aria-label="Running jobs"
@@ -21,7 +24,7 @@ export function StartedJobs() {
     >
       {useStartedJobs().map((job) =>
         job.id === importId ? (
-          running && <ImportCard key={job.id} current={running} />
+          running && !isImportShown && <ImportCard key={job.id} current={running} />
         ) : (
           <JobCard key={job.id} started={job} />
         ),

@@ -2,19 +2,11 @@ import { type UseMutationResult, useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
-import { formError } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
-import { KeyFields, keyFields } from "./key-fields.tsx";
-import {
-  type KeySettings,
-  keyChangeOf,
-  newKeyOf,
-  newKeySettings,
-  originsOf,
-  settingsOf,
-} from "./key-settings.ts";
+import { KeyFields } from "./key-fields.tsx";
+import { type KeySettings, keyChangeOf, newKeyOf, newKeySettings, settingsOf } from "./key-settings.ts";
 import { keysQuery } from "./key-table.tsx";
 import { NewSecretDialog } from "./new-secret-dialog.tsx";
 
@@ -74,21 +66,16 @@ type Props = {
   close: () => void;
 };
 
-function originFields(settings: KeySettings): string[] {
-  return originsOf(settings).map((_, index) => `origins/${index}`);
-}
-
 /** Asks for the settings of a key. */
 function KeyDialog({ title, description, initial, existing, save, action, close }: Props) {
   const [settings, setSettings] = useState(initial);
-  const error = formError(save.error, [...keyFields, ...originFields(settings)]);
 
   return (
     <FormDialog
       wide
       title={title}
       description={description}
-      error={error}
+      error={save.error}
       action={action}
       busy={save.isPending}
       submit={() => save.mutate(settings)}

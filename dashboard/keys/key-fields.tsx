@@ -1,16 +1,14 @@
 import { limits } from "../../server/limits.ts";
 import { type KeyKind, keyKinds, scopes } from "../../server/permissions.ts";
 import { formatDate } from "../components/dates.ts";
-import { Choice, Choices, Field, fieldError, SelectField, TextField } from "../components/ui/field.tsx";
+import { Choice, Choices, Field, SelectField, TextField } from "../components/ui/field.tsx";
+import { memberError } from "../components/ui/form-errors.tsx";
 import { type Expiry, type KeySettings, originsOf, scopeLabels, withKind } from "./key-settings.ts";
 
 const kindLabels: Record<KeyKind, { label: string; hint: string }> = {
   secret: { label: "Secret", hint: "For servers and scripts. Keep it private." },
   publishable: { label: "Publishable", hint: "For web pages. It only sends events." },
 };
-
-/** The names of the fields, whose errors the form shows next to them. */
-export const keyFields = ["name", "scopes", "origins", "expiresAt", "eventsPerSecond"];
 
 type Props = {
   settings: KeySettings;
@@ -34,7 +32,7 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
         placeholder={kind === "secret" ? "Production" : "Website"}
         autoComplete="off"
         hint="Name it after the application that uses it."
-        error={fieldError(error, "name")}
+        member="name"
       />
       {!existing && (
         <Choices label="Kind" className="sm:grid-cols-2">
@@ -51,7 +49,7 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
         </Choices>
       )}
       {kind === "secret" ? (
-        <Choices label="What it may do" error={fieldError(error, "scopes")}>
+        <Choices label="What it may do" member="scopes">
           {scopes.map((scope) => (
             <Choice
               key={scope}
@@ -80,7 +78,8 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
           autoCapitalize="none"
           autoComplete="off"
           hint="Their origins, one on each line. https://*.example.com allows all subdomains. Empty allows all pages."
-          error={fieldError(error, "origins") ?? originError(error, settings)}
+          member="origins"
+          error={originError(error, settings)}
         />
       )}
       <div className="grid gap-4 sm:grid-cols-2">
@@ -88,7 +87,7 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
           label="Expires"
           value={settings.expiry}
           onChange={(event) => change({ expiry: event.target.value as Expiry })}
-          error={settings.expiry === "date" ? undefined : fieldError(error, "expiresAt")}
+          member={settings.expiry === "date" ? undefined : "expiresAt"}
         >
           <option value="never">Never</option>
           {existing?.expiresAt && (
@@ -106,7 +105,7 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
             required
             value={settings.date}
             onChange={(event) => change({ date: event.target.value })}
-            error={fieldError(error, "expiresAt")}
+            member="expiresAt"
           />
         )}
         <Field
@@ -119,7 +118,7 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
           onChange={(event) => change({ eventsPerSecond: event.target.value })}
           placeholder="Unlimited"
           hint="On average over ten seconds, so bursts pass."
-          error={fieldError(error, "eventsPerSecond")}
+          member="eventsPerSecond"
         />
       </div>
     </>
@@ -129,7 +128,7 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
 /** The error of the first invalid origin. */
 function originError(error: unknown, settings: KeySettings): string | undefined {
   for (const [index, origin] of originsOf(settings).entries()) {
-    const found = fieldError(error, `origins/${index}`);
+    const found = memberError(error, `origins/${index}`);
     if (found) return found.replace(`"origins.${index}"`, `"${origin}"`);
   }
   return undefined;

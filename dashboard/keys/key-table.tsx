@@ -137,7 +137,7 @@ function Expiry({ apiKey: { revokedAt, expiresAt, replacedBy } }: { apiKey: Key 
       <time
         dateTime={expiresAt}
         title={formatDate(expiresAt, "exact")}
-        className={clsx(ms < soonMs && "text-ink")}
+        className={clsx("whitespace-nowrap", ms < soonMs && "text-ink")}
       >
         {text}
       </time>

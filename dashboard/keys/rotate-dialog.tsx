@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Key } from "../../server/wire/key.ts";
-import { api, errorMessage } from "../api.ts";
+import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
@@ -51,7 +51,7 @@ export function RotateDialog({ apiKey, close }: { apiKey: Key; close: () => void
           same settings. Replace it in your application while both work.
         </span>
       }
-      error={rotate.error ? errorMessage(rotate.error) : undefined}
+      error={rotate.error}
       action="Rotate key"
       busy={rotate.isPending}
       submit={() => rotate.mutate()}

@@ -30,7 +30,7 @@ export function InvitationLink({ sent, close }: { sent: NewInvitationResponse; c
           <CopyButton text={link} label="Copy link" />
         </div>
         <p className="hostile text-muted text-xs">
-          It works once, until {formatDate(expiresAt, "long")}.
+          It works once, until {formatDate(expiresAt, "dayOfYear")}.
           {email !== null && !emailed && ` No email was sent: ${detail}`}
         </p>
       </div>

@@ -78,7 +78,7 @@ function Item({ invitation, mayRenew, onSent }: ItemProps) {
           {hasExpired ? (
             <span className="text-danger">expired</span>
           ) : (
-            `until ${formatDate(expiresAt, "long")}`
+            `until ${formatDate(expiresAt, "dayOfYear")}`
           )}
         </p>
       </div>

@@ -8,7 +8,7 @@ import { AuthLayout } from "../account/auth-layout.tsx";
 import { meQuery } from "../account/me.ts";
 import { ApiError, api, errorMessage } from "../api.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
-import { formError } from "../components/ui/field.tsx";
+import { FormErrors } from "../components/ui/form-errors.tsx";
 import { Alert, Skeleton } from "../components/ui/states.tsx";
 import { queries } from "../queries.ts";
 import { broadcastToTabs } from "../tabs.ts";
@@ -141,7 +141,6 @@ function SignUp({ token, invitation }: Props) {
       return navigate({ to: "/p/$project", params: { project: project.slug }, search: {}, replace: true });
     },
   });
-  const error = formError(create.error, ["email", "password", "name"]);
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -151,13 +150,9 @@ function SignUp({ token, invitation }: Props) {
   return (
     <Layout invitation={invitation}>
       <form onSubmit={submit} className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
-        <AccountFields
-          account={account}
-          onChange={setAccount}
-          error={create.error}
-          emailFixed={invitation.email !== null}
-        />
+        <FormErrors error={create.error}>
+          <AccountFields account={account} onChange={setAccount} emailFixed={invitation.email !== null} />
+        </FormErrors>
         <Button variant="solid" size="lg" type="submit" busy={create.isPending} className="mt-2">
           Create account and join
         </Button>

@@ -5,7 +5,7 @@ import type { Role } from "../../server/permissions.ts";
 import type { NewInvitationResponse } from "../../server/wire/invitation.ts";
 import { useMe } from "../account/me.ts";
 import { api } from "../api.ts";
-import { Field, fieldError, formError, SelectField } from "../components/ui/field.tsx";
+import { Field, SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { InvitationLink } from "./invitation-link.tsx";
@@ -27,13 +27,12 @@ export function InviteDialog({ close }: { close: () => void }) {
     onSuccess: () => refreshMembers(project),
   });
   if (invite.data) return <InvitationLink sent={invite.data} close={close} />;
-  const error = formError(invite.error, ["email", "role"]);
 
   return (
     <FormDialog
       title="Invite to this project"
       description="You get a link that works once, for seven days."
-      error={error}
+      error={invite.error}
       action="Create invitation"
       busy={invite.isPending}
       submit={() => invite.mutate()}
@@ -52,14 +51,14 @@ export function InviteDialog({ close }: { close: () => void }) {
         }
         value={email}
         onChange={(event) => setEmail(event.target.value)}
-        error={fieldError(invite.error, "email")}
+        member="email"
       />
       <SelectField
         label="Role"
         hint={roleNames[role].summary}
         value={role}
         onChange={(event) => setRole(event.target.value as Role)}
-        error={fieldError(invite.error, "role")}
+        member="role"
       >
         {rolesUpTo(ownRole).map((each) => (
           <option key={each} value={each}>

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { UserPlus } from "lucide-react";
 import { useState } from "react";
+import type { Member } from "../../server/wire/member.ts";
 import { useMe } from "../account/me.ts";
 import { Button } from "../components/ui/button.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
@@ -25,10 +26,10 @@ export function MembersPage() {
     <>
       <PageHeader title="Members" />
       <div className="min-h-0 flex-1 overflow-y-auto">
-        <div className="mx-auto flex max-w-4xl flex-col gap-9 px-4 py-6 md:px-8 md:py-8">
+        <div className="mx-auto flex max-w-5xl flex-col gap-9 px-4 py-6 md:px-8 md:py-8">
           <div className="flex flex-col gap-5">
-            <div className="flex flex-wrap items-center justify-between gap-4">
-              <p className="max-w-lg text-muted text-sm">
+            <div className="flex items-center justify-between gap-4 max-md:flex-col max-md:items-start">
+              <p className="max-w-2xl text-pretty text-muted text-sm">
                 Members see this project's events. What else they may do depends on their role.
               </p>
               {can("members:manage") && (
@@ -43,18 +44,11 @@ export function MembersPage() {
             ) : !members ? (
               <Skeleton className="h-32 rounded-lg" />
             ) : (
-              <>
-                <MemberList members={members} />
-                {members.length === 1 && can("members:manage") && (
-                  <p className="mt-3 text-muted text-sm">
-                    You're alone here. Invite your team, and each person chooses what to be notified of.
-                  </p>
-                )}
-              </>
+              <MemberList members={members} />
             )}
           </div>
           {can("members:manage") && <InvitationList />}
-          {members && <OwnMembership owners={members.filter(({ role }) => role === "owner").length} />}
+          {members && <OwnMembership members={members} />}
         </div>
       </div>
       {inviting && <InviteDialog close={() => setInviting(false)} />}
@@ -62,25 +56,28 @@ export function MembersPage() {
   );
 }
 
-function OwnMembership({ owners }: { owners: number }) {
+function OwnMembership({ members }: { members: Member[] }) {
   const slug = useProjectSlug();
   const { projects } = useMe();
   const project = projects.find((each) => each.slug === slug);
   const [dialog, setDialog] = useState<"leave" | "transfer" | null>(null);
   const close = () => setDialog(null);
   if (!project) return null;
-  const isOnlyOwner = project.role === "owner" && owners === 1;
+  const isAlone = members.length === 1;
+  const isOnlyOwner = project.role === "owner" && members.filter(({ role }) => role === "owner").length === 1;
   return (
     <Group
       title="Your membership"
       lead={
-        isOnlyOwner
-          ? "You are the only owner. To leave, make another member the owner first."
-          : "If you leave, you no longer see this project. To come back, you need an invitation."
+        isAlone
+          ? "You are the only member. Invite somebody to hand over the project or to leave it."
+          : isOnlyOwner
+            ? "You are the only owner. To leave, make another member the owner first."
+            : "If you leave, you no longer see this project. To come back, you need an invitation."
       }
     >
       <div className="flex flex-wrap gap-2">
-        {project.role === "owner" && (
+        {project.role === "owner" && !isAlone && (
           <Button onClick={() => setDialog("transfer")}>Hand over ownership…</Button>
         )}
         {!isOnlyOwner && (

@@ -22,7 +22,16 @@ export function UnsubscribePage() {
   if (!preview.data) {
     return (
       <AuthLayout title="Unsubscribe">
-        {error ? <Alert>{errorMessage(error)}</Alert> : <Skeleton className="h-24" />}
+        {error ? (
+          <>
+            <Alert>{errorMessage(error)}</Alert>
+            <Link to="/" className={buttonClass({ size: "lg" })}>
+              Open Tidings
+            </Link>
+          </>
+        ) : (
+          <Skeleton className="h-24" />
+        )}
       </AuthLayout>
     );
   }

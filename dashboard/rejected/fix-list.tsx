@@ -80,7 +80,7 @@ export function FixList({ project, fixes, members, change }: Props) {
           id={id}
           value=""
           onChange={({ target }) => change([...fixes, emptyFixes[target.value as EventFix["type"]]])}
-          className="h-9 w-full rounded-md border border-line-strong border-dashed bg-raised pr-8 pl-9 text-muted text-sm max-md:h-11 max-md:text-lg"
+          className="h-9 w-full rounded-md border border-line-strong border-dashed bg-raised pl-9 text-muted text-sm max-md:h-11 max-md:text-lg"
         >
           <option value="">Add a fix…</option>
           {Object.entries(labels).map(([type, label]) => (

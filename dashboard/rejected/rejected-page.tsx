@@ -34,7 +34,7 @@ export function RejectedPage() {
     <>
       <PageHeader title="Rejected events" />
       <div className="min-h-0 flex-1 overflow-y-auto">
-        <div className="mx-auto flex max-w-4xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
+        <div className="mx-auto flex max-w-5xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
           <p className="max-w-xl text-muted text-sm">
             {data?.retentionDays === 0
               ? "This installation doesn't keep rejected events."

@@ -1,26 +1,21 @@
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import type { Member } from "../../server/wire/member.ts";
-import { Choice, Choices, fieldError } from "../components/ui/field.tsx";
+import { Choice, Choices } from "../components/ui/field.tsx";
 import type { RuleForm } from "./rule-form.ts";
 
 type Props = {
   form: RuleForm;
   onChange: (form: RuleForm) => void;
-  error: unknown;
   members: Member[];
   destinations: ProjectDestination[];
 };
 
 /** Whom a rule notifies. */
-export function RecipientFields({ form, onChange, error, members, destinations }: Props) {
+export function RecipientFields({ form, onChange, members, destinations }: Props) {
   const toggled = (ids: string[], id: string) =>
     ids.includes(id) ? ids.filter((each) => each !== id) : [...ids, id];
   return (
-    <Choices
-      label="Whom to notify"
-      className="sm:grid-cols-2"
-      error={fieldError(error, "to")?.replace(/^"to" must/, "The rule must")}
-    >
+    <Choices label="Whom to notify" className="sm:grid-cols-2" member="to" subject="The rule">
       <Choice
         type="checkbox"
         name="everyone"

@@ -4,7 +4,7 @@ import { limits } from "../../server/limits.ts";
 import type { Rule } from "../../server/wire/rule.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
-import { Choice, Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Choice, Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
 import { membersQuery } from "../members/members.ts";
@@ -15,7 +15,7 @@ import { formOf, newRuleForm, type RuleForm, ruleOf } from "./rule-form.ts";
 import { RulePreview } from "./rule-preview.tsx";
 import { rulesQuery } from "./rules.ts";
 import { SearchField } from "./search-field.tsx";
-import { WhenFields, whenFields } from "./when-fields.tsx";
+import { WhenFields } from "./when-fields.tsx";
 
 export function NewRuleDialog({ close }: { close: () => void }) {
   const project = useProjectSlug();
@@ -86,13 +86,12 @@ function RuleDialog({ title, initial, save, action, close }: Props) {
   const { data: destinations = [] } = useQuery(projectDestinationsQuery(project));
   const [form, setForm] = useState(initial);
   const { name, q, urgent } = form;
-  const error = formError(save.error, ["name", "q", "to", ...whenFields]);
 
   return (
     <FormDialog
       wide
       title={title}
-      error={error}
+      error={save.error}
       action={action}
       busy={save.isPending}
       submit={() => save.mutate(form)}
@@ -106,18 +105,12 @@ function RuleDialog({ title, initial, save, action, close }: Props) {
         maxLength={limits.ruleNameCharacters}
         placeholder="Failed payments"
         autoComplete="off"
-        error={fieldError(save.error, "name")}
+        member="name"
       />
-      <SearchField q={q} onChange={(q) => setForm({ ...form, q })} error={fieldError(save.error, "q")} />
-      <WhenFields form={form} onChange={setForm} error={save.error} />
+      <SearchField member="q" q={q} onChange={(q) => setForm({ ...form, q })} />
+      <WhenFields form={form} onChange={setForm} />
       <RulePreview q={q} when={ruleOf(form).when} />
-      <RecipientFields
-        form={form}
-        onChange={setForm}
-        error={save.error}
-        members={members}
-        destinations={destinations}
-      />
+      <RecipientFields form={form} onChange={setForm} members={members} destinations={destinations} />
       <Choice
         type="checkbox"
         name="urgent"

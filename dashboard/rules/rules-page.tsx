@@ -38,7 +38,6 @@ export function RulesPage() {
             Destinations
           </Link>
         }
-        narrow
         list={(rules) => <RuleList rules={rules} edit={open("edit")} remove={open("delete")} />}
       />
       {creating && <NewRuleDialog close={() => setCreating(false)} />}

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import { Field } from "../components/ui/field.tsx";
 import { mistakeIn } from "../feed/filters.ts";
@@ -9,7 +9,9 @@ import { useProjectSlug } from "../projects/current-project.ts";
 type Props = {
   q: string;
   onChange: (q: string) => void;
-  error: string | undefined;
+  /** Of the request, for which this is the search. */
+  member: string;
+  error?: ReactNode;
   label?: string;
   hint?: string;
 };
@@ -21,6 +23,7 @@ const typingMs = 500;
 export function SearchField({
   q,
   onChange,
+  member,
   error,
   label = "Events that match",
   hint = "A search, as in the feed. Empty matches all events; notify:true those that were sent to notify.",
@@ -51,6 +54,7 @@ export function SearchField({
         maxLength={limits.searchCharacters}
         placeholder="channel:payments tag=value -exclude"
         hint={hint}
+        member={member}
         error={mistake ? <MistakeText error={mistake} correct={correct} /> : error}
         autoComplete="off"
         autoCapitalize="none"

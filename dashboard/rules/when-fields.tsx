@@ -1,5 +1,5 @@
 import { limits } from "../../server/limits.ts";
-import { Choice, Choices, Field, fieldError, SelectField } from "../components/ui/field.tsx";
+import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 import { type RuleForm, type Weekday, type WhenType, weekdays, withType } from "./rule-form.ts";
 import type { Unit } from "./rules.ts";
 
@@ -12,13 +12,10 @@ const types: Record<WhenType, { label: string; hint: string }> = {
   number: { label: "Number", hint: "If a number in a tag is too large" },
 };
 
-/** The names of the fields, whose errors the form shows next to them. */
-export const whenFields = ["when/minutes", "when/above", "when/tag", "when/at", "when/timeZone"];
-
-type Props = { form: RuleForm; onChange: (form: RuleForm) => void; error: unknown };
+type Props = { form: RuleForm; onChange: (form: RuleForm) => void };
 
 /** When a rule notifies. */
-export function WhenFields({ form, onChange, error }: Props) {
+export function WhenFields({ form, onChange }: Props) {
   const { type, every } = form;
   const change = (changed: Partial<RuleForm>) => onChange({ ...form, ...changed });
   const text = (name: "amount" | "above" | "tag" | "at") => ({
@@ -26,10 +23,6 @@ export function WhenFields({ form, onChange, error }: Props) {
     value: form[name],
     onChange: (event: { target: { value: string } }) => change({ [name]: event.target.value }),
     autoComplete: "off",
-  });
-  const labelled = (label: string, field: string) => ({
-    label,
-    error: fieldError(error, field)?.replace(/^"[^"]*"/, label),
   });
   return (
     <>
@@ -49,14 +42,16 @@ export function WhenFields({ form, onChange, error }: Props) {
         <div className="grid gap-x-2 gap-y-4 sm:grid-cols-2">
           {type === "number" && (
             <Field
-              {...labelled("Tag", "when/tag")}
+              label="Tag"
+              member="when/tag"
               {...text("tag")}
               placeholder="amount"
               autoCapitalize="none"
             />
           )}
           <Field
-            {...labelled(type === "count" ? "More events than" : "Above", "when/above")}
+            label={type === "count" ? "More events than" : "Above"}
+            member="when/above"
             {...text("above")}
             type="number"
             {...(type === "count" ? { min: 1, max: limits.ruleCount } : { step: "any" })}
@@ -66,10 +61,8 @@ export function WhenFields({ form, onChange, error }: Props) {
       {(type === "burst" || type === "silence" || type === "count") && (
         <div className="grid grid-cols-2 gap-x-2 gap-y-4">
           <Field
-            {...labelled(
-              { burst: "A summary every", silence: "No event for", count: "Within" }[type],
-              "when/minutes",
-            )}
+            label={{ burst: "A summary every", silence: "No event for", count: "Within" }[type]}
+            member="when/minutes"
             {...text("amount")}
             type="number"
             inputMode="numeric"
@@ -110,9 +103,10 @@ export function WhenFields({ form, onChange, error }: Props) {
               ))}
             </SelectField>
           )}
-          {every !== "hour" && <Field {...labelled("At", "when/at")} {...text("at")} type="time" />}
+          {every !== "hour" && <Field label="At" member="when/at" {...text("at")} type="time" />}
           <SelectField
-            {...labelled("Time zone", "when/timeZone")}
+            label="Time zone"
+            member="when/timeZone"
             value={form.timeZone}
             onChange={(event) => change({ timeZone: event.target.value })}
           >

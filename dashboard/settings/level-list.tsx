@@ -92,7 +92,7 @@ function Row({ project, channel, destinations, levels }: RowProps) {
                     level: event.target.value === "" ? null : (event.target.value as Level),
                   })
                 }
-                className="h-8 min-w-0 rounded-md border border-line-strong bg-raised px-2 text-ink text-sm max-md:h-11"
+                className="h-8 min-w-0 rounded-md border border-line-strong bg-raised pl-2.5 text-ink text-sm max-md:h-11"
               >
                 <option value="">{channel === null ? names.matters : "As all channels"}</option>
                 {choices.map((level) => (

@@ -1,28 +1,26 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject, useMe } from "../account/me.ts";
-import { Button, buttonClass } from "../components/ui/button.tsx";
-import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Button } from "../components/ui/button.tsx";
+import { Field } from "../components/ui/field.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { openOverlay } from "../shell/overlays.tsx";
 import { DeleteProjectDialog } from "./delete-project-dialog.tsx";
 import { Group, Panel } from "./group.tsx";
+import { ProjectPages } from "./project-pages.tsx";
 import { QuotaForm } from "./quota-form.tsx";
 import { RetentionForm } from "./retention-form.tsx";
 import { changeProject, SavedField } from "./saved-field.tsx";
 
 export function ProjectSettings() {
-  const slug = useProjectSlug();
-  const { projects } = useMe();
-  const project = projects.find((each) => each.slug === slug);
+  const project = useProject();
   const can = useCan();
   if (!project) return null;
+  const { slug } = project;
   return (
     <Group
       title="Project"
@@ -43,48 +41,29 @@ export function ProjectSettings() {
       ) : (
         <p className="text-sm">Only owners and admins can change the project's settings.</p>
       )}
-      <div className="flex flex-wrap gap-2">
-        {/* On phones, the bottom bar has no room for these pages, which the sidebar has. */}
-        <Link to="/p/$project/members" params={{ project: slug }} className={buttonClass({}, "md:hidden")}>
-          Members
-        </Link>
-        <Link to="/p/$project/rules" params={{ project: slug }} className={buttonClass({}, "md:hidden")}>
-          Rules
-        </Link>
-        <Link to="/p/$project/rejected" params={{ project: slug }} className={buttonClass({}, "md:hidden")}>
-          Rejected events
-        </Link>
-        <Link to="/p/$project/destinations" params={{ project: slug }} className={buttonClass()}>
-          Destinations
-        </Link>
-        <Link to="/p/$project/deliveries" params={{ project: slug }} search={{}} className={buttonClass()}>
-          Deliveries
-        </Link>
-        <Link to="/p/$project/webhooks" params={{ project: slug }} className={buttonClass()}>
-          Webhooks
-        </Link>
-        {can("audit:read") && (
-          <Link to="/p/$project/audit" params={{ project: slug }} className={buttonClass()}>
-            Audit log
-          </Link>
-        )}
-        {can("events:send") && <Button onClick={() => openOverlay("import")}>Import events…</Button>}
-      </div>
-      {can("project:delete") && <DeleteProject project={project} />}
+      <ProjectPages />
     </Group>
   );
 }
 
-function DeleteProject({ project }: { project: Project }) {
+export function DeleteProject() {
+  const project = useProject();
+  const can = useCan();
   const [confirming, setConfirming] = useState(false);
+  if (!project || !can("project:delete")) return null;
   return (
-    <div className="flex">
-      <Button variant="danger" onClick={() => setConfirming(true)}>
+    <Group title="Delete project" lead={`All events, channels and settings of ${project.name} are deleted.`}>
+      <Button variant="danger" className="self-start" onClick={() => setConfirming(true)}>
         Delete project…
       </Button>
       {confirming && <DeleteProjectDialog project={project} close={() => setConfirming(false)} />}
-    </div>
+    </Group>
   );
+}
+
+function useProject(): Project | undefined {
+  const slug = useProjectSlug();
+  return useMe().projects.find((each) => each.slug === slug);
 }
 
 function KnownChannelsSwitch({ project }: { project: Project }) {
@@ -122,12 +101,7 @@ function RenameForm({ project }: { project: Project }) {
   const changed = name.trim() !== "" && name.trim() !== project.name;
 
   return (
-    <SavedField
-      save={rename}
-      error={formError(rename.error, ["name"])}
-      changed={changed}
-      onSubmit={() => rename.mutate()}
-    >
+    <SavedField save={rename} error={rename.error} changed={changed} onSubmit={() => rename.mutate()}>
       <Field
         className="flex-1"
         label="Project name"
@@ -136,7 +110,7 @@ function RenameForm({ project }: { project: Project }) {
         required
         maxLength={limits.projectNameCharacters}
         autoComplete="off"
-        error={fieldError(rename.error, "name")}
+        member="name"
       />
     </SavedField>
   );

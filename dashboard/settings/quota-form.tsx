@@ -3,7 +3,7 @@ import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject } from "../account/me.ts";
-import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Field } from "../components/ui/field.tsx";
 import { changeProject, SavedField } from "./saved-field.tsx";
 
 /** How many events a project can record on a day. */
@@ -22,7 +22,7 @@ export function QuotaForm({ project }: { project: Project }) {
   return (
     <SavedField
       save={save}
-      error={formError(save.error, ["eventsPerDay"])}
+      error={save.error}
       changed={eventsPerDay !== project.eventsPerDay}
       onSubmit={() => save.mutate()}
     >
@@ -37,7 +37,7 @@ export function QuotaForm({ project }: { project: Project }) {
         value={text}
         onChange={(event) => setText(event.target.value)}
         placeholder="Unlimited"
-        error={fieldError(save.error, "eventsPerDay")}
+        member="eventsPerDay"
       />
     </SavedField>
   );

@@ -2,7 +2,6 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject } from "../account/me.ts";
-import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
@@ -29,7 +28,7 @@ export function RetentionForm({ project }: { project: Project }) {
     <>
       <SavedField
         save={save}
-        error={save.error ? errorMessage(save.error) : undefined}
+        error={save.error}
         changed={retentionDays !== project.retentionDays}
         onSubmit={() => (deletes ? setConfirming(true) : save.mutate())}
       >

@@ -3,11 +3,12 @@ import type { FormEvent, ReactNode } from "react";
 import type { Project, ProjectChange } from "../../server/wire/project.ts";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormErrors } from "../components/ui/form-errors.tsx";
 
 type Props = {
   save: Pick<UseMutationResult, "isPending" | "isSuccess">;
-  error: string | undefined;
+  /** Why saving failed. The field shows the error of its member. */
+  error: unknown;
   /** Whether the field differs from the saved value. */
   changed: boolean;
   onSubmit: () => void;
@@ -24,13 +25,14 @@ export function SavedField({ save, error, changed, onSubmit, children }: Props) 
 
   return (
     <form onSubmit={submit} className="flex flex-col gap-3">
-      {error && <Alert>{error}</Alert>}
-      <div className="flex items-start gap-3">
-        {children}
-        <Button type="submit" className="mt-6.5 h-9 max-md:h-11" busy={save.isPending} disabled={!changed}>
-          Save
-        </Button>
-      </div>
+      <FormErrors error={error}>
+        <div className="flex items-start gap-3">
+          {children}
+          <Button type="submit" className="mt-6.5 h-9 max-md:h-11" busy={save.isPending} disabled={!changed}>
+            Save
+          </Button>
+        </div>
+      </FormErrors>
       <p role="status" className="sr-only">
         {save.isSuccess && !changed ? "Saved" : ""}
       </p>

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { Preferences, PreferencesChange } from "../../server/wire/preferences.ts";
-import { Choice, Choices, Field, fieldError, formError, SelectField } from "../components/ui/field.tsx";
+import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useChangeSettings } from "../notifications/preferences.ts";
 import { type Weekday, weekdays } from "../rules/rule-form.ts";
@@ -46,7 +46,7 @@ export function ScheduleDialog({ preferences, close }: Props) {
     <FormDialog
       title="When you're notified"
       wide
-      error={formError(save.error, ["quietHours/to", "quietHours/days"])}
+      error={save.error}
       action="Save"
       busy={save.isPending}
       submit={submit}
@@ -83,13 +83,15 @@ export function ScheduleDialog({ preferences, close }: Props) {
               required
               value={to}
               onChange={(event) => setTo(event.target.value)}
-              error={fieldError(save.error, "quietHours/to")?.replace(/^"[^"]*"/, "The end")}
+              member="quietHours/to"
+              subject="The end"
             />
           </div>
           <Choices
             label="Beginning on"
             className="grid-cols-2 sm:grid-cols-4"
-            error={fieldError(save.error, "quietHours/days")?.replace(/^"[^"]*"/, "They")}
+            member="quietHours/days"
+            subject="They"
           >
             {weekdays.map((day) => (
               <Choice
@@ -108,10 +110,10 @@ export function ScheduleDialog({ preferences, close }: Props) {
       )}
       <div className="grid grid-cols-2 gap-x-2 gap-y-4">
         <SelectField label="Email" value={every} onChange={(event) => setEvery(event.target.value as Every)}>
-          <option value="now">at once</option>
-          <option value="hour">together, every hour</option>
-          <option value="day">together, every day</option>
-          <option value="week">together, every week</option>
+          <option value="now">At once</option>
+          <option value="hour">Together, every hour</option>
+          <option value="day">Together, every day</option>
+          <option value="week">Together, every week</option>
         </SelectField>
         {every === "week" && (
           <SelectField

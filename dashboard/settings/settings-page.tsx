@@ -5,7 +5,7 @@ import { buttonClass } from "../components/ui/button.tsx";
 import { PageHeader } from "../shell/page-header.tsx";
 import { Group, Panel } from "./group.tsx";
 import { NotificationSettings } from "./notification-settings.tsx";
-import { ProjectSettings } from "./project-settings.tsx";
+import { DeleteProject, ProjectSettings } from "./project-settings.tsx";
 import { ThemeSettings } from "./theme-settings.tsx";
 
 export function SettingsPage() {
@@ -34,6 +34,7 @@ export function SettingsPage() {
               </div>
             </Panel>
           </Group>
+          <DeleteProject />
           <p className="text-faint text-xs">Tidings {version}</p>
         </div>
       </div>

@@ -30,7 +30,10 @@ export function sendExamples({ key, origin, channel = "payments" }: Options): Se
       id: "curl",
       label: "curl",
       hint: "Run this in a terminal",
-      code: `curl -H "X-API-KEY: ${key}" -H "content-type: application/json" -d ${inShell(JSON.stringify(event))} ${url}`,
+      code: `curl ${url} \\
+  -H "X-API-KEY: ${key}" \\
+  -H "content-type: application/json" \\
+  -d ${inShell(JSON.stringify(event))}`,
     },
     {
       id: "javascript",

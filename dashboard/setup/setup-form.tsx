@@ -3,8 +3,7 @@ import type { FormEvent } from "react";
 import { AccountFields, accountBody, useAccountInput } from "../account/account-fields.tsx";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
-import { formError } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormErrors } from "../components/ui/form-errors.tsx";
 import type { SetupResult } from "./setup.ts";
 
 export function SetupForm({ token, onDone }: { token: string; onDone: (result: SetupResult) => void }) {
@@ -17,7 +16,6 @@ export function SetupForm({ token, onDone }: { token: string; onDone: (result: S
       }),
     onSuccess: onDone,
   });
-  const error = formError(create.error, ["email", "password", "name"]);
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -26,8 +24,9 @@ export function SetupForm({ token, onDone }: { token: string; onDone: (result: S
 
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      {error && <Alert>{error}</Alert>}
-      <AccountFields account={account} onChange={setAccount} error={create.error} />
+      <FormErrors error={create.error}>
+        <AccountFields account={account} onChange={setAccount} />
+      </FormErrors>
       <Button variant="solid" size="lg" type="submit" busy={create.isPending} className="mt-2">
         Create account
       </Button>

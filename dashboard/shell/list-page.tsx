@@ -1,4 +1,3 @@
-import { clsx } from "clsx";
 import { Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Button } from "../components/ui/button.tsx";
@@ -15,7 +14,6 @@ type Props<Item> = {
   create?: { label: string; open: () => void } | false;
   /** Links beside that button. */
   links?: ReactNode;
-  narrow?: boolean;
   /** Lists the items. */
   list: (items: Item[]) => ReactNode;
   /** What comes below the list. */
@@ -24,7 +22,7 @@ type Props<Item> = {
 
 /** A page of settings that lists what a project has of one kind. */
 export function ListPage<Item>(props: Props<Item>) {
-  const { title, intro, empty, create, links, narrow = false, list, children } = props;
+  const { title, intro, empty, create, links, list, children } = props;
   const { data: items, error, refetch } = props.query;
   const button = create && (
     <Button variant="solid" onClick={create.open}>
@@ -36,15 +34,10 @@ export function ListPage<Item>(props: Props<Item>) {
     <>
       <PageHeader title={title} />
       <div className="min-h-0 flex-1 overflow-y-auto">
-        <div
-          className={clsx(
-            "mx-auto flex flex-col gap-5 px-4 py-6 md:px-8 md:py-8",
-            narrow ? "max-w-4xl" : "max-w-5xl",
-          )}
-        >
-          <div className="flex flex-wrap items-center justify-between gap-4">
-            <p className="max-w-lg text-muted text-sm">{intro}</p>
-            <div className="flex flex-wrap gap-2">
+        <div className="mx-auto flex max-w-5xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
+          <div className="flex items-center justify-between gap-4 max-md:flex-col max-md:items-start">
+            <p className="max-w-2xl text-pretty text-muted text-sm">{intro}</p>
+            <div className="flex shrink-0 flex-wrap gap-2">
               {links}
               {items && items.length > 0 && button}
             </div>

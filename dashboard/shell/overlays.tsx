@@ -40,8 +40,13 @@ function subscribe(listener: () => void) {
 
 const close = () => openOverlay(null);
 
+/** The dialog that is open. */
+export function useOverlay(): Overlay | null {
+  return useSyncExternalStore(subscribe, () => current);
+}
+
 export function Overlays() {
-  const overlay = useSyncExternalStore(subscribe, () => current);
+  const overlay = useOverlay();
   const Opened = overlay && overlays[overlay];
   const isSessionOver = useSessionEnded();
   useShortcuts({ "?": () => openOverlay("help") });

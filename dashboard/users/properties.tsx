@@ -3,7 +3,6 @@ import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { User } from "../../server/wire/user.ts";
 import type { UserProperties } from "../../server/wire/user-rule.ts";
-import { errorMessage } from "../api.ts";
 import { Button, IconButton } from "../components/ui/button.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
@@ -88,7 +87,7 @@ function PropertiesDialog({ project, user, close }: { project: string; user: Use
     <FormDialog
       title="Properties"
       wide
-      error={save.error ? errorMessage(save.error) : undefined}
+      error={save.error}
       action="Save"
       busy={save.isPending}
       disabled={repeated !== undefined}

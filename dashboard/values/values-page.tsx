@@ -19,7 +19,12 @@ const pollMs = 10_000;
 function curlOf(key: string): string {
   const path = `${location.origin}/api/insights/${key}`;
   const body = JSON.stringify({ title: "Paying customers", value: 1204, icon: "💳" });
-  return `curl -X PUT ${path} -H "x-api-key: $KEY" \\\n  -H "content-type: application/json" -d '${body}'`;
+  return [
+    `curl -X PUT ${path}`,
+    '-H "x-api-key: $KEY"',
+    '-H "content-type: application/json"',
+    `-d '${body}'`,
+  ].join(" \\\n  ");
 }
 
 /** The values that applications set, for boards. */
@@ -48,7 +53,6 @@ export function ValuesPage() {
             View boards
           </Link>
         }
-        narrow
         list={(values) => <ValueTable project={project} values={values} remove={setDeleted} />}
       >
         <CodeBlock label="Set a value" code={curlOf("paying-customers")} />

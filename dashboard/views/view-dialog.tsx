@@ -4,7 +4,7 @@ import { limits } from "../../server/limits.ts";
 import type { View } from "../../server/wire/view.ts";
 import { api } from "../api.ts";
 import { sidebarQuery } from "../channels/channels.ts";
-import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useCan } from "../projects/can.ts";
@@ -42,13 +42,12 @@ export function ViewDialog({ view, shown, close }: ViewDialogProps) {
       close();
     },
   });
-  const error = formError(save.error, ["name"]);
 
   return (
     <FormDialog
       title={view ? "Rename view" : "Save view"}
       description={view ? undefined : "The search is listed in the sidebar and counts what you haven't read."}
-      error={error}
+      error={save.error}
       action="Save"
       busy={save.isPending}
       submit={() => save.mutate()}
@@ -62,7 +61,7 @@ export function ViewDialog({ view, shown, close }: ViewDialogProps) {
         maxLength={limits.viewNameCharacters}
         autoComplete="off"
         placeholder="Failed payments"
-        error={fieldError(save.error, "name")}
+        member="name"
       />
       {!view && mayShare && (
         <div className="rounded-md border border-line">

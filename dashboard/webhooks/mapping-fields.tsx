@@ -7,7 +7,7 @@ import type { MappingForm, MappingText } from "./webhook-form.ts";
 type Props = {
   mapping: MappingForm;
   onChange: (mapping: MappingForm) => void;
-  /** The error of a field of the mapping, such as `tags/amount`. */
+  /** What the preview says of a field of the mapping, such as `tags/amount`. */
   errorOf: (field: string) => string | undefined;
 };
 
@@ -18,6 +18,7 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
     value: mapping[name],
     onChange: (event: { target: { value: string } }) => onChange({ ...mapping, [name]: event.target.value }),
     maxLength: limits.webhookExpressionCharacters,
+    member: `mapping/${name}`,
     error: errorOf(name),
     ...code,
   });
@@ -27,7 +28,7 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
     <>
       <Field
         label="Only if"
-        hint="Other requests are ignored"
+        hint="Other requests are ignored."
         placeholder='type != "ping"'
         {...text("when")}
       />
@@ -55,6 +56,7 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
               onChange={(event) => changeTag(id, { value: event.target.value })}
               maxLength={limits.webhookExpressionCharacters}
               placeholder="{{amount}}"
+              member={`mapping/tags/${key.trim()}`}
               error={errorOf(`tags/${key.trim()}`)}
               {...code}
             />
@@ -98,19 +100,20 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
           maxLength={limits.webhookExpressionCharacters}
           required
           placeholder="amount > 100"
+          member="mapping/notify"
           error={errorOf("notify")}
           {...code}
         />
       )}
       <Field
         label="Time"
-        hint="Without it, the time of arrival. ISO 8601, or seconds or milliseconds since 1970"
+        hint="Without it, the time of arrival. ISO 8601, or seconds or milliseconds since 1970."
         placeholder="{{created}}"
         {...text("createdAt")}
       />
       <Field
         label="Delivery ID"
-        hint="Two requests with the same ID are one event. Without it, the sender's own"
+        hint="Two requests with the same ID are one event. Without it, the sender's own."
         placeholder="{{id}}"
         {...text("id")}
       />

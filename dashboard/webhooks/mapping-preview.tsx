@@ -24,7 +24,7 @@ export function MappingPreview({ webhookId, sample, onSample, preview, error }: 
       {webhookId !== null && <LastRequests webhookId={webhookId} sample={sample} onSample={onSample} />}
       <TextField
         label="A request's body"
-        hint="Paste one, or change this"
+        hint="Paste one, or change this."
         value={sample.body}
         onChange={(event) => onSample({ body: event.target.value, headers: sample.headers })}
         rows={10}

@@ -5,7 +5,7 @@ import type { Webhook, WebhookPreview, WebhookSource } from "../../server/wire/w
 import { api } from "../api.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { Dialog } from "../components/ui/dialog.tsx";
-import { Field, fieldError, formError, SelectField } from "../components/ui/field.tsx";
+import { Field, SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
@@ -13,7 +13,15 @@ import { AddressDialog } from "./address-dialog.tsx";
 import { MappingFields } from "./mapping-fields.tsx";
 import { MappingPreview } from "./mapping-preview.tsx";
 import { formOf, mappingOf, newForm, type WebhookForm, webhookOf } from "./webhook-form.ts";
-import { type Sample, sampleFor, sources, webhookPreviewQuery, webhooksQuery } from "./webhooks.ts";
+import {
+  type Sample,
+  sampleFor,
+  sampleOfRequest,
+  sources,
+  webhookPreviewQuery,
+  webhookRequestsQuery,
+  webhooksQuery,
+} from "./webhooks.ts";
 
 /** How long nothing was typed before the preview is updated. */
 const typingMs = 300;
@@ -112,16 +120,10 @@ type Props = {
 /** Asks for a webhook's settings, and shows what it would make of a request. */
 function WebhookDialog({ title, source, existing, save, action, back, close }: Props) {
   const [form, setForm] = useState(() => (existing ? formOf(existing) : newForm(source)));
-  const [sample, setSample] = useState(() => sampleFor(source));
+  const last = useLastRequest(existing);
+  const [chosen, setSample] = useState<Sample>();
+  const sample = chosen ?? last ?? sampleFor(source);
   const preview = usePreview(source, form, sample);
-  const error = formError(save.error, [
-    "name",
-    "channel",
-    "secret",
-    "signatureHeader",
-    ...Object.keys(form.mapping).map((field) => `mapping/${field}`),
-    ...form.mapping.tags.map(({ key }) => `mapping/tags/${key.trim()}`),
-  ]);
   const previewErrorOf = (pointer: string) =>
     preview.data?.errors.find((each) => each.pointer === pointer)?.detail;
 
@@ -129,7 +131,7 @@ function WebhookDialog({ title, source, existing, save, action, back, close }: P
     <FormDialog
       wide="columns"
       title={title}
-      error={error}
+      error={save.error}
       action={action}
       busy={save.isPending}
       submit={() => save.mutate(form)}
@@ -138,20 +140,12 @@ function WebhookDialog({ title, source, existing, save, action, back, close }: P
     >
       <div className="grid gap-x-6 gap-y-5 lg:grid-cols-2">
         <div className="flex min-w-0 flex-col gap-4">
-          <SettingsFields
-            source={source}
-            existing={existing}
-            form={form}
-            onChange={setForm}
-            error={save.error}
-          />
+          <SettingsFields source={source} existing={existing} form={form} onChange={setForm} />
           {form.isMapped && (
             <MappingFields
               mapping={form.mapping}
               onChange={(mapping) => setForm({ ...form, mapping })}
-              errorOf={(field) =>
-                fieldError(save.error, `mapping/${field}`) ?? previewErrorOf(`/mapping/${field}`)
-              }
+              errorOf={(field) => previewErrorOf(`/mapping/${field}`)}
             />
           )}
         </div>
@@ -172,10 +166,9 @@ type SettingsFieldsProps = {
   existing: Webhook | null;
   form: WebhookForm;
   onChange: (form: WebhookForm) => void;
-  error: unknown;
 };
 
-function SettingsFields({ source, existing, form, onChange, error }: SettingsFieldsProps) {
+function SettingsFields({ source, existing, form, onChange }: SettingsFieldsProps) {
   const { data: channels = [] } = useQuery(channelsQuery(useProjectSlug()));
   const channelList = useId();
   const { secretHint, hasEvents } = sources[source];
@@ -190,7 +183,7 @@ function SettingsFields({ source, existing, form, onChange, error }: SettingsFie
         maxLength={limits.webhookNameCharacters}
         placeholder="Shop payments"
         autoComplete="off"
-        error={fieldError(error, "name")}
+        member="name"
       />
       <Field
         label="Channel"
@@ -201,7 +194,7 @@ function SettingsFields({ source, existing, form, onChange, error }: SettingsFie
         placeholder="payments"
         autoComplete="off"
         list={channelList}
-        error={fieldError(error, "channel")}
+        member="channel"
       />
       <datalist id={channelList}>
         {channels.map(({ id }) => (
@@ -216,7 +209,7 @@ function SettingsFields({ source, existing, form, onChange, error }: SettingsFie
           maxLength={limits.webhookHeaderCharacters}
           placeholder="x-signature"
           autoComplete="off"
-          error={fieldError(error, "signatureHeader")}
+          member="signatureHeader"
         />
       )}
       {secretHint && (
@@ -229,7 +222,7 @@ function SettingsFields({ source, existing, form, onChange, error }: SettingsFie
           // Not "off", which browsers ignore for passwords.
           autoComplete="new-password"
           hint={`${secretHint} ${kept || "Until it is entered here, requests are refused."}`}
-          error={fieldError(error, "secret")}
+          member="secret"
         />
       )}
       {hasEvents && (
@@ -244,6 +237,16 @@ function SettingsFields({ source, existing, form, onChange, error }: SettingsFie
       )}
     </>
   );
+}
+
+/** The newest request of a webhook, if there is one to try a mapping on. */
+function useLastRequest(webhook: Webhook | null): Sample | undefined {
+  const { data } = useQuery({
+    ...webhookRequestsQuery(useProjectSlug(), webhook?.id ?? ""),
+    enabled: webhook !== null,
+  });
+  const request = data?.find(({ body }) => body !== null);
+  return request && sampleOfRequest(request);
 }
 
 /** The event of the sample, once typing has paused. */

@@ -40,7 +40,14 @@ function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
         {channel}
       </td>
       <td className="text-muted">
-        {receivedAt ? <RelativeTime at={receivedAt} form="long" /> : "Nothing received yet"}
+        {receivedAt ? (
+          <>
+            <span className="lg:sr-only">Last received </span>
+            <RelativeTime at={receivedAt} form="long" />
+          </>
+        ) : (
+          "Nothing received yet"
+        )}
       </td>
       {actions && (
         <RowActions>

@@ -58,27 +58,27 @@ type SourceText = {
 export const sources: Record<WebhookSource, SourceText> = {
   stripe: {
     label: "Stripe",
-    hint: "Payments, subscriptions, disputes, ready to use",
+    hint: "Payments, subscriptions, disputes",
     secretHint: "Stripe shows it after you add the address there. It begins with whsec_.",
     hasEvents: true,
   },
   github: {
     label: "GitHub",
-    hint: "Pushes, pull requests, releases, failed workflows",
+    hint: "Pushes, pull requests, releases",
     secretHint: "Enter the same secret at GitHub. Choose the content type application/json there.",
     hasEvents: true,
   },
   "standard-webhooks": {
     label: "Standard Webhooks",
-    hint: "Services that sign by standardwebhooks.com",
+    hint: "Signed by standardwebhooks.com",
     secretHint: "The sender shows it. It begins with whsec_.",
   },
   hmac: {
     label: "Signed with HMAC",
-    hint: "A header with the HMAC-SHA256 of the body",
+    hint: "HMAC-SHA256 of the body, in a header",
     secretHint: "The sender signs with the same secret.",
   },
-  plain: { label: "Any other service", hint: "JSON or a form, known by its secret address" },
+  plain: { label: "Any other service", hint: "JSON or a form, at a secret address" },
 };
 
 /** A request to try a mapping on. */

@@ -87,11 +87,13 @@ test("an error of the search is at its field", async () => {
   await search.fill("(paid");
   await preview().getByText("The preview appears when the search is valid.").waitFor();
   await page.getByRole("alert").filter({ hasText: 'This "(" is not closed.' }).waitFor();
+  await page.getByRole("button", { name: "Create rule" }).click();
+  expect(await page.getByRole("alert").count()).toBe(1);
   expect(await search.getAttribute("aria-invalid")).toBe("true");
   await search.fill("");
   await page.getByLabel("Everyone").uncheck();
   await page.getByRole("button", { name: "Create rule" }).click();
-  await page.getByText("must name somebody").waitFor();
+  await page.getByText("The rule must name somebody").waitFor();
   await expectAccessible("a rule with an error", page);
   await page.getByRole("button", { name: "Cancel" }).click();
   await dialogClosed();

@@ -13,10 +13,10 @@ export async function openPage(context: BrowserContext): Promise<{ page: Page; c
   return { page, complaints };
 }
 
-/** A page script that waits for all finite animations. */
+/** A page script that waits for all finite animations. Those that scrolling drives never finish. */
 const animationsFinished = `Promise.all(
   document.getAnimations()
-    .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
+    .filter(({ effect, timeline }) => timeline === document.timeline && effect.getComputedTiming().iterations !== Infinity)
     .map(({ finished }) => finished.catch(() => {})),
 )`;
 

@@ -81,7 +81,7 @@ function recordOf(
 ): SourceRecord {
   const value = Object.fromEntries(columns.map((column, index) => [column, cells[index] ?? ""]));
   if (cells.length === columns.length) return { ...place, value };
-  const fault = `The row has ${cells.length} cells, and the header ${columns.length}.`;
+  const fault = `The row has ${cells.length === 1 ? "1 cell" : `${cells.length} cells`}, and the header ${columns.length}.`;
   return { ...place, value, fault };
 }
 

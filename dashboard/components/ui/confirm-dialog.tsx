@@ -1,6 +1,5 @@
 import type { UseMutationResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { errorMessage } from "../../api.ts";
 import { Field } from "./field.tsx";
 import { FormDialog } from "./form-dialog.tsx";
 
@@ -24,7 +23,7 @@ export function ConfirmDialog({ title, children, action, mutation, close, confir
     <FormDialog
       title={title}
       description={<span className="hostile block">{children}</span>}
-      error={mutation.error ? errorMessage(mutation.error) : undefined}
+      error={mutation.error}
       action={action}
       busy={mutation.isPending}
       disabled={text !== confirmationText}

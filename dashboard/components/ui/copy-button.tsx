@@ -53,8 +53,11 @@ async function writeClipboard(text: string): Promise<boolean> {
 /** A secret that is shown only once. */
 export function SecretBox({ secret, label = "Copy key" }: { secret: string; label?: string }) {
   return (
-    <div className="flex items-center gap-3 rounded-lg border border-accent/40 bg-accent-soft py-2 pr-2 pl-3">
-      <code data-secret className="min-w-0 flex-1 select-all break-all font-mono text-sm">
+    <div className="flex items-center gap-3 rounded-lg border border-accent/40 bg-accent-soft py-2 pr-2 pl-3 max-md:flex-col max-md:items-stretch max-md:gap-2 max-md:px-2">
+      <code
+        data-secret
+        className="min-w-0 flex-1 select-all break-all font-mono text-sm max-md:px-1 max-md:pt-1"
+      >
         {secret}
       </code>
       <CopyButton text={secret} label={label} />

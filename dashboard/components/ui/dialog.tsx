@@ -51,12 +51,15 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
               )}
             </div>
           </header>
-          <div className="min-h-0 flex-1 scroll-pb-20 overflow-y-auto px-5 pt-3 pb-5">{children}</div>
+          <div className="min-h-0 flex-1 scroll-pb-20 overflow-y-auto px-5 pt-3 pb-5">
+            <div aria-hidden className="scrolled-edge sticky -top-3 z-10 -mx-5" />
+            {children}
+          </div>
           {/* Last in the DOM, so that the first field gets the focus. */}
           {closable && (
             <Radix.Close
               aria-label="Close"
-              className="absolute top-4 right-3 flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
+              className="absolute top-4 right-3 flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:top-3 max-md:right-2 max-md:size-10"
             >
               <X aria-hidden className="size-4" />
             </Radix.Close>
@@ -70,7 +73,7 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
 /** The row of buttons at the bottom of a dialog's form. It stays visible while a long form scrolls. */
 export function DialogButtons({ children }: { children: ReactNode }) {
   return (
-    <div className="sticky -bottom-5 z-10 -mx-5 -mb-5 flex justify-end gap-2 bg-raised px-5 pt-3 pb-5">
+    <div className="unscrolled-edge sticky -bottom-5 z-10 -mx-5 -mb-5 flex justify-end gap-2 bg-raised px-5 pt-3 pb-5">
       {children}
     </div>
   );

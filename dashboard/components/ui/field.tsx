@@ -1,29 +1,29 @@
 import { clsx } from "clsx";
 import { type ComponentProps, type ReactNode, useId } from "react";
-import { ApiError, errorMessage } from "../../api.ts";
+import { type MemberProps, useFieldError } from "./form-errors.tsx";
 
 const inputClass =
   "w-full rounded-md border border-line-strong bg-raised px-3 text-base text-ink placeholder:text-faint " +
   "max-md:text-lg focus-visible:outline-offset-0 aria-invalid:border-danger";
 
-type LabelProps = {
+type LabelProps = MemberProps & {
   label: string;
   hint?: ReactNode;
-  error?: ReactNode;
   className?: string;
 };
 
 type DescribedBy = { id: string; "aria-invalid": true | undefined; "aria-describedby": string | undefined };
 
-/** A label above an input; below it, the hint and the server's error for the field. */
+/** A label above an input; below it, the hint and the error of the field. */
 function LabelledInput({
   label,
   hint,
-  error,
   className,
   children,
+  ...about
 }: LabelProps & { children: (described: DescribedBy) => ReactNode }) {
   const id = useId();
+  const error = useFieldError(about, label);
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   return (
     <div className={clsx("flex flex-col gap-1.5", className)}>
@@ -49,24 +49,28 @@ function LabelledInput({
   );
 }
 
-export function Field({ label, hint, error, className, ...input }: LabelProps & ComponentProps<"input">) {
+/** The props of a field's label, and those of its input. */
+function split<Input>({ label, hint, member, subject, error, className, ...input }: LabelProps & Input) {
+  return [
+    { label, hint, member, error, ...(subject && { subject }), ...(className && { className }) },
+    input,
+  ] as const;
+}
+
+export function Field(props: LabelProps & ComponentProps<"input">) {
+  const [label, input] = split(props);
   return (
-    <LabelledInput label={label} hint={hint} error={error} {...(className && { className })}>
+    <LabelledInput {...label}>
       {(described) => <input {...input} {...described} className={clsx(inputClass, "h-9 max-md:h-11")} />}
     </LabelledInput>
   );
 }
 
 /** A `Field` with several lines. */
-export function TextField({
-  label,
-  hint,
-  error,
-  className,
-  ...input
-}: LabelProps & ComponentProps<"textarea">) {
+export function TextField(props: LabelProps & ComponentProps<"textarea">) {
+  const [label, input] = split(props);
   return (
-    <LabelledInput label={label} hint={hint} error={error} {...(className && { className })}>
+    <LabelledInput {...label}>
       {(described) => (
         <textarea {...input} {...described} className={clsx(inputClass, "resize-y py-2 leading-5")} />
       )}
@@ -75,15 +79,10 @@ export function TextField({
 }
 
 /** A `Field` with a list of choices: `option` elements. */
-export function SelectField({
-  label,
-  hint,
-  error,
-  className,
-  ...input
-}: LabelProps & ComponentProps<"select">) {
+export function SelectField(props: LabelProps & ComponentProps<"select">) {
+  const [label, input] = split(props);
   return (
-    <LabelledInput label={label} hint={hint} error={error} {...(className && { className })}>
+    <LabelledInput {...label}>
       {(described) => (
         <select {...input} {...described} className={clsx(inputClass, "h-9 pr-8 max-md:h-11")} />
       )}
@@ -91,10 +90,11 @@ export function SelectField({
   );
 }
 
-type ChoicesProps = { label: string; error?: string | undefined; className?: string; children: ReactNode };
+type ChoicesProps = MemberProps & { label: string; className?: string; children: ReactNode };
 
 /** A group of radio buttons or checkboxes. */
-export function Choices({ label, error, className, children }: ChoicesProps) {
+export function Choices({ label, className, children, ...about }: ChoicesProps) {
+  const error = useFieldError(about, label);
   return (
     <fieldset className="flex flex-col gap-1.5">
       <legend className="mb-1.5 font-medium text-sm">{label}</legend>
@@ -138,19 +138,4 @@ export function Choice({ label, hint, checked, onChange, ...input }: ChoiceProps
       </span>
     </label>
   );
-}
-
-/** The error of one field, found by the problem's pointer (`/email`), as a sentence. */
-export function fieldError(error: unknown, field: string): string | undefined {
-  if (!(error instanceof ApiError)) return undefined;
-  const found = error.errors.find((each) => each.pointer === `/${field}`);
-  if (!found) return undefined;
-  const text = found.detail.charAt(0).toUpperCase() + found.detail.slice(1);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
-}
-
-/** The error of the whole form, unless one of its fields already shows it. */
-export function formError(error: unknown, fields: string[]): string | undefined {
-  if (!error) return undefined;
-  return fields.some((field) => fieldError(error, field)) ? undefined : errorMessage(error);
 }

@@ -1,14 +1,14 @@
 import type { FormEvent, ReactNode } from "react";
 import { Button } from "./button.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
-import { Alert } from "./states.tsx";
+import { FormErrors } from "./form-errors.tsx";
 
 type FormDialogProps = {
   title: string;
   description?: ReactNode;
   wide?: boolean | "columns";
-  /** An error of the whole form; fields show their own. */
-  error?: string | undefined;
+  /** Why the request failed. Fields show the errors of their members. */
+  error?: unknown;
   /** The submit button's label. */
   action: ReactNode;
   busy?: boolean;
@@ -45,8 +45,7 @@ export function FormDialog({
   return (
     <Dialog open onOpenChange={close} {...dialog}>
       <form onSubmit={onSubmit} className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
-        {children}
+        <FormErrors error={error}>{children}</FormErrors>
         <DialogButtons>
           {aside && <div className="mr-auto">{aside}</div>}
           <Button variant="ghost" onClick={back ?? close}>

@@ -1,6 +1,6 @@
 import type { UseMutationResult } from "@tanstack/react-query";
 import { type ComponentProps, type ReactNode, useState } from "react";
-import { Field, fieldError, formError } from "./field.tsx";
+import { Field } from "./field.tsx";
 import { FormDialog } from "./form-dialog.tsx";
 
 type Props = {
@@ -16,30 +16,19 @@ type Props = {
     ComponentProps<typeof Field>,
     "hint" | "maxLength" | "placeholder" | "autoCapitalize" | "spellCheck"
   >;
-  /** Further fields, and the body members whose errors they show. */
+  /** Further fields. */
   children?: ReactNode;
-  members?: string[];
 };
 
 /** Asks for the name of something to create. */
-export function NameDialog({
-  title,
-  description,
-  create,
-  action,
-  close,
-  field,
-  children,
-  members = [],
-}: Props) {
+export function NameDialog({ title, description, create, action, close, field, children }: Props) {
   const [name, setName] = useState("");
-  const error = formError(create.error, ["name", ...members]);
 
   return (
     <FormDialog
       title={title}
       description={description}
-      error={error}
+      error={create.error}
       action={action}
       busy={create.isPending}
       submit={() => create.mutate(name.trim())}
@@ -51,7 +40,7 @@ export function NameDialog({
         onChange={(event) => setName(event.target.value)}
         required
         autoComplete="off"
-        error={fieldError(create.error, "name")}
+        member="name"
         {...field}
       />
       {children}
