@@ -33,7 +33,11 @@ test("a problem is thrown as from other responses, and so is a lost connection",
   const failed = responseOf(`event: problem\ndata: ${JSON.stringify(problem)}\n\n`);
   const rejection = await readProgress(failed, () => {}).catch((error) => error);
   expect(rejection).toBeInstanceOf(ApiError);
-  expect(rejection).toMatchObject({ status: 422, code: "query-too-expensive", detail: "Use a shorter range." });
+  expect(rejection).toMatchObject({
+    status: 422,
+    code: "query-too-expensive",
+    detail: "Use a shorter range.",
+  });
   const lost = responseOf('event: progress\ndata: {"done":0.5}\n\n');
   expect(await readProgress(lost, () => {}).catch((error) => error)).toMatchObject({ status: 0 });
 });

@@ -8,7 +8,7 @@ export function RetentionBody({ data, title }: { data: TileDataOf<"retention">; 
   if (users === 0) return <p className="tile-empty">No users in this period.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll" tabIndex={0} aria-label={`Table of ${title}`}>
+    <section className="tile-scroll tile-rows" tabIndex={0} aria-label={`Table of ${title}`}>
       <table className="tile-retention">
         <thead>
           <tr>

@@ -53,7 +53,7 @@ export function SearchMistake({ id, error, text, input, correct }: SearchMistake
       <p
         id={id}
         role="alert"
-        className="flex w-full flex-wrap items-center gap-x-2 pb-1 pl-7 text-danger text-xs"
+        className="flex w-full flex-wrap items-center gap-x-2 gap-y-1 pb-1 pl-7 text-danger text-xs"
       >
         <span className="hostile">{message}</span>
         {corrected !== null && (

@@ -105,7 +105,7 @@ function RoleSelect({ member, choices }: { member: Member; choices: Role[] }) {
       value={change.isPending ? change.variables : member.role}
       disabled={change.isPending}
       onChange={(event) => change.mutate(event.target.value as Role)}
-      className="h-8 w-25 rounded-md border border-line-strong bg-raised px-2 text-sm disabled:opacity-60 max-md:h-10"
+      className="h-8 w-25 rounded-md border border-line-strong bg-raised pr-7 pl-2 text-sm disabled:opacity-60 max-md:h-10"
     >
       {choices.map((role) => (
         <option key={role} value={role}>

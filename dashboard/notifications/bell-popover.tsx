@@ -49,7 +49,7 @@ function Recent({ close }: { close: () => void }) {
   useEffect(dismissNotifications, []);
   return (
     <>
-      <div className="flex h-12 shrink-0 items-center gap-1 border-line border-b pr-2 pl-4">
+      <div className="flex h-12 shrink-0 items-center gap-2 border-line border-b pr-1 pl-4">
         <h2 className="mr-auto font-semibold">Notifications</h2>
         <ChannelFilter filter={filter} change={setFilter} />
         <Button variant="ghost" disabled={unread === 0} onClick={() => markRead(filter)}>

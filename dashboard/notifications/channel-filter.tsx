@@ -14,7 +14,7 @@ export function ChannelFilter({ filter, change }: Props) {
       aria-label="Channel"
       value={filter.channel ?? ""}
       onChange={({ target }) => change(target.value === "" ? {} : { project, channel: target.value })}
-      className="h-8 min-w-0 max-w-36 shrink rounded-md border border-line-strong bg-raised px-2 text-muted text-sm max-md:h-10"
+      className="h-8 min-w-0 max-w-36 shrink rounded-md border border-line-strong bg-raised pr-7 pl-2 text-muted text-sm max-md:h-10"
     >
       <option value="">All channels</option>
       {channels.map(({ id, name }) => (

@@ -33,7 +33,7 @@ export default function MuteChoices({ project, channel, name, onDone, className 
         aria-label="What to mute"
         value={isChannel ? "channel" : "name"}
         onChange={(event) => setChannel(event.target.value === "channel")}
-        className="h-8 w-full min-w-0 rounded-md border border-line-strong bg-raised px-2 text-sm max-md:h-11 max-md:text-lg"
+        className="h-8 w-full min-w-0 rounded-md border border-line-strong bg-raised pr-7 pl-2 text-sm max-md:h-11 max-md:text-lg"
       >
         <option value="name">Mute events named “{name}”</option>
         <option value="channel">Mute all of {channel}</option>

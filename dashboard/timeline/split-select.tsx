@@ -21,7 +21,7 @@ export function SplitSelect({ split, change, tagKeys, isOneChannel }: SplitSelec
       onFocus={() => setKeys(tagKeys())}
       onPointerDown={() => setKeys(tagKeys())}
       onChange={(event) => change(event.target.value as Split)}
-      className="h-7 max-w-40 truncate rounded-md bg-transparent px-1 text-muted text-sm hover:bg-hover hover:text-ink max-md:h-10"
+      className="h-7 max-w-40 truncate rounded-md bg-transparent pr-6 pl-1.5 text-muted text-sm hover:bg-hover hover:text-ink max-md:h-10"
     >
       <option value="">Not split</option>
       {!isOneChannel && <option value="channel">By channel</option>}

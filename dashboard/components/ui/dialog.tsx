@@ -56,7 +56,7 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
           {closable && (
             <Radix.Close
               aria-label="Close"
-              className="absolute top-4 right-3 flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
+              className="absolute top-4 right-3 flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:top-3 max-md:size-10"
             >
               <X aria-hidden className="size-4" />
             </Radix.Close>
