@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { openFinger } from "../testing/finger.ts";
 import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
 import type { Board, BoardSummary } from "../wire/board.ts";
@@ -140,6 +141,34 @@ test("tiles are moved and resized by pointer", async () => {
   const [x, , w, h] = await placeOf("Top events");
   expect([x, w, h]).toEqual([8, 4, 4]);
 }, 60_000);
+
+longTest(
+  "tiles are moved and resized by a finger, on a tablet",
+  async () => {
+    const tablet = await dashboard.open(path, { viewport: { width: 1024, height: 1400 }, hasTouch: true });
+    await button("Edit", tablet).tap();
+    const finger = await openFinger(tablet);
+    async function drag(name: string, x: number, y: number) {
+      // Waits until its tile has come to rest.
+      await button(name, tablet).click({ trial: true });
+      const box = (await button(name, tablet).boundingBox())!;
+      const from = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+      await finger.press(from);
+      await finger.move(from, { x: from.x + x, y: from.y + y });
+      await finger.release();
+    }
+    const [before] = await placeOf("Users over time");
+    const { width } = (await tile("Users over time", tablet).boundingBox())!;
+    await drag("Move Users over time", before === 0 ? width : -width, 4);
+    await drag("Resize Users over time", 0, 70);
+    await button("Save", tablet).tap();
+    await button("Save", tablet).waitFor({ state: "detached" });
+    const [x, , w, h] = await placeOf("Users over time");
+    expect([x, w, h]).toEqual([before === 0 ? 4 : before! - 4, 4, 6]);
+    await tablet.context().close();
+  },
+  60_000,
+);
 
 test("who saves later is told, and can keep either version", async () => {
   const { id, name, version, tiles } = await firstBoard();
