@@ -146,7 +146,7 @@ longTest(
   "tiles are moved and resized by a finger, on a tablet",
   async () => {
     const tablet = await dashboard.open(path, { viewport: { width: 1024, height: 1400 }, hasTouch: true });
-    await button("Edit", tablet).tap();
+    await button("Edit", tablet).click();
     const finger = await openFinger(tablet);
     async function drag(name: string, x: number, y: number) {
       // Waits until its tile has come to rest.
@@ -161,7 +161,7 @@ longTest(
     const { width } = (await tile("Users over time", tablet).boundingBox())!;
     await drag("Move Users over time", before === 0 ? width : -width, 4);
     await drag("Resize Users over time", 0, 70);
-    await button("Save", tablet).tap();
+    await button("Save", tablet).click();
     await button("Save", tablet).waitFor({ state: "detached" });
     const [x, , w, h] = await placeOf("Users over time");
     expect([x, w, h]).toEqual([before === 0 ? 4 : before! - 4, 4, 6]);
