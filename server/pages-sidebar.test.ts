@@ -189,8 +189,8 @@ longTest(
       await finger.release();
     }
     const yOf = async (name: string) => (await view(name, phone).boundingBox())!.y;
-  const top = await yOf("Third");
-  await dragByFinger(view("Third", phone), view("Second", phone));
+    const top = await yOf("Third");
+    await dragByFinger(view("Third", phone), view("Second", phone));
     await until(async () => (await ownViews()) === "First,Second,Third");
     // Neither did the list scroll, nor was the link followed.
     await until(async () => (await yOf("First")) === top);
