@@ -1,8 +1,9 @@
 /** The sidebar: views, unread events on two devices, pins, the filter of channels, and undo. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { openFinger } from "./testing/finger.ts";
 import { longTest } from "./testing/long-test.ts";
 import { until } from "./testing/until.ts";
 import type { Sidebar } from "./wire/view.ts";
@@ -41,15 +42,20 @@ async function choose(of: string, item: string) {
   await page.getByRole("menuitem", { name: item, exact: true }).click();
 }
 
-/** Drags a channel to the place of another one. */
-async function drag(name: string, to: string) {
-  const [from, target] = [await channel(name).boundingBox(), await channel(to).boundingBox()];
-  await page.mouse.move(from!.x + 40, from!.y + from!.height / 2);
+const middleOf = (box: { x: number; y: number; height: number } | null) => ({
+  x: box!.x + 40,
+  y: box!.y + box!.height / 2,
+});
+
+/** Drags a link in the sidebar to the place of another one. */
+async function drag(link: Locator, to: Locator) {
+  const [from, target] = [middleOf(await link.boundingBox()), middleOf(await to.boundingBox())];
+  await page.mouse.move(from.x, from.y);
   await page.mouse.down();
   const isFollowing = async () => {
-    await page.mouse.move(from!.x + 40, from!.y + from!.height / 2 - 10);
-    await page.mouse.move(target!.x + 40, target!.y + target!.height / 2);
-    return page.evaluate<boolean>(`!!document.querySelector("[data-id='${name}']").style.transform`);
+    await page.mouse.move(from.x, from.y - 10);
+    await page.mouse.move(target.x, target.y);
+    return link.locator("..").evaluate(({ style }) => style.transform !== "");
   };
   // What follows the pointer is loaded at the first press.
   await until(isFollowing);
@@ -136,7 +142,7 @@ longTest("pinned channels come first, and the order of the others can be chosen"
   await choose("Actions for echo", "Move up");
   await until(async () => (await listed()).slice(0, 3).join() === "echo,golf,alpha");
   await expectAccessible("pinned channels", page);
-  await drag("golf", "echo");
+  await drag(channel("golf"), channel("echo"));
   await until(async () => (await listed()).slice(0, 3).join() === "golf,echo,alpha");
   await until(async () => (await sidebar()).channels.find(({ id }) => id === "golf")!.pin === 0);
   expect(new URL(page.url()).pathname).not.toContain("golf");
@@ -154,6 +160,60 @@ longTest("pinned channels come first, and the order of the others can be chosen"
   for (const name of ["echo", "golf"]) await choose(`Actions for ${name}`, "Unpin");
   await until(async () => (await listed()).join() === letters.join());
 });
+
+longTest(
+  "views are arranged by mouse, and by a long press as pins are",
+  async () => {
+    const views = async () => (await sidebar()).views.map(({ name }) => name);
+    const before = await views();
+    for (const name of ["First", "Second", "Third"]) {
+      const data = { name, q: `plan=${name}`, shared: false };
+      await page.request.post(`${dashboard.address}/api/views?project=default`, {
+        data,
+        headers: { origin: dashboard.address },
+      });
+    }
+    const ownViews = async () => (await views()).filter((name) => !before.includes(name)).join();
+    const view = (name: string, on = page) => nav(on).getByRole("link", { name, exact: true });
+    await page.reload();
+    await view("First").waitFor();
+    await drag(view("Third"), view("First"));
+    await until(async () => (await ownViews()) === "Third,First,Second");
+
+    const context = await dashboard.newContext({ viewport: { width: 390, height: 600 }, hasTouch: true });
+    const phone = await context.newPage();
+    await phone.goto(`${dashboard.address}/p/default`);
+    await phone.getByRole("button", { name: "Channels" }).tap();
+    const finger = await openFinger(phone);
+    /** Presses until the item can be moved, and moves it to the place of another. */
+    async function dragByFinger(from: Locator, to: Locator) {
+      await from.click({ trial: true });
+      const [start, target] = [middleOf(await from.boundingBox()), middleOf(await to.boundingBox())];
+      await finger.press(start);
+      const item = from.locator("..");
+      await until(() => item.evaluate(({ style }) => style.opacity !== ""));
+      await finger.move(start, { x: start.x, y: target.y });
+      await finger.release();
+    }
+    const yOf = async (name: string) => (await view(name, phone).boundingBox())!.y;
+    const top = await yOf("Third");
+    await dragByFinger(view("Third", phone), view("Second", phone));
+    await until(async () => (await ownViews()) === "First,Second,Third");
+    // Neither did the list scroll, nor was the link followed.
+    await until(async () => (await yOf("First")) === top);
+    expect(new URL(phone.url()).search).toBe("");
+
+    // A finger that moves at once scrolls.
+    const [from, to] = [await view("Third", phone).boundingBox(), await view("First", phone).boundingBox()];
+    await finger.press(middleOf(from));
+    await finger.move(middleOf(from), middleOf(to));
+    await finger.release();
+    await until(async () => (await yOf("First")) < top);
+    expect(await ownViews()).toBe("First,Second,Third");
+    await context.close();
+  },
+  60_000,
+);
 
 longTest("the filter narrows the list, also to archived channels, and Enter opens the first", async () => {
   await choose("Actions for foxtrot", "Archive");

@@ -32,7 +32,7 @@ export default function BoardEditor({ board, isNew, close }: Props) {
   const [history, setHistory] = useState<Draft[]>([]);
   /** The tile in the editor; null: a new one. */
   const [edited, setEdited] = useState<Tile | null | undefined>(isNew ? null : undefined);
-  const source = useMemo(() => draftTiles(project), [project]);
+  const source = useMemo(() => draftTiles(project, board), [project, board]);
   const { name, tiles } = draft;
   const isChanged = history.length > 0 || name !== board.name;
 

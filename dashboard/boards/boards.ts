@@ -1,10 +1,11 @@
-import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
 import { createContext, use } from "react";
 import type { Board, BoardSummary } from "../../server/wire/board.ts";
 import type { InsightInList } from "../../server/wire/insight.ts";
 import type { Tile } from "../../server/wire/tile.ts";
 import type { TileData } from "../../server/wire/tile-data.ts";
 import { api } from "../api.ts";
+import { queries } from "../queries.ts";
 import { type BoardRange, isLive, rangeQuery } from "./ranges.ts";
 
 export function boardsQuery(project: string) {
@@ -46,6 +47,8 @@ type LoadOptions = { signal: AbortSignal; onProgress?: (share: number) => void }
 export type TileSource = {
   /** Part of the query's key. */
   key: readonly unknown[];
+  /** The key of the source that showed the same tiles before. */
+  shown?: readonly unknown[];
   /** Null: on a public board, nothing leads into the project. */
   project: string | null;
   load: (tile: ShownTile, query: Record<string, string>, options: LoadOptions) => Promise<TileData>;
@@ -60,10 +63,11 @@ export function savedTiles(project: string, { id, version }: Board): TileSource 
   };
 }
 
-/** Tiles that are being edited. */
-export function draftTiles(project: string): TileSource {
+/** Tiles that are being edited, of a board or new. */
+export function draftTiles(project: string, board?: Board): TileSource {
   return {
     key: ["tile", project, "draft"],
+    ...(board && { shown: savedTiles(project, board).key }),
     project,
     load: (tile, query, options) =>
       load("/api/boards/preview", {
@@ -94,6 +98,11 @@ export function useTileSource(): TileSource {
   return use(TileSourceContext)!;
 }
 
+/** Whether there is something to compute: not for a text, nor for a value that wasn't chosen yet. */
+function isComplete(tile: ShownTile): boolean {
+  return tile.type !== "text" && !("key" in tile && tile.key === "");
+}
+
 /** How often a range that ends now is computed again. */
 const refreshMs = 30_000;
 
@@ -105,12 +114,15 @@ export function tileDataQuery(
 ) {
   // The result doesn't depend on the tile's place.
   const { x: _x, y: _y, w: _w, h: _h, title: _title, ...content } = tile;
-  return queryOptions({
+  return queryOptions<TileData>({
     queryKey: [...source.key, content, range],
     queryFn: ({ signal }) =>
       source.load(tile, rangeQuery(range), { signal, ...(onProgress && { onProgress }) }),
     refetchInterval: isLive(range) ? refreshMs : false,
-    placeholderData: keepPreviousData,
+    enabled: isComplete(tile),
+    // What the board showed before it was edited, too.
+    placeholderData: (previous) =>
+      previous ?? (source.shown && queries.getQueryData<TileData>([...source.shown, content, range])),
     retry: false,
   });
 }

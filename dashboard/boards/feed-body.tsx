@@ -10,7 +10,7 @@ export function FeedBody({ data, title }: { data: TileDataOf<"feed">; title: str
   if (data.events.length === 0) return <p className="tile-empty">No events in this period.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll" tabIndex={0} aria-label={`List of ${title}`}>
+    <section className="tile-scroll tile-rows tile-feed" tabIndex={0} aria-label={`List of ${title}`}>
       <ul>
         {data.events.map(({ id, name, channelId, icon, createdAt, userId }) => (
           <li key={id} className="tile-event">

@@ -1,5 +1,6 @@
 import { clsx } from "clsx";
 import { ArrowDown, ArrowUp } from "lucide-react";
+import type { CSSProperties } from "react";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { amountText, changeOf, metricText } from "./amounts.ts";
 import type { ShownTile } from "./boards.ts";
@@ -11,6 +12,7 @@ export function NumberBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
     <div className="tile-number">
       <p
         className="tile-value"
+        style={charactersOf(amountText(data.value))}
         title={`${metricText("metric" in tile ? tile : {})}: ${amountText(data.value)}`}
       >
         {amountText(data.value)}
@@ -19,6 +21,11 @@ export function NumberBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
       <Sparkline values={data.values} />
     </div>
   );
+}
+
+/** The length of a number, which its size depends on. */
+export function charactersOf(text: string): CSSProperties {
+  return { "--characters": text.length } as CSSProperties;
 }
 
 type ChangeProps = { value: number | null; before: number | null | undefined; compact?: boolean };

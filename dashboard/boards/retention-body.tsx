@@ -13,7 +13,7 @@ export function RetentionBody({ data, title }: { data: TileDataOf<"retention">; 
   const isLastOver = Date.parse(data.to) - Date.parse(starts[last]!) >= weekMs;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll" tabIndex={0} aria-label={`Table of ${title}`}>
+    <section className="tile-scroll tile-rows" tabIndex={0} aria-label={`Table of ${title}`}>
       <table className="tile-retention">
         <thead>
           <tr>

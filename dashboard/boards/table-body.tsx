@@ -16,7 +16,9 @@ export function TableBody({ tile, data, range }: Props) {
   const channelColors = useChannelColors(project ?? "");
   const split = "split" in tile && tile.split ? tile.split : "name";
   if (data.rows.length === 0) return <p className="tile-empty">No events in this period.</p>;
-  const largest = Math.max(...data.rows.map(({ total }) => Math.abs(total ?? 0)), 0) || 1;
+  // Others together may be far more than each row.
+  const shares = data.rows.map(({ value, total }) => (value === null ? 0 : Math.abs(total ?? 0)));
+  const largest = Math.max(...shares, 0) || 1;
   const colors = assignChannelColors(
     data.rows.flatMap(({ value }) => value ?? []),
     channelColors,
@@ -25,7 +27,7 @@ export function TableBody({ tile, data, range }: Props) {
   const isShare = "metric" in tile && (tile.metric === "events" || tile.metric === "sum");
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll" tabIndex={0} aria-label={`Table of ${titleOf(tile)}`}>
+    <section className="tile-scroll tile-rows" tabIndex={0} aria-label={`Table of ${titleOf(tile)}`}>
       <table className="tile-table">
         <thead>
           <tr>
@@ -35,13 +37,13 @@ export function TableBody({ tile, data, range }: Props) {
           </tr>
         </thead>
         <tbody>
-          {data.rows.map(({ value, total, before }) => (
+          {data.rows.map(({ value, total, before }, index) => (
             <tr key={value ?? "\0"}>
               <th scope="row">
                 <span
                   aria-hidden
                   className="tile-bar"
-                  style={{ width: `${(Math.abs(total ?? 0) / largest) * 100}%` }}
+                  style={{ width: `${(shares[index]! / largest) * 100}%` }}
                 />
                 {split === "channel" && value !== null && (
                   <ChannelMark color={colors.get(value) ?? suggestedColor(value)} className="mr-1.5" />

@@ -32,13 +32,17 @@ type TileProps = {
 export function TileBox({ tile, range, actions }: TileProps) {
   const box = useRef<HTMLElement>(null);
   const [done, setDone] = useState(0);
-  const { data, error, isFetching } = useQuery({
-    ...tileDataQuery(useTileSource(), tile, range, setDone),
-    enabled: tile.type !== "text",
-  });
-  const title = titleOf(tile);
+  const { data, error, isFetching } = useQuery(tileDataQuery(useTileSource(), tile, range, setDone));
+  const title = tile.title || (data?.type === "value" && data.insight?.title) || titleOf(tile);
+  const isUnset = "key" in tile && tile.key === "";
   return (
-    <section ref={box} aria-label={title} className="tile" data-type={tile.type} aria-busy={!data && !error}>
+    <section
+      ref={box}
+      aria-label={title}
+      className="tile"
+      data-type={tile.type}
+      aria-busy={isFetching && !data}
+    >
       <header className="tile-head">
         <h2 className="hostile-line">{title}</h2>
         {actions ?? (
@@ -60,6 +64,8 @@ export function TileBox({ tile, range, actions }: TileProps) {
             <div className="tile-text">
               <Markdown text={tile.text ?? ""} />
             </div>
+          ) : isUnset ? (
+            <p className="tile-empty">Enter the key of a value.</p>
           ) : error && !data ? (
             <p role="alert" className="hostile text-danger text-sm">
               {errorMessage(error)}

@@ -11,7 +11,7 @@ const EditChannelDialog = lazyPart<DialogProps>(
   async () => (await import("./edit-channel-dialog.tsx")).default,
 );
 
-/** The button in a channel's title that opens its dialog. */
+/** The button in a channel's title that opens its dialog. On phones, the menu in the list of channels has it. */
 export function EditChannel({ channel }: { channel: Channel }) {
   const [open, setOpen] = useState(false);
   return (
@@ -20,7 +20,7 @@ export function EditChannel({ channel }: { channel: Channel }) {
         label="Edit channel"
         title="Edit channel"
         onClick={() => setOpen(true)}
-        className="size-7 max-md:size-10"
+        className="size-7 max-md:hidden"
       >
         <Pencil aria-hidden className="size-3.5" />
       </IconButton>

@@ -32,6 +32,10 @@ const countSteps = [1, 2, 5]
   .flatMap((digit) => Array.from({ length: 13 }, (_, power) => digit * 10 ** power))
   .toSorted((a, b) => a - b);
 const barsGapPx = 1;
+/** Between two labels of the x axis, at least. */
+const tickSpacePx = 72;
+/** Lines with points that are closer have none. */
+const pointSpacePx = 36;
 const lineDashes: number[][] = [[], [6, 3], [2, 3]];
 
 export function drawPlot(options: uPlot.Options, data: uPlot.AlignedData, into: HTMLElement): uPlot {
@@ -77,7 +81,7 @@ export function plotOptions(
         ...axis,
         size: 22,
         gap: 4,
-        space: 72,
+        space: (u, _axis, min, max, width) => Math.max(tickSpacePx, bucketPx(u, min, max, width)),
         grid: { show: false },
         ticks: { stroke: color("line-strong"), width: 1, size: 4, filter: ticksShown },
         filter: ticksShown,
@@ -118,7 +122,18 @@ function seriesOptions(kind: PlotKind, isStacked: boolean, of: SeriesColor, isDa
   // An area that others are stacked on must cover what is behind it.
   const fill = kind === "line" ? {} : { fill: isStacked ? fullFill : `${color}33` };
   const dash = lineDashes[patternOf(of)]!;
-  return { stroke: color, width: 1.5, ...fill, ...(dash.length > 0 && { dash }) };
+  // Areas end in their edges. A single value has none, so it is a point.
+  const points: uPlot.Series.Points = isStacked
+    ? { show: ({ data: [starts] }) => starts.length === 1 }
+    : { space: pointSpacePx };
+  return { stroke: color, width: 1.5, points, ...fill, ...(dash.length > 0 && { dash }) };
+}
+
+/** The width of a bucket. Labels within one, such as noon of a day, would tell nothing. */
+function bucketPx({ data: [starts] }: uPlot, min: number, max: number, width: number): number {
+  const [first = 0, second = first] = starts;
+  // A day that summer time begins on is shorter than others.
+  return 0.9 * width * ((second - first) / (max - min || 1));
 }
 
 /** In pixels of the screen. It is opaque, because stacked series cover each other. */

@@ -107,7 +107,7 @@ export function FeedPage() {
             {channel && !openView && can("channels:change") && (
               <EditChannel key={channel.id} channel={channel} />
             )}
-            <LiveIndicator />
+            <LiveIndicator isPaused={state.isPaused} />
             <FeedControls feed={cached.feed} state={state} />
           </>
         }

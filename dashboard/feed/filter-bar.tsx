@@ -114,14 +114,15 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
         autoCapitalize="none"
         spellCheck={false}
         enterKeyHint="search"
-        className="h-7 min-w-40 flex-1 rounded bg-transparent px-1 text-sm outline-offset-0 placeholder:text-faint placeholder-shown:text-ellipsis max-md:text-lg"
+        className="h-7 min-w-32 flex-1 rounded bg-transparent px-1 text-sm outline-offset-0 placeholder:text-faint placeholder-shown:text-ellipsis max-md:text-lg"
       />
       <SaveView project={project} />
       {chips.length > 1 && (
         <button
           type="button"
           onClick={(click) => remove(click, {})}
-          className="h-7 rounded-md px-2 text-muted text-sm hover:bg-hover hover:text-ink"
+          // On phones there is no room for it, and each filter has a button of its own.
+          className="h-7 rounded-md px-2 text-muted text-sm hover:bg-hover hover:text-ink max-md:hidden"
         >
           Clear
         </button>

@@ -13,7 +13,7 @@ export type RowLayout = {
 const narrowPxMax = 560;
 /** Width taken by everything but text: padding, icon, gaps and, in wide rows, the time column. */
 const narrowAsidePx = 76;
-const wideAsidePx = 40 + 32 + 3 * 12 + 56;
+const wideAsidePx = 40 + 32 + 3 * 12 + 64;
 /** The tags' share of the rest. They start right of the middle, away from where clicks on the row are most likely. */
 const tagsShare = 8 / 19;
 /** The width for tags changes in steps, so that rows don't re-render for each pixel. */
@@ -58,7 +58,7 @@ export function rowClass({ kind, isCompact }: RowLayout, look: string): string {
     "group relative h-full gap-x-3 border-line border-b px-4 focus-visible:outline-offset-[-2px] md:px-5",
     kind === "narrow"
       ? clsx("flex items-start", isCompact ? "py-1" : "py-2.5")
-      : "grid grid-cols-[auto_minmax(0,11fr)_minmax(0,8fr)_56px] items-center",
+      : "grid grid-cols-[auto_minmax(0,11fr)_minmax(0,8fr)_64px] items-center",
     look,
   );
 }

@@ -68,6 +68,7 @@ function FixForm({ project, group, example, close }: Props & { example: Rejected
     close();
   });
   const valid = check.data?.resent ?? 0;
+  const isUnfinished = fixes.some((fix) => !isComplete(fix));
 
   function submit(submitted: FormEvent) {
     submitted.preventDefault();
@@ -95,6 +96,8 @@ function FixForm({ project, group, example, close }: Props & { example: Rejected
       <p role="status" className="hostile text-sm">
         {check.error ? (
           <span className="text-danger">{errorMessage(check.error)}</span>
+        ) : isUnfinished ? (
+          <span className="text-muted">Fill in every fix, or remove it.</span>
         ) : !check.data ? (
           <span className="text-muted">Checking…</span>
         ) : (
@@ -117,7 +120,7 @@ function FixForm({ project, group, example, close }: Props & { example: Rejected
           type="submit"
           variant="solid"
           busy={resend.isPending}
-          disabled={valid === 0 || check.isPlaceholderData || fixes.some((fix) => !isComplete(fix))}
+          disabled={valid === 0 || check.isPlaceholderData || isUnfinished}
         >
           {resend.isPending && progress
             ? `${(progress.resent + progress.failed).toLocaleString("en")} of ${group.count.toLocaleString("en")}`

@@ -43,7 +43,7 @@ export function LevelList({ destinations, levels }: Props) {
               aria-label="Choose for a channel"
               value=""
               onChange={(event) => setAdded([...added, event.target.value])}
-              className="h-8 min-w-0 flex-1 rounded-md bg-transparent text-muted text-sm hover:text-ink max-md:h-11"
+              className="h-8 min-w-0 flex-1 rounded-md bg-transparent pr-7 text-muted text-sm hover:text-ink max-md:h-11"
             >
               <option value="">Choose for a channel…</option>
               {others.map(({ id }) => (

@@ -1,3 +1,4 @@
+import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp } from "lucide-react";
 import { Dialog } from "../components/ui/dialog.tsx";
 import { Kbd } from "./shortcuts.tsx";
 
@@ -19,6 +20,14 @@ const shortcuts: [string[], string][] = [
   [["?"], "Keyboard shortcuts"],
 ];
 
+/** Not every font has arrows. */
+const arrows = {
+  "↓": <ArrowDown aria-label="Down" className="size-3" />,
+  "↑": <ArrowUp aria-label="Up" className="size-3" />,
+  "→": <ArrowRight aria-label="Right" className="size-3" />,
+  "←": <ArrowLeft aria-label="Left" className="size-3" />,
+};
+
 export default function Help({ close }: { close: () => void }) {
   return (
     <Dialog open dismissible onOpenChange={close} title="Keyboard shortcuts">
@@ -31,7 +40,7 @@ export default function Help({ close }: { close: () => void }) {
             <dt>{description}</dt>
             <dd className="flex gap-1">
               {keys.map((key) => (
-                <Kbd key={key}>{key}</Kbd>
+                <Kbd key={key}>{arrows[key as keyof typeof arrows] ?? key}</Kbd>
               ))}
             </dd>
           </div>

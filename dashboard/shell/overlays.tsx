@@ -81,7 +81,7 @@ export function Overlays() {
 export function OverlayBoundary({ close, children }: { close: () => void; children: ReactNode }) {
   return (
     <ErrorBoundary fallback={(error, retry) => <OverlayError error={error} retry={retry} close={close} />}>
-      <Suspense fallback={null}>{children}</Suspense>
+      <Suspense fallback={<span data-opening hidden />}>{children}</Suspense>
     </ErrorBoundary>
   );
 }

@@ -43,7 +43,7 @@ export function TimeDialog({ mode, time, change, close }: TimeDialogProps) {
     <Dialog
       open
       onOpenChange={close}
-      title={isRange ? "Show a range of time" : "Jump to date"}
+      title={isRange ? "Custom range" : "Jump to date"}
       description={`In your time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}
     >
       <form onSubmit={submit} noValidate className="flex flex-col gap-4">
@@ -65,7 +65,9 @@ export function TimeDialog({ mode, time, change, close }: TimeDialogProps) {
           onChange={(event) => setTo(event.target.value)}
         />
         <DialogButtons>
-          <Button onClick={close}>Cancel</Button>
+          <Button variant="ghost" onClick={close}>
+            Cancel
+          </Button>
           <Button type="submit" variant="solid">
             {isRange ? "Show" : "Jump"}
           </Button>

@@ -9,6 +9,8 @@ import { activityQuery } from "./users.ts";
 /** For each result of `shadeOf`. */
 const shades = ["bg-pressed", "bg-accent/30", "bg-accent/50", "bg-accent/75", "bg-accent"];
 
+const columns = "grid grid-flow-col gap-[3px] [grid-auto-columns:minmax(0,14px)]";
+
 /** A square for each day of half a year: a column is a week from Monday to Sunday. */
 export function ActivityStrip({ project, userId }: { project: string; userId: string }) {
   const { data: days, error } = useQuery(activityQuery(project, userId));
@@ -16,6 +18,7 @@ export function ActivityStrip({ project, userId }: { project: string; userId: st
   if (!days) return <Skeleton className="h-26" />;
   const most = Math.max(1, ...days.map(({ events }) => events));
   const active = days.filter(({ events }) => events > 0);
+  const weeks = days.filter((_, index) => index % 7 === 0);
   const total = active.reduce((sum, { events }) => sum + events, 0);
   const summary = `${countOf(total, "event")} on ${countOf(active.length, "day")} in the last 26 weeks`;
   return (
@@ -24,11 +27,15 @@ export function ActivityStrip({ project, userId }: { project: string; userId: st
         Activity
         <span className="font-normal text-muted text-xs">{summary}</span>
       </h2>
-      <div
-        role="img"
-        aria-label={summary}
-        className="grid grid-flow-col grid-rows-7 gap-[3px] [grid-auto-columns:minmax(0,14px)]"
-      >
+      <div aria-hidden className={clsx(columns, "h-4 text-2xs text-faint")}>
+        {weeks.map(({ start }) => (
+          // Above the first Monday of a month.
+          <span key={start} className="whitespace-nowrap">
+            {new Date(start).getDate() <= 7 && formatDate(start, "month")}
+          </span>
+        ))}
+      </div>
+      <div role="img" aria-label={summary} className={clsx(columns, "grid-rows-7")}>
         {days.map(({ start, events }) => (
           <span
             key={start}

@@ -159,7 +159,7 @@ function Names({ user: { names, userId }, project }: { user: User; project: stri
         ))}
       </ul>
       {names.length > namesShown && !isWhole && (
-        <Button variant="ghost" className="mt-1" onClick={() => setWhole(true)}>
+        <Button variant="ghost" className="mt-1 -ml-1" onClick={() => setWhole(true)}>
           {countOf(names.length - namesShown, "more name", "more names")}
         </Button>
       )}

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Columns3, Search, UserRound, UserRoundSearch } from "lucide-react";
-import { useDeferredValue, useEffect, useState } from "react";
+import { useDeferredValue, useEffect, useId, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Menu, MenuCheckbox, MenuLabel } from "../components/ui/menu.tsx";
@@ -24,6 +24,7 @@ export function UsersPage() {
     useInfiniteQuery(usersQuery(project, sort, sought));
   const users = data?.pages.flatMap((page) => page.users);
   const columns = useColumns(project, users ?? []);
+  const sortId = useId();
 
   const show = (changed: { sort?: string; q?: string }) =>
     void navigate({
@@ -46,7 +47,7 @@ export function UsersPage() {
           <input
             type="search"
             aria-label="Find users"
-            placeholder="ID, email, name, plan:pro…"
+            placeholder="ID, email, plan:pro…"
             title={
               'By a part of the ID or of any property; by one property, plan:pro; by all of its value, plan:"pro"'
             }
@@ -57,12 +58,15 @@ export function UsersPage() {
             autoComplete="off"
             autoCapitalize="none"
             spellCheck={false}
-            className="min-w-0 flex-1 bg-transparent text-sm outline-none placeholder:text-faint max-md:text-lg"
+            className="min-w-0 flex-1 bg-transparent text-sm outline-none placeholder:text-faint placeholder-shown:text-ellipsis max-md:text-lg"
           />
         </label>
-        <div className="flex gap-2 md:ml-auto">
+        <div className="flex items-center gap-2 md:ml-auto">
+          <label htmlFor={sortId} className="text-muted text-sm max-md:sr-only">
+            Sort by
+          </label>
           <select
-            aria-label="Sort by"
+            id={sortId}
             value={sort}
             onChange={(event) => show({ sort: event.target.value })}
             className={buttonClass({}, "pr-7 font-normal max-md:text-lg")}

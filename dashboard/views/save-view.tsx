@@ -21,10 +21,10 @@ export function SaveView({ project }: { project: string }) {
       <button
         type="button"
         onClick={() => setSaving(true)}
-        className="flex h-7 items-center gap-1.5 rounded-md px-2 text-muted text-sm hover:bg-hover hover:text-ink max-md:h-10"
+        className="flex h-7 items-center gap-1.5 rounded-md px-2 text-muted text-sm hover:bg-hover hover:text-ink max-md:size-10 max-md:justify-center"
       >
-        <Bookmark aria-hidden className="size-3.5" />
-        Save view
+        <Bookmark aria-hidden className="size-3.5 max-md:size-4" />
+        <span className="max-md:sr-only">Save view</span>
       </button>
       {saving && (
         <OverlayBoundary close={() => setSaving(false)}>

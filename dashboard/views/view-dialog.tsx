@@ -46,7 +46,7 @@ export function ViewDialog({ view, shown, close }: ViewDialogProps) {
   return (
     <FormDialog
       title={view ? "Rename view" : "Save view"}
-      description={view ? undefined : "The search is listed in the sidebar and counts what you haven't read."}
+      description={view ? undefined : "Lists this search in the sidebar, with its unread count."}
       error={save.error}
       action="Save"
       busy={save.isPending}

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { openFinger } from "../testing/finger.ts";
 import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
 import type { Board, BoardSummary } from "../wire/board.ts";
@@ -161,6 +162,34 @@ longTest(
     await page.getByRole("heading", { level: 1, name: "Mine" }).waitFor();
     expect((await firstBoard()).version).toBe(version + 2);
     await call("PATCH", `/api/boards/${id}`, { name });
+  },
+  60_000,
+);
+
+longTest(
+  "tiles are moved and resized by a finger, on a tablet",
+  async () => {
+    const tablet = await dashboard.open(path, { viewport: { width: 1024, height: 1400 }, hasTouch: true });
+    await button("Edit", tablet).click();
+    const finger = await openFinger(tablet);
+    async function drag(name: string, x: number, y: number) {
+      // Waits until its tile has come to rest.
+      await button(name, tablet).click({ trial: true });
+      const box = (await button(name, tablet).boundingBox())!;
+      const from = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+      await finger.press(from);
+      await finger.move(from, { x: from.x + x, y: from.y + y });
+      await finger.release();
+    }
+    const [before] = await placeOf("Users over time");
+    const { width } = (await tile("Users over time", tablet).boundingBox())!;
+    await drag("Move Users over time", before === 0 ? width : -width, 4);
+    await drag("Resize Users over time", 0, 70);
+    await button("Save", tablet).click();
+    await button("Save", tablet).waitFor({ state: "detached" });
+    const [x, , w, h] = await placeOf("Users over time");
+    expect([x, w, h]).toEqual([before === 0 ? 4 : before! - 4, 4, 6]);
+    await tablet.context().close();
   },
   60_000,
 );
