@@ -9,6 +9,7 @@ const server = fileURLToPath(new URL("../server/", import.meta.url));
 const order = [
   "limits.ts",
   "permissions.ts",
+  "permission-texts.ts",
   "problems.ts",
   "turns.ts",
   "program-files.ts",

@@ -36,6 +36,8 @@ const pragma = /^\/\/ @engines (.+)$/m;
 /** A file that takes long runs only with `--long`, or if a path names it; "@long postgres" says so of one engine. */
 const longPragma = /^\/\/ @long(?: (\S+))?$/m;
 const engines = ["sqlite", "postgres"];
+/** Test files that run at the same time on an engine. One more than cores: many tests wait, for a page or a time. */
+const workers = availableParallelism() + 1;
 const postgresServer = "server/testing/postgres.ts";
 /** If more files fail, the reason isn't load, and the first results count. */
 const repeatedFilesMax = 10;
@@ -104,14 +106,14 @@ function planFor(files) {
   return plan;
 }
 
-/** Runs an engine's files with a worker per core, and reads the counts from the report. */
+/** Runs an engine's files, and reads the counts from the report. */
 async function runTests(engine, output) {
   const files = plan[engine];
   if (files.length === 0) return { engine, passed: 0, failed: 0, failedFiles: [] };
   // The files' last timings on this machine, or else the committed ones.
   const timings = [`--timings=${cache}/${engine}.json`, `--timings=scripts/test-timings/${engine}.json`];
   const run = await bunTest(engine, files, output, [
-    ...[`--parallel=${availableParallelism()}`, "--no-isolate"],
+    ...[`--parallel=${workers}`, "--no-isolate"],
     // The slowest files first. A full run updates the timings.
     ...timings,
     ...(isFullRun ? ["--update-timings"] : []),

@@ -10,6 +10,7 @@ import { type CommandDescription, describeCommand, runnable } from "./commands/d
 import { optionText, usageLine } from "./commands/help.ts";
 import { commandLine } from "./commands/index.ts";
 import { settings } from "./config-settings.ts";
+import { permissionTexts } from "./permission-texts.ts";
 import { keyMay, type PermissionName, permissions, roleMay, roles, scopes } from "./permissions.ts";
 
 const docs = join(import.meta.dir, "../docs");
@@ -28,12 +29,12 @@ writeTable("settings", [
 
 writeTable("permissions", [
   ["", ...roles, ...scopes.map((scope) => `key: ${scope}`), "publishable key"],
-  ...Object.entries(permissions).map(([name, { allows }]) => {
+  ...Object.keys(permissions).map((name) => {
     const permission = name as PermissionName;
     const keys = scopes.map((scope) => ({ kind: "secret" as const, scopes: new Set([scope]) }));
     const publishable = { kind: "publishable" as const, scopes: new Set(["ingest" as const]) };
     return [
-      allows,
+      permissionTexts[permission],
       ...roles.map((role) => (roleMay(role, permission) ? "yes" : "")),
       ...[...keys, publishable].map((key) => (keyMay(key, permission) ? "yes" : "")),
     ];

@@ -1,8 +1,12 @@
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
-import { clsx } from "clsx";
-import { type ComponentProps, type KeyboardEvent, type RefObject, useId, useState } from "react";
+import { type ComponentProps, type KeyboardEvent, type RefObject, Suspense, useId, useState } from "react";
 import type { Completion } from "../../server/wire/completion.ts";
 import { api } from "../api.ts";
+import { lazyPart } from "../components/lazy-part.tsx";
+
+const SuggestionList = lazyPart<SuggestionsProps>(
+  async () => (await import("./suggestion-list.tsx")).SuggestionList,
+);
 
 /**
  * Completes what is typed into a search box: a list of suggestions, and the keys that choose from it. A combobox as
@@ -86,39 +90,15 @@ export function useSuggestions(
   return { id, list, active, choose, close, onKey, inputProps };
 }
 
-type SuggestionsProps = Pick<ReturnType<typeof useSuggestions>, "id" | "list" | "active" | "choose">;
+export type SuggestionsProps = Pick<ReturnType<typeof useSuggestions>, "id" | "list" | "active" | "choose">;
 
-export function Suggestions({ id, list, active, choose }: SuggestionsProps) {
-  if (list.length === 0) return null;
+/** The list of suggestions, which is loaded with the first ones. */
+export function Suggestions(props: SuggestionsProps) {
+  if (props.list.length === 0) return null;
   return (
-    <div
-      id={`${id}-list`}
-      role="listbox"
-      aria-label="Suggestions"
-      className="absolute top-full left-4 z-20 mt-1 max-h-80 w-80 max-w-[calc(100%-2rem)] animate-rise overflow-y-auto rounded-lg border border-line-strong bg-raised p-1 shadow-md md:left-10"
-    >
-      {list.map((suggestion, index) => (
-        <div
-          key={suggestion.insert}
-          id={`${id}-${index}`}
-          role="option"
-          aria-selected={index === active}
-          // On pointer down, so that the input keeps the focus.
-          onPointerDown={(event) => {
-            event.preventDefault();
-            choose(suggestion);
-          }}
-          tabIndex={-1}
-          className={clsx(
-            "flex h-8 cursor-pointer items-center justify-between gap-3 rounded-md px-2 text-sm max-md:h-11",
-            index === active ? "bg-pressed" : "hover:bg-hover",
-          )}
-        >
-          <span className="hostile-line">{suggestion.text}</span>
-          <span className="shrink-0 text-faint text-xs">{suggestion.kind}</span>
-        </div>
-      ))}
-    </div>
+    <Suspense>
+      <SuggestionList {...props} />
+    </Suspense>
   );
 }
 

@@ -1,12 +1,12 @@
 import { Lock } from "lucide-react";
-import { type PermissionName, permissions, type Role, roleMay, roles } from "../../server/permissions.ts";
+import { permissionTexts } from "../../server/permission-texts.ts";
+import { type PermissionName, type Role, roleMay, roles } from "../../server/permissions.ts";
 import { EmptyState } from "../components/ui/states.tsx";
 import { PageHeader } from "../shell/page-header.tsx";
 
 /** Instead of a page that the member's role doesn't allow. */
 export function DeniedPage({ title, permission }: { title: string; permission: PermissionName }) {
-  const { allows } = permissions[permission];
-  const [first, ...rest] = allows;
+  const [first, ...rest] = permissionTexts[permission];
   const names = roles.filter((role) => roleMay(role, permission)).map((role: Role) => `${role}s`);
   return (
     <>

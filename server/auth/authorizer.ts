@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Access, Account, Caller, CallerLookup, KeyAccess, MemberAccess } from "../http/caller.ts";
+import { permissionTexts } from "../permission-texts.ts";
 import { keyMay, type MemberPermission, type PermissionName, permissions, roleMay } from "../permissions.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -119,9 +120,9 @@ export class Authorizer implements CallerLookup {
     if (!project)
       throw problem("project-unknown", { detail: "You are not a member of a project with this slug." });
     if (!roleMay(project.role, permission)) {
-      const { allows, role } = permissions[permission];
+      const { role } = permissions[permission];
       throw problem("role-insufficient", {
-        detail: `Your role in this project is ${project.role}. This needs the role ${role}: ${allows.toLowerCase()}.`,
+        detail: `Your role in this project is ${project.role}. This needs the role ${role}: ${permissionTexts[permission].toLowerCase()}.`,
       });
     }
     return {
@@ -139,7 +140,8 @@ export class Authorizer implements CallerLookup {
 /** Throws `key-insufficient`. */
 export function checkKey(key: KeyAccess, permission: PermissionName): void {
   if (keyMay(key, permission)) return;
-  const { allows, scope } = permissions[permission];
+  const { scope } = permissions[permission];
+  const allows = permissionTexts[permission];
   const has =
     key.kind === "publishable"
       ? "A publishable key can only send events."
