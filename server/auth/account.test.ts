@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { auditOf, callAs, memberSession, testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import { openStream } from "../testing/event-stream.ts";

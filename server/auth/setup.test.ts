@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Config } from "../config.ts";
 import { type Running, serve } from "../serve.ts";

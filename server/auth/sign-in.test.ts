@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
 

@@ -420,8 +420,8 @@ describe("one event", () => {
   );
 });
 
-test("20,000 events are streamed to a slow client without filling the memory", async () => {
-  const count = 20_000;
+test("a long listing is streamed to a slow client without filling the memory", async () => {
+  const count = effort(8_000, 20_000);
   const description = "x".repeat(9_000);
   // A process of its own, so that only its memory is measured.
   await using remote = await testProcess();
@@ -440,7 +440,7 @@ test("20,000 events are streamed to a slow client without filling the memory", a
       const parts = (rest + decoder.decode(chunk.value, { stream: true })).split('"createdAt":"');
       events += parts.length - 1;
       rest = parts.at(-1)!;
-      // The listing is over 180 MB. The server must produce no more than is read.
+      // The listing is over 72 MB. The server must produce no more than is read.
       if (paused === null) paused = await Bun.sleep(500).then(remote.memoryMb);
     }
     expect(rest).toEndWith("}]}");
@@ -450,7 +450,7 @@ test("20,000 events are streamed to a slow client without filling the memory", a
   const idle = remote.memoryMb();
   const paused: number[] = [];
   for (let n = 0; n < effort(1, 3); n++) paused.push(await read());
-  expect(Math.max(...paused) - idle).toBeLessThan(90);
+  expect(Math.max(...paused) - idle).toBeLessThan(50);
 }, 60_000);
 
 test("a client that disconnects during a listing does no harm", async () => {

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Insertable } from "kysely";
 import { limits } from "../limits.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";

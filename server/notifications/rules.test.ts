@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Rules by API, and what they do with events that arrive. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
