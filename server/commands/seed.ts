@@ -25,11 +25,11 @@ const usersAtOnce = 200;
 export const seedCommand = defineCommand({
   meta: {
     name: "seed",
-    description: "Fill a project with a month of sample events from a made-up shop",
+    description: "Fill a project with two months of sample events from a made-up shop",
   },
   args: {
     project: { type: "string", default: "default", description: "Project, by name or slug", valueHint: "P" },
-    days: { type: "string", default: "30", description: "Number of days to fill, up to now", valueHint: "N" },
+    days: { type: "string", default: "60", description: "Number of days to fill, up to now", valueHint: "N" },
     json: jsonArg,
   },
   run: ({ args }) =>

@@ -1,15 +1,12 @@
+import { destinationReceiver } from "./destination-receiver.ts";
 import { runTidings, startServer } from "./server-process.ts";
 
 export const demo = { email: "demo@example.com", password: "tidings-demo" };
 
 const sampleDestinations = [
-  {
-    kind: "slack",
-    name: "Slack #shop",
-    settings: { url: "https://hooks.slack.com/services/T00000000/B00000000/0123456789abcdefghijklmn" },
-  },
-  { kind: "ntfy", name: "On call", settings: { topic: "shop-7f3c9a" } },
-];
+  { kind: "slack", name: "Slack #shop" },
+  { kind: "ntfy", name: "On call" },
+] as const;
 
 const sampleRules = [
   {
@@ -94,11 +91,12 @@ type Cookie = { name: string; value: string };
 export type SampleShop = Awaited<ReturnType<typeof startShop>>;
 
 /**
- * Starts a server with a shop's month of events (`npm run seed`) and something on each page: destinations, rules,
+ * Starts a server with a shop's events of two months (`npm run seed`) and something on each page: destinations, rules,
  * deliveries, rejected events, views, a pinned channel, webhooks, an invitation, and a board with a public link.
  */
 export async function startShop(dataDirectory: string) {
-  const environment = { TIDINGS_DATA: dataDirectory };
+  const receiver = await destinationReceiver();
+  const environment = { TIDINGS_DATA: dataDirectory, TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" };
   await runTidings(["seed"], environment);
   const { stdout } = await runTidings(
     ["key", "create", "--project", "default", "--name", "Shop", "--scopes", "ingest,read,manage"],
@@ -124,11 +122,10 @@ export async function startShop(dataDirectory: string) {
 
   const destinations: string[] = [];
   for (const sample of sampleDestinations) {
-    const { destination } = await call<{ destination: { id: string } }>(
-      "POST",
-      "/api/project-destinations",
-      sample,
-    );
+    const { destination } = await call<{ destination: { id: string } }>("POST", "/api/project-destinations", {
+      ...sample,
+      settings: receiver.settings[sample.kind],
+    });
     destinations.push(destination.id);
   }
   for (const { everyone, ...rule } of sampleRules)
@@ -138,6 +135,8 @@ export async function startShop(dataDirectory: string) {
   await call("PUT", "/api/sidebar/pins", { channels: ["payments"] }, "session");
   for (const webhook of sampleWebhooks) await call("POST", "/api/webhooks", webhook, "session");
   await call("POST", "/api/invitations", { role: "viewer", email: "mira@example.com" }, "session");
+  // One delivery fails at first, so that the pages show that too.
+  receiver.answerNext(503, "no_service");
   const ids: string[] = [];
   for (const event of newestEvents)
     ids.push((await call<{ event: { id: string } }>("POST", "/api/events", event)).event.id);
@@ -160,7 +159,10 @@ export async function startShop(dataDirectory: string) {
       );
       return new URL(link).pathname;
     },
-    stop: () => server.end("SIGTERM"),
+    async stop() {
+      await server.end("SIGTERM");
+      await receiver[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -101,7 +101,7 @@ async function shootSetup(browser: Browser): Promise<void> {
   await server.end("SIGTERM");
 }
 
-/** The pages of a shop with a month of events. */
+/** The pages of a shop with two months of events. */
 async function shootPages(browser: Browser): Promise<void> {
   const shop = await startShop(dataDirectory);
   const { address, cookies } = shop;
