@@ -287,86 +287,107 @@ const callers = () => [
   { headers: { "x-api-key": app.key }, project: "" },
 ];
 
+/** The time limit of an attack on all operations, which are some thousands of requests each. */
+const attackMs = 300_000;
+
 describe("every operation withstands", () => {
-  test("no key, unknown keys, and the victim's project", async () => {
-    const others: Record<string, string>[] = [
-      {},
-      { "x-api-key": "tdg_sk_garbled" },
-      { "x-api-key": "x".repeat(5_000) },
-      { authorization: "Bearer " },
-      { authorization: `Basic ${Buffer.from("\0:\0").toString("base64")}` },
-      { cookie: "tidings.session_token=%00; tidings.session_token=a.b" },
-      { "x-api-key": app.key, authorization: "Bearer tdg_sk_other" },
-    ];
-    await each(operations(), async ({ method, plain }) => {
-      for (const headers of others) {
-        await attack(method, plain, {
-          headers: { ...json, ...headers },
-          ...(method !== "GET" && { body: "{}" }),
-        });
-      }
-      await attack(method, `${plain}?project=${victim.slug}`, { headers: session });
-      await attack(method, plain.replace(/\/x(?=\/|$)/, `/${victim.slug}`), { headers: session });
-    });
-    expect(failures.splice(0)).toEqual([]);
-  });
+  test(
+    "no key, unknown keys, and the victim's project",
+    async () => {
+      const others: Record<string, string>[] = [
+        {},
+        { "x-api-key": "tdg_sk_garbled" },
+        { "x-api-key": "x".repeat(5_000) },
+        { authorization: "Bearer " },
+        { authorization: `Basic ${Buffer.from("\0:\0").toString("base64")}` },
+        { cookie: "tidings.session_token=%00; tidings.session_token=a.b" },
+        { "x-api-key": app.key, authorization: "Bearer tdg_sk_other" },
+      ];
+      await each(operations(), async ({ method, plain }) => {
+        for (const headers of others) {
+          await attack(method, plain, {
+            headers: { ...json, ...headers },
+            ...(method !== "GET" && { body: "{}" }),
+          });
+        }
+        await attack(method, `${plain}?project=${victim.slug}`, { headers: session });
+        await attack(method, plain.replace(/\/x(?=\/|$)/, `/${victim.slug}`), { headers: session });
+      });
+      expect(failures.splice(0)).toEqual([]);
+    },
+    attackMs,
+  );
 
-  test("odd paths and queries", async () => {
-    await each(operations(), async ({ method, path, plain, names, isOfProject }) => {
-      for (const { headers, project } of callers()) {
-        const own = isOfProject ? project : "";
-        for (const name of path.match(/\{\w+\}/g) ?? []) {
-          for (const value of pathValues) {
-            const url = filled(path.replace(name, () => value));
-            await attack(method, `${url}?${own}`, { headers });
+  test(
+    "odd paths and queries",
+    async () => {
+      await each(operations(), async ({ method, path, plain, names, isOfProject }) => {
+        for (const { headers, project } of callers()) {
+          const own = isOfProject ? project : "";
+          for (const name of path.match(/\{\w+\}/g) ?? []) {
+            for (const value of pathValues) {
+              const url = filled(path.replace(name, () => value));
+              await attack(method, `${url}?${own}`, { headers });
+            }
+          }
+          for (const name of names.filter((name) => name !== "project")) {
+            for (const value of queryValues) {
+              await attack(method, `${plain}?${own}&${name.replace("*", "a%00")}=${value}`, { headers });
+            }
+            await attack(method, `${plain}?${own}&${name}=1&${name}=2`, { headers });
+          }
+          if (path.startsWith("/api/public/")) {
+            for (const value of queryValues)
+              await attack(method, `${plain}?from=${value}&to=${value}&timeZone=${value}`);
+          }
+          await attack(method, `${plain}?${own}&%00=1&__proto__=1&a[b]=c&${"a=1&".repeat(2_000)}`, {
+            headers,
+          });
+        }
+      });
+      expect(failures.splice(0)).toEqual([]);
+    },
+    attackMs,
+  );
+
+  test(
+    "bodies of any bytes",
+    async () => {
+      const bodied = [...operations()].filter(({ method }) => method !== "GET" && method !== "DELETE");
+      await each(bodied, async ({ method, plain, isOfProject }) => {
+        for (const { headers, project } of callers()) {
+          for (const [, body, more] of rawBodies) {
+            const url = isOfProject ? `${plain}?${project}` : plain;
+            await attack(method, url, { headers: { ...json, ...headers, ...more }, body });
           }
         }
-        for (const name of names.filter((name) => name !== "project")) {
-          for (const value of queryValues) {
-            await attack(method, `${plain}?${own}&${name.replace("*", "a%00")}=${value}`, { headers });
-          }
-          await attack(method, `${plain}?${own}&${name}=1&${name}=2`, { headers });
-        }
-        if (path.startsWith("/api/public/")) {
-          for (const value of queryValues)
-            await attack(method, `${plain}?from=${value}&to=${value}&timeZone=${value}`);
-        }
-        await attack(method, `${plain}?${own}&%00=1&__proto__=1&a[b]=c&${"a=1&".repeat(2_000)}`, { headers });
-      }
-    });
-    expect(failures.splice(0)).toEqual([]);
-  });
+      });
+      expect(failures.splice(0)).toEqual([]);
+    },
+    attackMs,
+  );
 
-  test("bodies of any bytes", async () => {
-    const bodied = [...operations()].filter(({ method }) => method !== "GET" && method !== "DELETE");
-    await each(bodied, async ({ method, plain, isOfProject }) => {
-      for (const { headers, project } of callers()) {
-        for (const [, body, more] of rawBodies) {
+  test(
+    "wrong values in bodies that are right otherwise",
+    async () => {
+      await each(operations(), async ({ method, path, plain, operation, isOfProject }) => {
+        const schema = operation.requestBody?.content["application/json"]?.schema;
+        // These end what the other calls need.
+        if (!schema || path === "/api/account/delete") return;
+        const right = path === "/mcp" ? toolCall : sample(schema);
+        for (const { headers, project } of callers()) {
           const url = isOfProject ? `${plain}?${project}` : plain;
-          await attack(method, url, { headers: { ...json, ...headers, ...more }, body });
-        }
-      }
-    });
-    expect(failures.splice(0)).toEqual([]);
-  });
-
-  test("wrong values in bodies that are right otherwise", async () => {
-    await each(operations(), async ({ method, path, plain, operation, isOfProject }) => {
-      const schema = operation.requestBody?.content["application/json"]?.schema;
-      // These end what the other calls need.
-      if (!schema || path === "/api/account/delete") return;
-      const right = path === "/mcp" ? toolCall : sample(schema);
-      for (const { headers, project } of callers()) {
-        const url = isOfProject ? `${plain}?${project}` : plain;
-        for (const value of bodyValues) {
-          for (const body of replaced(right, value)) {
-            await attack(method, url, { headers: { ...json, ...headers }, body: JSON.stringify(body) });
+          for (const value of bodyValues) {
+            for (const body of replaced(right, value)) {
+              await attack(method, url, { headers: { ...json, ...headers }, body: JSON.stringify(body) });
+            }
           }
         }
-      }
-    });
-    expect(failures.splice(0)).toEqual([]);
-  });
+      });
+      expect(failures.splice(0)).toEqual([]);
+    },
+    attackMs,
+  );
 
   test("and the server is as it was", async () => {
     expect(({} as { polluted?: string }).polluted).toBeUndefined();
