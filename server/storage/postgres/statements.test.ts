@@ -28,7 +28,9 @@ describe("long lists take few statements", () => {
       expect(new Map(users.map(({ userId, events }) => [userId, events]))).toEqual(
         new Map(Array.from({ length: 1_000 }, (_, n) => [idOf(n), n < 100 ? 2 : 1])),
       );
-      expect(proxy.statements.length).toBeLessThan(20);
+      // Not those of background work.
+      const ofList = /count_tokens|FROM vocabulary|from "user_activity"|from "users"/;
+      expect(proxy.statements.filter((statement) => ofList.test(statement)).length).toBeLessThan(20);
     }
     await removeStorage(storage);
   });
