@@ -92,7 +92,8 @@ export function plotOptions(
         ...axis,
         size: 44,
         gap: 6,
-        space: 24,
+        // Steps are at most 2.5 times apart, so even a low chart has one besides zero.
+        space: (_u, _axis, _min, _max, height) => Math.min(24, 0.36 * height),
         ...(isCount && { incrs: countSteps }),
         grid: { stroke: color("line"), width: 1 },
         ticks: { show: false },

@@ -18,7 +18,7 @@ export function UserTable({ project, users, columns, faded }: UserTableProps) {
     <table className={clsx("w-full text-sm max-md:block md:table-fixed", faded && "opacity-60")}>
       <thead className="text-left text-muted text-xs max-md:sr-only">
         <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-2.5 [&>th]:font-medium [&>th:first-child]:pl-5 [&>th:last-child]:pr-5">
-          <th scope="col" className="md:w-[30%]">
+          <th scope="col" className="md:w-[20%] xl:w-[30%]">
             User
           </th>
           {columns.map((name) => (
@@ -26,13 +26,13 @@ export function UserTable({ project, users, columns, faded }: UserTableProps) {
               {name}
             </th>
           ))}
-          <th scope="col" className="text-right md:w-24">
+          <th scope="col" className="text-right md:w-20">
             Events
           </th>
-          <th scope="col" className="text-right md:w-32">
+          <th scope="col" className="text-right md:w-28 xl:w-32">
             First seen
           </th>
-          <th scope="col" className="text-right md:w-32">
+          <th scope="col" className="text-right md:w-28 xl:w-32">
             Last seen
           </th>
         </tr>
