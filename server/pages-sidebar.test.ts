@@ -196,6 +196,8 @@ longTest(
       await finger.release();
     }
     const yOf = async (name: string) => (await view(name, phone).boundingBox())!.y;
+    // Waits until the list has come to rest.
+    await view("Third", phone).click({ trial: true });
     const top = await yOf("Third");
     await dragByFinger(view("Third", phone), view("Second", phone));
     await until(async () => (await ownViews()) === "First,Second,Third");

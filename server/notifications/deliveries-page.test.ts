@@ -99,6 +99,7 @@ test("the bell shows notifications of one kind as one, which unfolds and is read
   for (let n = 0; n < 4; n++)
     await dashboard.post({ channel: "payments", name: "Payment received", userId: `u${n}`, notify: true });
   await dashboard.post({ channel: "deploys", name: "Deployed", notify: true });
+  await until(async () => (await read<{ unread: number }>("/api/notifications?limit=1")).unread === 5);
   await page.goto(`${dashboard.address}/p/default/members`);
   await page.getByRole("button", { name: "Notifications, 5 unread" }).click();
   const bell = page.getByRole("dialog", { name: "Notifications" });

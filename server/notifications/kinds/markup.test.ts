@@ -63,6 +63,13 @@ describe("Markdown becomes", () => {
       "> one\n> two\n> \n> three\n\nafter",
     ],
     [
+      "- > one",
+      "• one",
+      "• <blockquote>one</blockquote>",
+      "<ul><li><blockquote><p>one</p></blockquote></li></ul>",
+      "• one",
+    ],
+    [
       "```sh\nls <a>\n`x`\n```",
       "```\nls &lt;a&gt;\n'x'\n```",
       "<pre>ls &lt;a&gt;\n`x`</pre>",

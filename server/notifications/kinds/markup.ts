@@ -95,6 +95,7 @@ class Converter {
   /** Begins the lines within quotes and lists. */
   #prefix = "";
   #isInQuote = false;
+  #isInItem = false;
   #isInLink = false;
   /** Inside strong text, links and the like, where not every service allows code or another link. */
   #depth = 0;
@@ -151,8 +152,8 @@ class Converter {
   }
 
   #quote({ tokens }: Tokens.Blockquote) {
-    // Telegram has no quotes within quotes.
-    if (this.#isInQuote) return this.blocks(tokens);
+    // Telegram has no quotes within quotes, and where lines begin quotes there are none in lists.
+    if (this.#isInQuote || (this.#isInItem && this.markup.quotePrefix !== "")) return this.blocks(tokens);
     this.#isInQuote = true;
     this.#indent(this.markup.quotePrefix, () =>
       this.writer.enclose(this.markup.quote, () => {
@@ -173,7 +174,10 @@ class Converter {
         if (index > 0) this.#breakLine(markup.itemGap);
         writer.enclose(markup.item, () => {
           writer.writeWhole(markup.bullet(ordered ? first + index : null));
+          const isNested = this.#isInItem;
+          this.#isInItem = true;
           this.#indent(gap === "" ? "" : "   ", () => this.blocks(item.tokens, gap));
+          this.#isInItem = isNested;
         });
       }
     });
