@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import { Field } from "../components/ui/field.tsx";
+import { NewPasswordField } from "./new-password-field.tsx";
 
 export type AccountInput = { email: string; password: string; name: string };
 
@@ -37,28 +38,28 @@ export function AccountFields({ account, onChange, emailFixed = false }: Account
         onChange={(event) => onChange({ ...account, email: event.target.value })}
         member="email"
       />
-      <Field
+      <NewPasswordField
         label="Password"
-        type="password"
-        autoComplete="new-password"
-        required
         autoFocus={emailFixed}
-        minLength={limits.passwordCharactersMin}
-        maxLength={limits.passwordCharactersMax}
-        hint={`At least ${limits.passwordCharactersMin} characters.`}
         value={account.password}
         onChange={(event) => onChange({ ...account, password: event.target.value })}
         member="password"
       />
-      <Field
-        label="Name"
-        hint="Optional. What should we call you?"
-        autoComplete="name"
-        maxLength={limits.accountNameCharacters}
-        value={account.name}
-        onChange={(event) => onChange({ ...account, name: event.target.value })}
-        member="name"
-      />
+      <AccountNameField value={account.name} onChange={(name) => onChange({ ...account, name })} />
     </>
+  );
+}
+
+export function AccountNameField({ value, onChange }: { value: string; onChange: (name: string) => void }) {
+  return (
+    <Field
+      label="Name"
+      hint="Optional. What should we call you?"
+      autoComplete="name"
+      maxLength={limits.accountNameCharacters}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      member="name"
+    />
   );
 }

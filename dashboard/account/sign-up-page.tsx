@@ -9,6 +9,7 @@ import { Field } from "../components/ui/field.tsx";
 import { FormErrors } from "../components/ui/form-errors.tsx";
 import { queries } from "../queries.ts";
 import { broadcastToTabs } from "../tabs.ts";
+import { AccountNameField } from "./account-fields.tsx";
 import { signInOptionsQuery } from "./account-query.ts";
 import { AuthLayout, linkClass } from "./auth-layout.tsx";
 import { NewPasswordField } from "./new-password-field.tsx";
@@ -88,15 +89,7 @@ export function SignUpPage() {
                 onChange={(event) => setPassword(event.target.value)}
                 member="password"
               />
-              <Field
-                label="Name"
-                hint="Optional. What should we call you?"
-                autoComplete="name"
-                maxLength={limits.accountNameCharacters}
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-                member="name"
-              />
+              <AccountNameField value={name} onChange={setName} />
             </>
           )}
         </FormErrors>

@@ -70,7 +70,8 @@ export function plotOptions(
     ...size,
     ms: 1,
     legend: { show: false },
-    padding: [6, 20, 0, 0],
+    // At the right, half of the last label of the time axis.
+    padding: [6, 26, 0, 0],
     scales: {
       x: { time: true, range },
       // From zero, so that heights are proportional; an empty chart has an axis, too.

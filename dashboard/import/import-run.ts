@@ -63,6 +63,7 @@ export async function importFile(file: File, plan: ImportPlan, project: string):
     else show({ state: "failed", failure: errorMessage(error) });
   } finally {
     window.removeEventListener("beforeunload", confirmLeaving);
+    // Pages show it if their queries fail. The import's outcome is known.
     await Promise.all([
       refresh(sidebarQuery(project).queryKey),
       refresh(rejectedGroupsQuery(project).queryKey),

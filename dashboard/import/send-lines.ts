@@ -40,16 +40,17 @@ async function attemptToSend(project: string, lines: string[], signal: AbortSign
     throw new ApiError(0, { detail: `The server can't be reached. ${(error as Error).message}` });
   });
   const body: unknown = await response.json().catch(() => ({}));
-  // All lines were rejected: that is no problem of the request.
-  if (!(response.ok || (response.status === 422 && isLinesResponse(body))))
-    throw new ApiError(response.status, body as object);
-  const result = body as LinesResponse;
-  const cause = result.rejections.find(({ status }) => status >= 500 || [401, 403, 429].includes(status));
+  // With 422, all lines were rejected: that is no problem of the request.
+  if (!isLinesResponse(body) || !(response.ok || response.status === 422)) {
+    const problem = response.ok ? { detail: "The server's answer can't be read." } : (body as object);
+    throw new ApiError(response.status, problem);
+  }
+  const cause = body.rejections.find(({ status }) => status >= 500 || [401, 403, 429].includes(status));
   if (cause) throw new ApiError(cause.status, cause);
-  return result;
+  return body;
 }
 
-function isLinesResponse(body: unknown): boolean {
+function isLinesResponse(body: unknown): body is LinesResponse {
   return typeof body === "object" && body !== null && "rejections" in body;
 }
 
