@@ -2,12 +2,15 @@
  * Runs the checks, then the tests on both storage engines at the same time. The last line is "N passed, N failed".
  *
  * Files that fail in a full run are run once more, alone, and this second result counts: a test that passes there was
- * disturbed by the load of the run. Its first failure is printed, with the files that passed only the second time.
+ * disturbed by the load of the run, or by what another failed test left running. Its first failure is printed, with
+ * the files that passed only the second time.
  *
- *   node scripts/test.mjs [--long] [PATH …]
+ *   node scripts/test.mjs [--long] [--part N/M] [PATH …]
  *
  * With paths, only test files whose paths contain one of them run, each on one engine: `TIDINGS_TEST_ENGINE`, or else
- * the file's first. With `--long`, tests run at full size (`server/testing/effort.ts`).
+ * the file's first. With `--long`, tests run at full size (`server/testing/effort.ts`), and each file has a global
+ * object of its own, so that what a failed test leaves running can't fail another file's tests. With `--part 2/4`, the
+ * second of four parts runs, which take about equally long; the checks are in the first.
  */
 import { spawn, spawnSync } from "node:child_process";
 import {
@@ -23,11 +26,17 @@ import {
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const args = process.argv.slice(2);
-const isLong = args.includes("--long");
-const filters = args.filter((arg) => arg !== "--long");
+const {
+  values: { long: isLong, part: partArg },
+  positionals: filters,
+} = parseArgs({
+  allowPositionals: true,
+  options: { long: { type: "boolean", default: false }, part: { type: "string", default: "1/1" } },
+});
+const part = partOf(partArg);
 const isFullRun = filters.length === 0;
 /** The default time limit of a test, in milliseconds: ten times what a slow one takes alone. */
 const timeoutMs = 60_000;
@@ -39,8 +48,8 @@ const engines = ["sqlite", "postgres"];
 /** Test files that run at the same time on an engine. One more than cores: many tests wait, for a page or a time. */
 const workers = availableParallelism() + 1;
 const postgresServer = "server/testing/postgres.ts";
-/** If more files fail, the reason isn't load, and the first results count. */
-const repeatedFilesMax = 10;
+/** If more files fail, the reason isn't load: they are repeated at the same time, apart from each other. */
+const repeatedAloneMax = 10;
 
 const environment = {
   ...process.env,
@@ -51,13 +60,14 @@ const cache = `${root}node_modules/.cache/tidings-tests`;
 const results = mkdtempSync(join(tmpdir(), "tidings-results-"));
 
 if (isFullRun) {
-  runOrExit("node", ["scripts/check.mjs"]);
+  if (part.number === 1) runOrExit("node", ["scripts/check.mjs"]);
   runOrExit("npm", ["run", "--silent", "build", "-w", "client"]);
 }
 runOrExit("node", ["scripts/build.mjs"]);
 mkdirSync(cache, { recursive: true });
 
 const plan = planFor(["server", "client", "dashboard", "bench"].flatMap(testsIn));
+for (const engine of engines) plan[engine] = filesOfPart(plan[engine], engine);
 const postgres =
   plan.postgres.length > 0 && !process.env.TIDINGS_TEST_POSTGRES ? await startPostgres() : null;
 // SQLite's output is shown immediately, PostgreSQL's afterwards, so that they don't mix.
@@ -106,33 +116,75 @@ function planFor(files) {
   return plan;
 }
 
+/** Divides files into parts by their committed timings, which are the same on all machines. */
+function filesOfPart(files, engine) {
+  const known = JSON.parse(readFileSync(`${root}scripts/test-timings/${timingsName(engine)}`, "utf8")).files;
+  const msOf = (file) => known[file] ?? 1_000;
+  const parts = Array.from({ length: part.of }, () => ({ ms: 0, files: [] }));
+  // The slowest files first, each into the part that is the shortest so far.
+  for (const file of files.toSorted((a, b) => msOf(b) - msOf(a) || (a < b ? -1 : 1))) {
+    const shortest = parts.reduce((least, other) => (other.ms < least.ms ? other : least));
+    shortest.ms += msOf(file);
+    shortest.files.push(file);
+  }
+  return parts[part.number - 1].files;
+}
+
+/** Parses "2/4". */
+function partOf(text) {
+  const [number, of] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
+  if (number >= 1 && number <= of) return { number, of };
+  console.error(`--part ${text}: write which part of how many, such as --part 2/4.`);
+  process.exit(2);
+}
+
+function timingsName(engine) {
+  return isLong ? `long-${engine}.json` : `${engine}.json`;
+}
+
 /** Runs an engine's files, and reads the counts from the report. */
 async function runTests(engine, output) {
   const files = plan[engine];
   if (files.length === 0) return { engine, passed: 0, failed: 0, failedFiles: [] };
-  // The files' last timings on this machine, or else the committed ones.
-  const timings = [`--timings=${cache}/${engine}.json`, `--timings=scripts/test-timings/${engine}.json`];
+  const name = timingsName(engine);
   const run = await bunTest(engine, files, output, [
-    ...[`--parallel=${workers}`, "--no-isolate"],
-    // The slowest files first. A full run updates the timings.
-    ...timings,
+    `--parallel=${workers}`,
+    // A new global object takes half a second for each file, which `npm test` hasn't.
+    ...(isLong ? [] : ["--no-isolate"]),
+    // The slowest files first, by their last timings on this machine, or else the committed ones. A full run updates
+    // the first.
+    ...[`--timings=${cache}/${name}`, `--timings=scripts/test-timings/${name}`],
     ...(isFullRun ? ["--update-timings"] : []),
   ]);
   console.log(`Tests on ${engine}: ${run.passed} passed, ${run.failed} failed`);
   return run;
 }
 
-/** Runs failed files again, one after another, and replaces their results. */
+/** Runs failed files again, and replaces their results. */
 async function repeatFailed(run) {
-  const { engine, failedFiles } = run;
-  if (failedFiles.length === 0 || failedFiles.length > repeatedFilesMax) return;
-  console.log(`\nRepeating alone, on ${engine}: ${failedFiles.map(({ file }) => file).join(", ")}`);
-  for (const first of failedFiles) {
-    const second = await bunTest(engine, [first.file], "inherit", []);
-    run.passed += second.passed - first.passed;
-    run.failed += second.failed - first.failed;
-    if (second.failed === 0) console.log(`Passed when repeated, on ${engine}: ${first.file}`);
+  const { failedFiles } = run;
+  if (failedFiles.length === 0) return;
+  if (failedFiles.length <= repeatedAloneMax) {
+    for (const first of failedFiles) await repeat(run, [first], []);
+  } else if (!isLong) {
+    // Without a global object of its own for each file, one that fails can fail the others of its process.
+    await repeat(run, failedFiles, [`--parallel=${workers}`]);
   }
+}
+
+async function repeat(run, first, options) {
+  const { engine } = run;
+  const files = first.map(({ file }) => file);
+  console.log(`\nRepeating on ${engine}: ${files.join(", ")}`);
+  const second = await bunTest(engine, files, "inherit", options);
+  for (const { passed, failed } of first) {
+    run.passed -= passed;
+    run.failed -= failed;
+  }
+  run.passed += second.passed;
+  run.failed += second.failed;
+  const failed = new Set(second.failedFiles.map(({ file }) => file));
+  for (const file of files) if (!failed.has(file)) console.log(`Passed when repeated, on ${engine}: ${file}`);
 }
 
 /** Runs test files with `bun test`, and returns the counts, also of each file with failures. */
