@@ -158,7 +158,7 @@ test.concurrent("a request that arrives too slowly loses its connection, whereve
       ["", ""],
     ].map(async ([start, more]) => ({ start, more: more!, request: await rawRequest(app.address, start!) })),
   );
-  const dawdling = setInterval(() => {
+  using _dawdling = setInterval(() => {
     for (const { more, request } of started) if (more !== "") request.send(more);
   }, 1_000);
   const left = new Set(started.map(({ start }) => start));
@@ -166,7 +166,6 @@ test.concurrent("a request that arrives too slowly loses its connection, whereve
     Promise.all(started.map(({ start, request }) => request.closed.then(() => left.delete(start)))),
     Bun.sleep(30_000),
   ]);
-  clearInterval(dawdling);
   expect([...left]).toEqual([]);
   expect(await app.list()).toEqual([]);
   expect(

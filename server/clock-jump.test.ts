@@ -54,7 +54,7 @@ test.skipIf(!canShiftClock)(
 
     const cookie = await signIn();
     using stream = await openStream(app);
-    const load = startLoad([app], { id: 3, anonymous: 2, batch: 1, idempotent: 2 });
+    using load = startLoad([app], { id: 3, anonymous: 2, batch: 1, idempotent: 2 });
     let newest = await notifications(cookie);
     using watching = await openStream(app, "?channel=resumed");
     const resumedIds = new Map<string, string>();

@@ -44,7 +44,7 @@ test(`${idleConnections} idle connections, ${streams} streams and slow writers s
     ),
   );
   let at = 5;
-  const trickling = setInterval(() => {
+  using _trickling = setInterval(() => {
     const part = at < body.length - 1 ? body[at++]! : " ";
     for (const [n, each] of slow.entries()) if (!each.isClosed) each.send(n % 2 === 0 ? "a" : part);
   }, 500);
@@ -64,7 +64,6 @@ test(`${idleConnections} idle connections, ${streams} streams and slow writers s
   }
   // Garbage of the posts included.
   expect(app.memoryMb() - beforeMb).toBeLessThan(60 + (idleConnections + streams) / 50);
-  clearInterval(trickling);
   for (const each of [...connections, ...slow]) each[Symbol.dispose]();
   for (const stream of live) stream.close();
 }, 300_000);

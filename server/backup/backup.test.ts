@@ -55,7 +55,7 @@ async function installation(events: number): Promise<string> {
 
 test("a backup under load has every event that was acknowledged before, and is restored elsewhere", async () => {
   await using app = await testProcess();
-  const load = startLoad([app], { id: 8, anonymous: 2, batch: 2, idempotent: 2 });
+  using load = startLoad([app], { id: 8, anonymous: 2, batch: 2, idempotent: 2 });
   await load.untilMore(500);
   const before = new Set(load.outcome.acknowledged.values());
   const made = await backup(app.config.dataDirectory, scratch);

@@ -41,6 +41,7 @@ function startPosts(post: (event: object) => Promise<Response>) {
   }, tickMs);
   return {
     done,
+    [Symbol.dispose]: () => clearInterval(timer),
     async stop(): Promise<void> {
       clearInterval(timer);
       await Promise.all(underWay);
@@ -67,7 +68,7 @@ test(`a backup while ${perSecond} events a second arrive has all that were ackno
     }));
     expect((await app.post(list)).status).toBe(201);
   }
-  const posts = startPosts(app.post);
+  using posts = startPosts(app.post);
   await until(() => posts.done.length >= measured, 60_000);
   const before = [...posts.done];
   const startMs = performance.now();

@@ -15,7 +15,7 @@ test(
     await using app = await testProcess();
     // After a kill, PostgreSQL may be busy for longer than the server waits for a connection.
     const clients = { id: 16, anonymous: 6, batch: 6, idempotent: 6 };
-    const load = startLoad([app], clients, { allowUnavailable: engine === "postgres" });
+    using load = startLoad([app], clients, { allowUnavailable: engine === "postgres" });
     for (let n = 0; n < kills; n++) {
       await load.untilMore(eventsBeforeKill);
       await app.end("SIGKILL");

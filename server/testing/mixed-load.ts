@@ -225,6 +225,10 @@ export function startLoad(
       await running;
       return outcome;
     },
+    /** Stops, whether or not the test has come to its end. */
+    [Symbol.dispose](): void {
+      isOver = true;
+    },
   };
 }
 

@@ -32,7 +32,7 @@ const clients = { id: 4, anonymous: 2, batch: 1, idempotent: 2 };
 const pauseMs = 50;
 
 await using app = await testProcess();
-const load = startLoad([app], clients, { allowUnavailable: engine === "postgres", pauseMs });
+using load = startLoad([app], clients, { allowUnavailable: engine === "postgres", pauseMs });
 const stream = await watchStream([app], 0);
 const startMs = performance.now();
 let restarts = 0;

@@ -124,7 +124,7 @@ async function survive(
   const nodes = await startNodes(config, 2);
   try {
     const streams = await Promise.all([0, 0, 1, 1].map((first) => watchStream(nodes, first)));
-    const load = startLoad(nodes, clients, { allowUnavailable: true });
+    using load = startLoad(nodes, clients, { allowUnavailable: true });
     const { mayReject } = await disaster({ nodes, load });
     await load.untilMore(100);
     const loadResult = await load.stop();

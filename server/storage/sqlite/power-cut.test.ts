@@ -19,7 +19,7 @@ describe.skipIf(!canMount)("a power cut", () => {
       using disk = cuttableDisk(256);
       await using app = await testProcess({ dataDirectory: disk.directory });
       const clients = { id: 16, anonymous: 6, batch: 6, idempotent: 6 };
-      const load = startLoad([app], clients, { allowUnavailable: true });
+      using load = startLoad([app], clients, { allowUnavailable: true });
       for (let n = 0; n < cuts; n++) {
         await load.untilMore(eventsBeforeCut);
         // All of its threads stop between two system calls. An fsync that the cut meets may succeed, against its word.
