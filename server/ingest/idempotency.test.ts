@@ -1,5 +1,6 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { limits } from "../limits.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
@@ -128,6 +129,25 @@ describe("a request with an Idempotency-Key", () => {
       for (const { channel } of [body].flat()) expect(await count(channel)).toBe(1);
       expect(await postOnce(key, body)).toEqual({ ...firsts[0]!, isReplayed: true });
     }
+  });
+
+  test("is forgotten after a day", async () => {
+    const [key, event] = [newKey(), newEvent()];
+    await postOnce(key, event);
+    const madeAgo = (ms: number) =>
+      app.running.store.control
+        .updateTable("idempotencyKeys")
+        .set({ createdAt: Date.now() - ms })
+        .where("key", "=", key)
+        .execute();
+    await madeAgo(limits.idempotencyMs - 60_000);
+    expect(await postOnce(key, event)).toMatchObject({ status: 201, isReplayed: true });
+    await madeAgo(limits.idempotencyMs + 1);
+    expect(await postOnce(key, { ...event, name: "another" })).toMatchObject({
+      status: 201,
+      isReplayed: false,
+    });
+    expect(await count(event.channel)).toBe(2);
   });
 
   const headers = (key: string) => ({ "idempotency-key": key });

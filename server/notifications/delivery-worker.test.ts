@@ -273,6 +273,22 @@ for (const engine of stores) {
       expect(await attempted(worker, 2)).toMatchObject([{ state: "delivered" }]);
     });
 
+    test("doesn't record a failed attempt after another worker claimed the delivery again", async () => {
+      await browser();
+      await record();
+      now += 10 * second;
+      const held = service.holdNext();
+      const worker = newWorker();
+      worker.wake();
+      await held;
+      const claim = { attempts: 2, nextAttemptAt: now + 60 * second };
+      await store.control.updateTable("deliveries").set(claim).where("kind", "=", "browser").execute();
+      // The held request fails.
+      await service.close();
+      await worker.close();
+      expect(await rows()).toMatchObject([{ state: "waiting", detail: null, ...claim }]);
+    });
+
     test("cancels waiting deliveries of a destination that is turned off", async () => {
       const { id } = await browser();
       await record();
