@@ -1,6 +1,6 @@
 /**
- * The quick checks: types, lint and format, generated files, engine independence, import order, unused code, known
- * vulnerabilities, and the sizes of the client and of the first load.
+ * The quick checks: types, lint and format, generated files, engine independence, import order, unused code, lock
+ * files, known vulnerabilities, and the sizes of the client and of the first load.
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -20,6 +20,7 @@ const checks = {
   "engine independence": ["node", "scripts/engines.mjs"],
   "import order": ["node", "scripts/imports.mjs"],
   "unused code": ["knip"],
+  "lock files": ["node", "scripts/locks.mjs"],
   "known vulnerabilities": ["node", "scripts/audit.mjs"],
   "size of the client": ["node", "client/size.mjs"],
   "size of the first load": ["bun", "server/testing/first-load-budget.ts"],

@@ -3,8 +3,9 @@
  * build need, and with `--all` those of the checks and tests too. Plain Node without dependencies, because `npm start`
  * and `npm test` run it first in a fresh clone.
  *
- * `npm install --no-save` instead of `npm ci`: it installs the same locked versions and does not change the lock file,
- * but does not fail if a registry lacks an optional package of another platform.
+ * A fresh clone gets `npm ci`, which fails if lock file and package.json differ. Later changes are installed with
+ * `npm install --no-save`: the same locked versions, without removing `node_modules` first, from which a server may
+ * be running.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -24,6 +25,7 @@ const manifests = [
 ];
 
 const requested = process.argv.includes("--all") ? "all" : "run";
+const isFresh = !existsSync(`${root}node_modules`);
 const version = createHash("sha256")
   .update(manifests.map((name) => readFileSync(root + name, "utf8")).join("\0"))
   .update(process.platform + process.arch)
@@ -38,8 +40,7 @@ if (!isInstalled) {
   const { status } = spawnSync(
     "npm",
     [
-      "install",
-      "--no-save",
+      ...(isFresh ? ["ci"] : ["install", "--no-save"]),
       "--no-audit",
       "--no-fund",
       "--loglevel=error",

@@ -48,7 +48,7 @@ export function lazyPart<Props extends object>(load: () => Promise<ComponentType
     return loading;
   }
 
-  // biome-ignore lint/correctness/noComponentHookFactories: called once for each part, at the top of a module
+  // Called once for each part, at the top of a module.
   function Part(props: Props) {
     if (!Loaded) use(start());
     const Component = Loaded!;
