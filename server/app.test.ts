@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { every } from "./testing/every.ts";
 import { rawRequest } from "./testing/raw-request.ts";
 import { type Scenario, scenarios } from "./testing/scenarios.ts";
 import { testProcess } from "./testing/server-process.ts";
@@ -158,9 +159,9 @@ test.concurrent("a request that arrives too slowly loses its connection, whereve
       ["", ""],
     ].map(async ([start, more]) => ({ start, more: more!, request: await rawRequest(app.address, start!) })),
   );
-  using _dawdling = setInterval(() => {
+  using _dawdling = every(1_000, () => {
     for (const { more, request } of started) if (more !== "") request.send(more);
-  }, 1_000);
+  });
   const left = new Set(started.map(({ start }) => start));
   await Promise.race([
     Promise.all(started.map(({ start, request }) => request.closed.then(() => left.delete(start)))),

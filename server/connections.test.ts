@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { effort, environmentOf, makeStorage, removeStorage } from "./testing/engine.ts";
 import { openStream } from "./testing/event-stream.ts";
+import { every } from "./testing/every.ts";
 import { rawRequest } from "./testing/raw-request.ts";
 import { fromSource, startServer, testProcess } from "./testing/server-process.ts";
 
@@ -44,10 +45,10 @@ test(`${idleConnections} idle connections, ${streams} streams and slow writers s
     ),
   );
   let at = 5;
-  using _trickling = setInterval(() => {
+  using _trickling = every(500, () => {
     const part = at < body.length - 1 ? body[at++]! : " ";
     for (const [n, each] of slow.entries()) if (!each.isClosed) each.send(n % 2 === 0 ? "a" : part);
-  }, 500);
+  });
 
   const times: number[] = [];
   for (let n = 0; n < posts; n += 10)

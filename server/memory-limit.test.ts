@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { effort } from "./testing/engine.ts";
 import { openStream } from "./testing/event-stream.ts";
+import { every } from "./testing/every.ts";
 import { memoryLimit } from "./testing/memory-limit.ts";
 import { startLoad } from "./testing/mixed-load.ts";
 import { fromSource, testProcess } from "./testing/server-process.ts";
@@ -43,9 +44,9 @@ test.skipIf(!group)(
     await using app = await testProcess({}, group!.around(fromSource));
     let peakMb = 0;
     let isOver = false;
-    const sampling = setInterval(() => {
-      if (!isOver) peakMb = Math.max(peakMb, app.memoryMb());
-    }, 50);
+    using _sampling = every(50, () => {
+      peakMb = Math.max(peakMb, app.memoryMb());
+    });
     const sendBatch = async (events: object[]) => {
       const response = await app.request("/api/events", {
         method: "POST",
@@ -59,6 +60,11 @@ test.skipIf(!group)(
     for (let n = 0; n < eventsBefore / batchEvents; n += 2)
       await Promise.all([sendBatch(batchOf(n)), sendBatch(batchOf(n + 1))]);
 
+    using _working = {
+      [Symbol.dispose]() {
+        isOver = true;
+      },
+    };
     const done: Record<string, number> = {};
     /** Repeats an action until the end. */
     const repeating = (name: string, act: (n: number) => Promise<void>) =>
@@ -75,7 +81,7 @@ test.skipIf(!group)(
       for await (const part of response.body!) bytes += (part as Uint8Array).length;
       return bytes;
     };
-    const load = startLoad([app], { id: 8, anonymous: 8, batch: 2, idempotent: 4 });
+    using load = startLoad([app], { id: 8, anonymous: 8, batch: 2, idempotent: 4 });
     const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(app)));
     const large = { description: "word ".repeat(400) };
     const searches = [
@@ -110,7 +116,6 @@ test.skipIf(!group)(
     await all;
     const { acknowledged } = await load.stop();
     for (const stream of streams) stream.close();
-    clearInterval(sampling);
     console.log(`At most ${Math.round(peakMb)} MB. ${acknowledged.size} events, and ${JSON.stringify(done)}`);
     expect(acknowledged.size).toBeGreaterThan(0);
     expect(group!.killed()).toBe(0);

@@ -25,13 +25,15 @@ type Deps = {
   deliveryDays: number;
   auditDays: number;
   now?: () => number;
+  /** Milliseconds between two looks for work; see `pollMs`. */
+  everyMs?: number;
 };
 
 /** Expired events are removed within this time, plus the time that removal takes. */
 const expiryEveryMs = 60_000;
 /**
- * How often to look for unfinished jobs, which a dead node may have left, and for events that are in no block: under
- * load, a block fills up in a second or two.
+ * How often to look for unfinished jobs, which a dead node may have left, and for events that are in no block. Long work
+ * of the least urgent kinds takes turns of this length.
  */
 const pollMs = 5_000;
 /**
@@ -47,7 +49,10 @@ const erasuresLease = "erasures";
 
 /** Thrown when the server stops. The work continues at the next start. */
 class Stopped extends Error {}
-/** Thrown in less urgent work when a job was started. */
+/**
+ * Thrown in a job, an expiry or an update of the activity of users when other work takes its turn. Their next run
+ * continues.
+ */
 class Interrupted extends Error {}
 /** Thrown when this node did not renew its lease, so another one may have taken over. */
 class LeaseLost extends Error {}
@@ -55,16 +60,21 @@ class LeaseLost extends Error {}
 /**
  * Does work that outlasts a request, one thing at a time: jobs, then expiry, then blocks. One of several nodes runs a
  * job; if it dies, another one continues. Steps can be repeated, so if two nodes run one at the same time, that only
- * costs time.
+ * costs time. Building a block is never interrupted, because a half-built one is worth nothing: more urgent work runs
+ * in its pauses.
  */
 export class BackgroundWorker {
   readonly #deps: Deps;
   readonly #context: Omit<JobContext, "pause">;
   readonly #leases: Leases;
   readonly #now: () => number;
+  readonly #everyMs: number;
   #timer: Timer | null = null;
   #running: Promise<void> | null = null;
+  /** A job was started, or retention changed. */
   #hasNewWork = false;
+  /** An update of the activity of users ended with its turn. */
+  #hasMoreActivity = false;
   #isExpiryDue = true;
   #expiredAtMs = 0;
   #closed = false;
@@ -76,6 +86,7 @@ export class BackgroundWorker {
   constructor(deps: Deps) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
+    this.#everyMs = deps.everyMs ?? pollMs;
     this.#leases = new Leases(deps.store.control, deps.onError);
     this.#context = { store: deps.store, onRemoved: deps.onRemoved };
   }
@@ -136,10 +147,18 @@ export class BackgroundWorker {
   }
 
   async #run(): Promise<void> {
-    while (this.#hasNewWork) {
+    while (this.#hasNewWork || this.#hasMoreActivity) {
+      await this.#doUrgent();
+      await this.#buildBlocks().catch((error) => this.#report(error));
+      await this.#updateUserActivity().catch((error) => this.#report(error));
+    }
+  }
+
+  /** Jobs, then expiry. */
+  async #doUrgent(): Promise<void> {
+    do {
       this.#hasNewWork = false;
-      this.#polledAtMs = performance.now();
-      this.#stepStartedMs = this.#polledAtMs;
+      this.#startTurn();
       await this.#doJobs();
       if (this.#hasNewWork) continue;
       if (this.#isExpiryDue || this.#polledAtMs - this.#expiredAtMs >= expiryEveryMs) {
@@ -147,26 +166,30 @@ export class BackgroundWorker {
         this.#expiredAtMs = this.#polledAtMs;
         await this.#expire().catch((error) => this.#report(error));
       }
-      await this.#buildBlocks().catch((error) => this.#report(error));
-      await this.#updateUserActivity().catch((error) => this.#report(error));
-    }
+    } while (this.#hasNewWork);
   }
 
   /** Erasures first. Other jobs are interrupted when new work is started, and continue after it. */
   async #doJobs(): Promise<void> {
-    const jobs = await openJobs(this.#deps.store.control);
-    const erasures = jobs.filter(({ kind }) => kind === "erase-user");
-    if (erasures.length > 0)
-      await this.#withLease(erasuresLease, (context) => this.#erase(erasures, context));
+    const jobs = await this.#doErasures();
     for (const { id, kind } of jobs) {
       if (kind === "erase-user") continue;
       await this.#withLease(`job ${id}`, async ({ pause, ...rest }) => {
-        const context = { ...rest, pause: () => this.#orYield(() => this.#orPoll(pause)) };
+        const context = { ...rest, pause: () => this.#orYield(() => this.#orErase(pause)) };
         const job = await this.#runJob(id, context);
         if (job) await this.#finish(context, [job]);
       }).catch((error) => this.#report(error));
       if (this.#hasNewWork) return;
     }
+  }
+
+  /** Returns the unfinished jobs, with the erasures that it has just done. */
+  async #doErasures(): Promise<JobRow[]> {
+    const jobs = await openJobs(this.#deps.store.control);
+    const erasures = jobs.filter(({ kind }) => kind === "erase-user");
+    if (erasures.length > 0)
+      await this.#withLease(erasuresLease, (context) => this.#erase(erasures, context));
+    return jobs;
   }
 
   /** Erasures are finished together, because cleaning the files takes equally long for one or many. */
@@ -214,7 +237,7 @@ export class BackgroundWorker {
 
   async #expire(): Promise<void> {
     await this.#withLease("expiry", async ({ pause, ...rest }) => {
-      const context = { ...rest, pause: () => this.#orYield(pause) };
+      const context = { ...rest, pause: () => this.#orYield(() => this.#orErase(pause)) };
       await removeDeletedProjects(context, this.#now());
       await expireRecords(context, this.#now(), this.#deps);
       const startMs = performance.now();
@@ -226,17 +249,27 @@ export class BackgroundWorker {
   }
 
   async #buildBlocks(): Promise<void> {
-    const pause = () => this.#orYield(() => this.#orPoll(() => this.#pause(() => true)));
-    await this.#context.store.events.indexBlocks(pause, this.#now());
+    await this.#context.store.events.indexBlocks(() => this.#pauseBlocks(), this.#now());
+  }
+
+  /** Does all other work that is due, and then lets the build go on. */
+  async #pauseBlocks(): Promise<void> {
+    await this.#pause(() => true);
+    if (!(this.#hasNewWork || this.#isTurnOver())) return;
+    await this.#doUrgent().catch((error) => this.#report(error));
+    await this.#updateUserActivity().catch((error) => this.#report(error));
+    this.#startTurn();
   }
 
   /** With the lease of erasures, so that no node adds a user whom another one is erasing. */
   async #updateUserActivity(): Promise<void> {
+    this.#hasMoreActivity = false;
     if (!(await this.#deps.userActivity.isBehind(this.#now()))) return;
+    this.#startTurn();
     await this.#withLease(
       erasuresLease,
       async ({ pause, ...rest }) => {
-        const context = { ...rest, pause: () => this.#orYield(() => this.#orPoll(pause)) };
+        const context = { ...rest, pause: () => this.#orYield(() => this.#orEndTurn(pause)) };
         await this.#deps.userActivity.update(context, this.#now());
       },
       activityRestRatio,
@@ -254,10 +287,30 @@ export class BackgroundWorker {
     );
   }
 
-  /** Notices new work, such as an erasure that another node left, during long work. */
-  #orPoll(pause: Pause): Promise<void> {
-    if (performance.now() - this.#polledAtMs >= pollMs) this.#hasNewWork = true;
-    return pause();
+  #startTurn(): void {
+    this.#polledAtMs = performance.now();
+    this.#stepStartedMs = this.#polledAtMs;
+  }
+
+  #isTurnOver(): boolean {
+    return performance.now() - this.#polledAtMs >= this.#everyMs;
+  }
+
+  /** Does erasures that another node left, during long work. */
+  async #orErase(pause: Pause): Promise<void> {
+    await pause();
+    if (!this.#isTurnOver()) return;
+    this.#polledAtMs = performance.now();
+    await this.#doErasures();
+    this.#startTurn();
+  }
+
+  /** Lets blocks, and what other nodes left, take their turn in a long update. */
+  async #orEndTurn(pause: Pause): Promise<void> {
+    await pause();
+    if (!this.#isTurnOver()) return;
+    this.#hasMoreActivity = true;
+    throw new Interrupted();
   }
 
   async #orYield(pause: Pause): Promise<void> {
@@ -284,7 +337,7 @@ export class BackgroundWorker {
     if (this.#closed) return;
     if (this.#hasNewWork) this.#start();
     else {
-      this.#timer = setTimeout(() => this.#start(), pollMs);
+      this.#timer = setTimeout(() => this.#start(), this.#everyMs);
       this.#timer.unref();
     }
   }

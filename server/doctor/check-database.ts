@@ -3,8 +3,10 @@ import { deleteBlocks, deleteOrphanIds, diagnose, rebuildCounters } from "../sto
 import { databaseFile, directoryRefusal, runningProcess } from "../storage/sqlite/directory.ts";
 import { openForReading, openForWriting } from "../storage/sqlite/open.ts";
 import { rebuildIndex } from "../storage/sqlite/rebuild-index.ts";
-import { findingsOf, restoreAdvice } from "./diagnosis-findings.ts";
+import { type BlockCoverage, blockCoverageSql } from "../storage/unindexed.ts";
+import { findingsOf, isReadable, restoreAdvice } from "./diagnosis-findings.ts";
 import { type Finding, type Fix, problemFound, warning } from "./finding.ts";
+import { unindexedFinding } from "./unindexed-finding.ts";
 
 /** Checks the database in the data directory: all of it is read. */
 export function checkDatabase(dataDirectory: string): Finding[] {
@@ -14,18 +16,20 @@ export function checkDatabase(dataDirectory: string): Finding[] {
   if (!existsSync(file))
     return [warning("database file", `${file} does not exist.`, "Start the server, or restore a backup.")];
   let found: ReturnType<typeof diagnose>;
+  let coverage: BlockCoverage | null = null;
   try {
     const database = openForReading(file);
     try {
       // All counts are of the same moment, also while the server records.
       found = database.transaction(() => diagnose(database))();
+      if (isReadable(found)) coverage = database.query<BlockCoverage, []>(blockCoverageSql).get();
     } finally {
       database.close();
     }
   } catch (error) {
     found = [{ part: "pages", detail: (error as Error).message }];
   }
-  return findingsOf(found, "sqlite");
+  return [...findingsOf(found, "sqlite"), ...(coverage ? [unindexedFinding(coverage)] : [])];
 }
 
 /** Rebuilds parts of the database from its events. Throws if a server is using it. */

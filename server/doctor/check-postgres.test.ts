@@ -115,6 +115,7 @@ const damages: { what: string; sql: string; check: string; detail: RegExp; mends
 
 test("a whole database has no fault", async () => {
   expect(await faultsOf(whole)).toEqual([]);
+  expect((await checkPostgres(databaseOf(whole))).map(({ check }) => check)).toContain("events in no block");
 });
 
 test("an index that PostgreSQL doesn't use is found and made anew", async () => {

@@ -3,8 +3,10 @@ import type { Config } from "../config.ts";
 import { diagnose, rebuild } from "../storage/postgres/diagnose.ts";
 import { connectionSettings } from "../storage/postgres/pool.ts";
 import { checkServer } from "../storage/postgres/server-settings.ts";
-import { findingsOf } from "./diagnosis-findings.ts";
+import { type BlockCoverage, blockCoverageSql } from "../storage/unindexed.ts";
+import { findingsOf, isReadable } from "./diagnosis-findings.ts";
 import { type Finding, type Fix, ok, problemFound, warning } from "./finding.ts";
+import { unindexedFinding } from "./unindexed-finding.ts";
 
 type Database = Pick<Config, "databaseUrl" | "databaseConnections">;
 
@@ -29,7 +31,10 @@ export async function checkPostgres(config: Database): Promise<Finding[]> {
     ];
   }
   try {
-    return [...(await checkSettings(client, config)), ...findingsOf(await diagnose(client), "postgres")];
+    const settings = await checkSettings(client, config);
+    const found = await diagnose(client);
+    const coverage = isReadable(found) ? (await client.query<BlockCoverage>(blockCoverageSql)).rows : [];
+    return [...settings, ...findingsOf(found, "postgres"), ...coverage.map(unindexedFinding)];
   } catch (error) {
     return [problemFound("database", `${(error as Error).message}.`, "See PostgreSQL's own log.")];
   } finally {

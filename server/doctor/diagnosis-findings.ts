@@ -24,6 +24,11 @@ function partsOn(engine: "sqlite" | "postgres") {
   } as const;
 }
 
+/** Whether what the events are compared with could be read. */
+export function isReadable(found: Diagnosis[]): boolean {
+  return !found.some(({ part }) => part === "pages" || part === "version");
+}
+
 /** A finding for each fault, and for each part without one that could be checked. */
 export function findingsOf(found: Diagnosis[], engine: "sqlite" | "postgres"): Finding[] {
   const parts = partsOn(engine);
@@ -31,9 +36,8 @@ export function findingsOf(found: Diagnosis[], engine: "sqlite" | "postgres"): F
     const { check, advice, fix } = parts[part];
     return problemFound(check, `${detail[0]!.toUpperCase()}${detail.slice(1)}.`, advice, fix);
   });
-  const isReadable = !found.some(({ part }) => part === "pages" || part === "version");
   const clean = Object.entries(parts).filter(
-    ([part]) => (isReadable || part === "pages") && !found.some((fault) => fault.part === part),
+    ([part]) => (isReadable(found) || part === "pages") && !found.some((fault) => fault.part === part),
   );
   return [...faults, ...clean.map(([, { check }]) => ok(check, "No fault found."))];
 }

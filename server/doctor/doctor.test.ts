@@ -21,7 +21,8 @@ import { expectConsistent } from "../testing/consistency.ts";
 import { testWatch } from "../testing/engine.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { checkDatabase, fixDatabase } from "./check-database.ts";
-import type { Fix } from "./finding.ts";
+import { type Fix, ok } from "./finding.ts";
+import { unindexedFinding } from "./unindexed-finding.ts";
 
 const events = 1_200;
 const blockEvents = 300;
@@ -161,6 +162,20 @@ const whole = await filled();
 
 test("a whole database has no fault", () => {
   expect(checkDatabase(whole).filter(({ state }) => state !== "ok")).toEqual([]);
+});
+
+test("events that are in no block are counted, and many are a warning", async () => {
+  expect(checkDatabase(whole)).toContainEqual(ok("events in no block", "0 of 1,200 events."));
+  const directory = mkdtempSync(join(tmpdir(), "tidings-doctor-"));
+  cpSync(whole, directory, { recursive: true });
+  sql("DELETE FROM blocks WHERE from_ms = (SELECT max(from_ms) FROM blocks)")(directory);
+  const [left] = checkDatabase(directory).filter(({ check }) => check === "events in no block");
+  expect(left).toMatchObject({ state: "ok", detail: expect.stringMatching(/^3\d\d of 1,200 events\.$/) });
+  rmSync(directory, { recursive: true });
+  expect(unindexedFinding({ stored: "400000", indexed: "100000" })).toMatchObject({
+    state: "warning",
+    detail: expect.stringMatching(/^300,000 of 400,000 events\. /),
+  });
 });
 
 for (const { what, damage, finds, mends } of damages) {

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { type BlockCoverage, blockCoverageSql, unindexedOf } from "../storage/unindexed.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -21,16 +22,10 @@ export async function countAll(control: Control, table: "outbox" | "rejectedEven
   return Number(count);
 }
 
-/**
- * Events that are in no block, so that searches read them one by one. An estimate: each change to a block counts as a
- * removal, and the counters can follow a little later.
- */
+/** Events that are in no block (unindexed.ts). */
 export async function countUnindexed(control: Control): Promise<number> {
-  const { rows } = await sql<{ stored: number | null; inBlocks: number | null }>`
-    SELECT (SELECT sum(events) FROM channels) AS stored, (SELECT sum(events - changed) FROM blocks) AS in_blocks`.execute(
-    control,
-  );
-  return Math.max(0, Number(rows[0]!.stored) - Number(rows[0]!.inBlocks));
+  const { rows } = await sql<BlockCoverage>`${sql.raw(blockCoverageSql)}`.execute(control);
+  return unindexedOf(rows[0]!);
 }
 
 export async function countUnfinishedJobs(control: Control): Promise<number> {

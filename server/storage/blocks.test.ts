@@ -475,4 +475,46 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
     await expectFound(12);
     await expectCounted(12);
   }, 600_000);
+
+  test("a purge between two steps of a build leaves nothing of the erased user in the block", async () => {
+    const append = (userId: string, minute: number) =>
+      store.events.appendAll(
+        Array.from({ length: blockEvents / 2 }, () =>
+          accepted({
+            project: 0,
+            channelId: "a",
+            name: "pay",
+            userId,
+            notify: false,
+            tags: { plan: "pro" },
+            minute,
+          }),
+        ),
+      );
+    const tokens = () =>
+      engines[engine].number(
+        storage,
+        "SELECT count(*) AS number FROM block_tokens WHERE token LIKE '%leaver%'",
+      );
+    for (const step of [1, 2, 3]) {
+      const minute = (50 + step) * hours * 60;
+      const nowMs = startMs + minute * minuteMs + hourMs;
+      await append(`leaver${step}`, minute);
+      await append("stayer", minute);
+      let steps = 0;
+      const erasing = async () => {
+        if (++steps !== step) return;
+        await store.events.remove({ projectId: projects[0], userId: `leaver${step}` }, 10_000);
+        await store.events.purge(rest, [`leaver${step}`]);
+      };
+      await store.events.indexBlocks(erasing, nowMs);
+      expect(await tokens()).toBe(0);
+      all = all.filter(({ event }) => event.userId !== `leaver${step}`);
+      expect(steps).toBeGreaterThanOrEqual(step);
+      await store.events.indexBlocks(rest, nowMs);
+      expect(await tokens()).toBe(0);
+    }
+    await expectFound(13);
+    await expectConsistent(storage);
+  }, 600_000);
 });

@@ -63,6 +63,8 @@ export function startLoad(
   };
   const latest: { userId: string; id: string }[] = [];
   let isOver = false;
+  /** Nobody waits for the clients: they don't retry. */
+  let isAbandoned = false;
   let next = 0;
 
   function eventOf(userId: string, n: number, hasId: boolean): Sent {
@@ -146,6 +148,7 @@ export function startLoad(
         saveOutcome(events, result);
         isDone = true;
       }
+      if (isAbandoned) return;
       if (!isDone) await Bun.sleep(retryMs);
     }
     if (!isDuplicated || isConcurrent) return;
@@ -219,15 +222,15 @@ export function startLoad(
       while (outcome.acknowledged.size < goal) await Promise.race([Bun.sleep(20), running]);
       await Promise.race([Bun.sleep(Math.random() * 200), running]);
     },
+    [Symbol.dispose]() {
+      isOver = true;
+      isAbandoned = true;
+    },
     /** Stops once each client has got its last response. */
     async stop(): Promise<LoadOutcome> {
       isOver = true;
       await running;
       return outcome;
-    },
-    /** Stops, whether or not the test has come to its end. */
-    [Symbol.dispose](): void {
-      isOver = true;
     },
   };
 }

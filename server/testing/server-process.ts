@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { environmentOf, removeStorage, testSecretKey } from "./engine.ts";
+import { every } from "./every.ts";
 import { isStopped, memoryMbOf, processorMsOf } from "./process-usage.ts";
 import { preparedConfig } from "./test-app.ts";
 import { until } from "./until.ts";
@@ -124,10 +125,10 @@ export async function testProcess(change: Partial<Config> = {}, program = fromSo
     /** The server's peak memory during `work`. */
     async peakMb(work: () => Promise<void>): Promise<number> {
       let peak = this.memoryMb();
-      const sampling = setInterval(() => {
+      using _sampling = every(20, () => {
         peak = Math.max(peak, this.memoryMb());
-      }, 20);
-      await work().finally(() => clearInterval(sampling));
+      });
+      await work();
       return Math.max(peak, this.memoryMb());
     },
     /** Waits until the server uses no more than this much memory; garbage is collected sooner or later. */

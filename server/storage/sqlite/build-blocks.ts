@@ -30,6 +30,9 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
   const selectBlocks = database.prepare<KnownBlock, []>(
     `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, begun_at AS begunAt FROM blocks ORDER BY from_ms DESC`,
   );
+  const selectBegun = database.prepare<{ found: number }, [number, number]>(
+    "SELECT 1 AS found FROM blocks WHERE from_ms = ?1 AND events IS NULL AND changed <= ?2",
+  );
   const selectWithoutColumns = database.prepare<{ fromMs: number }, []>(
     `SELECT from_ms AS fromMs FROM blocks
      WHERE events > 0 AND NOT EXISTS (SELECT 1 FROM block_columns WHERE block_columns.from_ms = blocks.from_ms)
@@ -135,8 +138,10 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
     }
   }
 
+  /** Ends early if the block was retired, because some of its events were erased, or changed too much. */
   function* buildBlock(range: BlockRange, nowMs: number): Steps {
     const { fromMs, toMs } = range;
+    const isRetired = () => selectBegun.get(fromMs, changedMax) === null;
     yield { kind: "begin", range, nowMs };
     if ((yield* nth(range, "up", blockEvents * oversizeFactor)) !== null) {
       yield { kind: "end", fromMs, events: 0 };
@@ -150,8 +155,13 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
       if (!last || rows.length < stepEvents) break;
       low = rowKeyAt(last[0], last[1]) + 1n;
       yield null;
+      if (isRetired()) return;
     }
-    for (const part of builder.parts()) yield part && { kind: "keep", fromMs, ...part };
+    for (const part of builder.parts()) {
+      if (isRetired()) return;
+      yield part && { kind: "keep", fromMs, ...part };
+    }
+    if (isRetired()) return;
     yield { kind: "end", fromMs, events: builder.events };
   }
 }

@@ -168,8 +168,15 @@ export async function openSqliteStore(
     },
     async purge(pause, userIds = []) {
       await writer.purge("beginMerge");
-      for (const step of ["merge", "purgeColumns", "purgeTokens", "shrink", "truncateLog"] as const)
-        await runPurgeStep(step, pause);
+      const steps = [
+        "merge",
+        "purgeUnfinished",
+        "purgeColumns",
+        "purgeTokens",
+        "shrink",
+        "truncateLog",
+      ] as const;
+      for (const step of steps) await runPurgeStep(step, pause);
       const forms = userIds.flatMap(formsOf);
       if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {
         for (const step of ["rewrite", "truncateLog"] as const) await runPurgeStep(step, pause);

@@ -18,6 +18,9 @@ export function createPurge(database: Database, blockWriter: BlockWriter) {
   return {
     ...createMerge(database),
 
+    /** Deletes unfinished blocks with removed events. */
+    purgeUnfinished: database.transaction(blockWriter.purgeUnfinished),
+
     /** Deletes the columns of blocks with removed events. */
     purgeColumns: database.transaction(blockWriter.purgeColumns),
 

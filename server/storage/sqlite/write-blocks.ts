@@ -31,6 +31,10 @@ export function createBlockWriter(database: Database) {
     `DELETE FROM block_columns WHERE id IN (
        SELECT id FROM blocks JOIN block_columns USING (from_ms) WHERE blocks.changed > 0 LIMIT ?1)`,
   );
+  const selectUnfinished = database.prepare<{ fromMs: number }, []>(
+    "SELECT from_ms AS fromMs FROM blocks WHERE events IS NULL AND changed > 0 LIMIT 1",
+  );
+  const discard = database.prepare("UPDATE blocks SET changed = ?2 WHERE from_ms = ?1");
   const insertColumn = database.prepare(
     "INSERT INTO block_columns (from_ms, project_id, name, bytes) VALUES (?1, ?2, ?3, ?4)",
   );
@@ -152,6 +156,19 @@ export function createBlockWriter(database: Database) {
     added: (ms: number, sequence: number): void => noteChange(ms, sequence),
 
     removed: (ms: number): void => noteChange(ms),
+
+    /**
+     * Deletes changed blocks that are being built, some rows at a time, because their builder may have read removed
+     * events. It then begins them again. Returns whether there is more.
+     */
+    purgeUnfinished(): boolean {
+      const block = selectUnfinished.get();
+      if (!block) return false;
+      // If this ends halfway, the builder must not complete the rest.
+      discard.run(block.fromMs, changedMax + 1);
+      retire(block.fromMs);
+      return true;
+    },
 
     /**
      * Deletes the columns of changed blocks, some at a time, which are then built again. Returns whether there are more.
