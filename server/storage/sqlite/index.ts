@@ -12,7 +12,9 @@ import { Check } from "./check.ts";
 import { Damage } from "./damage.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
-import { databaseBytes, markOpen, runningProcess, unmarkOpen } from "./directory.ts";
+import { databaseBytes, directoryRefusal, markOpen, unmarkOpen, wasUsed } from "./directory.ts";
+import { awaitDirectory } from "./directory-lock.ts";
+import type { FileLock } from "./file-lock.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeCopies } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
@@ -38,7 +40,8 @@ export async function openSqliteStore(
     onDamage,
     onInfo,
     onMigrating,
-    onWarning,
+    onWaiting,
+    recordsAs,
     ...may
   }: Pick<
     StoreWatch,
@@ -46,13 +49,49 @@ export async function openSqliteStore(
     | "onDamage"
     | "onInfo"
     | "onMigrating"
-    | "onWarning"
+    | "onWaiting"
+    | "recordsAs"
     | "mayCreate"
     | "mayUpgrade"
     | "beforeUpgrade"
   >,
   blockEvents = blockEventsUsual,
   migrations?: string,
+): Promise<Store> {
+  const lock =
+    recordsAs && (may.mayCreate || wasUsed(dataDirectory)) && directoryRefusal(dataDirectory) === null
+      ? await awaitDirectory(dataDirectory, recordsAs, onWaiting)
+      : null;
+  try {
+    return await openLocked(
+      dataDirectory,
+      { onFatal, onDamage, onInfo, onMigrating, ...may },
+      lock,
+      blockEvents,
+      migrations,
+    );
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+/** @param lock - the directory's, which closing the store releases; null if the directory is shared */
+async function openLocked(
+  dataDirectory: string,
+  {
+    onFatal,
+    onDamage,
+    onInfo,
+    onMigrating,
+    ...may
+  }: Pick<
+    StoreWatch,
+    "onFatal" | "onDamage" | "onInfo" | "onMigrating" | "mayCreate" | "mayUpgrade" | "beforeUpgrade"
+  >,
+  lock: FileLock | null,
+  blockEvents: number,
+  migrations: string | undefined,
 ): Promise<Store> {
   await migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
   const damage = new Damage(databaseFile(dataDirectory), onDamage);
@@ -63,13 +102,7 @@ export async function openSqliteStore(
     damage.errorOf,
     onFatal,
   );
-  const other = runningProcess(dataDirectory);
-  // Commands may run beside a server, and are told nothing.
-  if (other !== null && may.mayUpgrade)
-    onWarning(
-      `process ${other} has this database open too; if it is a server, stop one: live streams of each miss the other's events`,
-    );
-  markOpen(dataDirectory);
+  markOpen(dataDirectory, lock !== null);
   const reader = await Reader.start(dataDirectory, blockEvents, damage.errorOf, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
   const control = new Kysely<ControlTables>({
@@ -206,6 +239,7 @@ export async function openSqliteStore(
       await reader.close();
       reading.close();
       unmarkOpen(dataDirectory);
+      lock?.release();
     },
   };
 }

@@ -3,9 +3,10 @@ import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
 import { type Migration, readMigrations, upgradeNeeded } from "../migrations.ts";
+import { createIfMissing } from "../private-file.ts";
 import type { StoreWatch } from "../store.ts";
 import { damagedDatabase } from "./damage.ts";
-import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
+import { databaseFile, prepareDirectory } from "./directory.ts";
 import { isDamage, isDiskFull } from "./failure.ts";
 
 export { databaseFile };
@@ -199,6 +200,6 @@ export function snapshotFile(file: string, to: number): string {
 
 function snapshot(database: Database, file: string): void {
   rmSync(file, { force: true });
-  createPrivate(file);
+  createIfMissing(file);
   database.query("VACUUM INTO ?").run(file);
 }
