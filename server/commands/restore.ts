@@ -7,7 +7,8 @@ import { readConfig } from "../config.ts";
 import { type BackupContents, checkCopy, newestSnapshot, replaceDatabase } from "../storage/sqlite/backup.ts";
 import { runningProcess } from "../storage/sqlite/directory.ts";
 import { lockDirectory } from "../storage/sqlite/directory-lock.ts";
-import { requireSqlite, withScratch } from "./backup.ts";
+import { withScratch } from "../storage/sqlite/scratch.ts";
+import { requireSqlite } from "./backup.ts";
 import { jsonArg, report } from "./output.ts";
 import { failCommand, UsageError } from "./with-store.ts";
 

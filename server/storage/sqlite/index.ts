@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from "node:fs";
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
@@ -20,10 +21,15 @@ import { databaseFile, openForReading, removeCopies } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
+
 import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { hasResidue } from "./residue-scan.ts";
+import { removeDeadScratch, scratchIn } from "./scratch.ts";
 import { Writer } from "./writer.ts";
 
+/** How long an erasure waits for a backup that is being made, such as one that is sent over a slow line. */
+const copyWaitMs = 3_600_000;
+const copyPollMs = 100;
 /** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
 const chunkEvents = 2_000;
 
@@ -207,7 +213,7 @@ async function openLocked(
       if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {
         for (const step of ["rewrite", "truncateLog"] as const) await runPurgeStep(step, pause);
       }
-      return { copies: removeCopies(dataDirectory) };
+      return { copies: await removeAllCopies(dataDirectory, pause) };
     },
     async follow(newFollower) {
       follower = newFollower;
@@ -242,6 +248,22 @@ async function openLocked(
       lock?.release();
     },
   };
+}
+
+/**
+ * Deletes the copies of the database. A running backup has one that was made before: it is waited for, and only deleted
+ * under the backup, which then fails, if it takes very long.
+ */
+async function removeAllCopies(dataDirectory: string, pause: Pause): Promise<number> {
+  let copies = removeCopies(dataDirectory);
+  const inUse = scratchIn(dataDirectory);
+  for (const endMs = performance.now() + copyWaitMs; inUse.some(existsSync); await Bun.sleep(copyPollMs)) {
+    if (performance.now() > endMs)
+      for (const directory of inUse) rmSync(directory, { recursive: true, force: true });
+    await pause();
+    copies += removeDeadScratch(dataDirectory);
+  }
+  return copies;
 }
 
 /** The forms in which the file can contain a user's id: as it is, within JSON, and as an index token. */
