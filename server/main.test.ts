@@ -1,17 +1,22 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "./event/event.ts";
 import { engine, environmentOf, makeStorage, removeStorage, type TestStorage } from "./testing/engine.ts";
 import { freePort } from "./testing/postgres.ts";
-import { runTidings, spawnTidings, startServer, testProcess } from "./testing/server-process.ts";
+import { fromSource, runTidings, spawnTidings, startServer, testProcess } from "./testing/server-process.ts";
 import { preparedConfig } from "./testing/test-app.ts";
 import { until, untilJobDone } from "./testing/until.ts";
 
 /** How long a server waits for requests that never end, as in `serve.ts`. */
 const drainTimeoutMs = 10_000;
+
+/** Whether processes can be started in namespaces of their own, which needs root on Linux. */
+const canUnshare =
+  process.platform === "linux" &&
+  Bun.spawnSync(["unshare", "--pid", "--uts", "--fork", "--mount-proc", "true"]).exitCode === 0;
 
 let storage: TestStorage;
 let environment: Record<string, string>;
@@ -85,12 +90,46 @@ test("long work is logged when it begins and when it is done, as JSON lines", as
   await removeStorage(config);
 });
 
-test.skipIf(engine === "postgres")("a second server on a data directory warns", async () => {
-  const first = await startServer(environment);
-  const second = await startServer({ ...environment, TIDINGS_LOG: "warn" });
-  expect(second.stdout).toContain(`"msg":"process ${first.pid} has this database open too; `);
-  expect((await second.end("SIGTERM")).code).toBe(0);
-  expect((await first.end("SIGTERM")).code).toBe(0);
+test.skipIf(engine === "postgres")(
+  "a second server on a data directory is refused, until the first one is killed",
+  async () => {
+    const first = await startServer(environment);
+    const second = await runTidings(["serve"], { ...environment, PORT: "0" });
+    expect([second.code, second.stdout]).toEqual([1, ""]);
+    expect(second.stderr).toMatch(
+      new RegExp(
+        `^Tidings can't start: Process ${first.pid} \\(a server, since 20\\S+Z\\) is using ${storage.dataDirectory}\\. Stop it`,
+      ),
+    );
+    // A command with a writer of its own may run beside it.
+    expect(await runTidings(["project", "create", "p"], environment)).toMatchObject({ code: 0 });
+    await first.end("SIGKILL");
+    // Its number is another process's by now.
+    const marker = join(storage.dataDirectory, "tidings.db-open");
+    writeFileSync(marker, readFileSync(marker, "utf8").replace(/^\d+/, "1"));
+    const third = await startServer(environment);
+    expect((await third.end("SIGTERM")).code).toBe(0);
+  },
+);
+
+// Containers number their processes alike: both servers are process 1.
+test.skipIf(engine === "postgres" || !canUnshare)("a server in another container is seen", async () => {
+  const apart = ["unshare", "--pid", "--uts", "--fork", "--mount-proc", "--kill-child", "sh", "-c"];
+  const server = await startServer(environment, undefined, [
+    ...apart,
+    'hostname first; exec "$0" "$@"',
+    ...fromSource,
+  ]);
+  const inSecond = [...apart, 'hostname second; exec "$0" "$@"', ...fromSource];
+  for (const command of [["serve"], ["restore", "/dev/null"]]) {
+    const { code, stderr } = await runTidings(command, { ...environment, PORT: "0" }, "", inSecond);
+    expect([command, code, stderr]).toEqual([
+      command,
+      1,
+      expect.stringContaining("Process 1 on first (a server, "),
+    ]);
+  }
+  await server.end("SIGKILL");
 });
 
 test("an uncaught exception is one log line, and the server exits with 1", async () => {

@@ -124,6 +124,7 @@ function watchStore(
     // A command that answers its own requests needs data, and may run beside a server of an older version.
     mayCreate: !isPassive,
     mayUpgrade: !isPassive,
+    recordsAs: isPassive ? "command" : "server",
     beforeUpgrade(secretKeyCheck) {
       if (secretKeyCheck !== null) boxFor(config, secretKeyCheck);
     },

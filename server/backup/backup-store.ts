@@ -7,6 +7,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
 } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,6 +31,11 @@ export type BackupStore = {
 /** Names sort by time. */
 const namePattern = /^tidings-\d{8}T\d{6}Z\.db\.zst$/;
 
+/** What a backup's name ends in until it is complete. */
+const partialEnd = ".partial";
+/** An incomplete backup that nothing was written to for so long is a killed command's. */
+const partialDeadMs = 3_600_000;
+
 /** The name of a backup that is made now: `tidings-20261123T014500Z.db.zst`. */
 export function backupName(now: Date): string {
   return `tidings-${now.toISOString().replace(/[-:]|\.\d+/g, "")}.db.zst`;
@@ -50,7 +56,8 @@ function directory(path: string): BackupStore {
     list: async () => (existsSync(path) ? readdirSync(path).filter(isBackupName).sort() : []),
     async put(name, file) {
       mkdirSync(path, { recursive: true, mode: 0o700 });
-      const partial = join(path, `${name}.partial`);
+      removeDeadPartials(path);
+      const partial = join(path, `${name}${partialEnd}`);
       createPrivateFile(partial);
       try {
         await copyFile(file, partial);
@@ -64,6 +71,15 @@ function directory(path: string): BackupStore {
     get: (name, file) => copyFile(join(path, name), file),
     remove: async (name) => rmSync(join(path, name)),
   };
+}
+
+/** Removes what killed commands left: it has no name by which it would be deleted as an old backup. */
+function removeDeadPartials(path: string): void {
+  for (const name of readdirSync(path)) {
+    const file = join(path, name);
+    if (!name.endsWith(partialEnd) || !isBackupName(name.slice(0, -partialEnd.length))) continue;
+    if (Date.now() - statSync(file).mtimeMs > partialDeadMs) rmSync(file, { force: true });
+  }
 }
 
 function bucket(address: string, config: Config): BackupStore {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { defineCommand } from "citty";
 import { compressFile } from "../backup/archive.ts";
@@ -8,6 +8,7 @@ import { type Config, readConfig } from "../config.ts";
 import { parseBackupAddress } from "../config-values.ts";
 import { secretKeyFile } from "../storage/secret-key.ts";
 import { copyDatabase } from "../storage/sqlite/backup.ts";
+import { withScratch } from "../storage/sqlite/scratch.ts";
 import { lowerPriority } from "../storage/sqlite/threads.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
@@ -78,24 +79,4 @@ function placeOf(text: string | undefined, config: Config): string {
 
 export function requireSqlite({ databaseUrl }: Config, instead: string): void {
   if (databaseUrl !== null) throw new UsageError(instead);
-}
-
-const scratchStart = "scratch-";
-const dayMs = 86_400_000;
-
-/** Runs work with a temporary directory on the data directory's disk. Removes those that killed commands left. */
-export async function withScratch<Result>(
-  dataDirectory: string,
-  work: (directory: string) => Promise<Result>,
-): Promise<Result> {
-  for (const name of readdirSync(dataDirectory).filter((name) => name.startsWith(scratchStart))) {
-    const path = join(dataDirectory, name);
-    if (Date.now() - statSync(path).mtimeMs > dayMs) rmSync(path, { recursive: true });
-  }
-  const scratch = mkdtempSync(join(dataDirectory, scratchStart));
-  try {
-    return await work(scratch);
-  } finally {
-    rmSync(scratch, { recursive: true });
-  }
 }

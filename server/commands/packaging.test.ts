@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Event } from "../event/event.ts";
@@ -36,6 +36,45 @@ test("the npm package runs in an empty directory", async () => {
 longTest("the executable runs alone", async () => {
   run(["node", "scripts/bundle.mjs", "binary"], root);
   await mainPath([join(build, process.platform === "win32" ? "tidings.exe" : "tidings")]);
+});
+
+test("an image is not built from data, keys, settings and history", () => {
+  const rules = readFileSync(join(root, ".dockerignore"), "utf8")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => ({ isIn: line.startsWith("!"), glob: new Bun.Glob(line.replace(/^!/, "")) }));
+  // The last rule that matches a file or a directory above it decides: https://docs.docker.com/build/concepts/context/
+  const isSent = (file: string) => {
+    const parts = file.split("/");
+    const paths = parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+    return rules.reduce(
+      (isIn, rule) => (paths.some((path) => rule.glob.match(path)) ? rule.isIn : isIn),
+      true,
+    );
+  };
+  for (const file of [
+    "data/secret.key",
+    ".git/config",
+    ".env",
+    "tidings.toml",
+    "server/data/tidings.db",
+    "server/.env",
+  ])
+    expect([file, isSent(file)]).toEqual([file, false]);
+  for (const file of [
+    "node_modules/bun/package.json",
+    "server/node_modules/a/b",
+    "dashboard/dist/index.html",
+  ])
+    expect([file, isSent(file)]).toEqual([file, false]);
+  for (const file of [
+    "package.json",
+    "server/package.json",
+    "server/main.ts",
+    "scripts/bundle.mjs",
+    "docs/api.md",
+  ])
+    expect([file, isSent(file)]).toEqual([file, true]);
 });
 
 type Answer = { event: Event; events: Event[]; channels: Channel[]; job: Job };

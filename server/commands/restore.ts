@@ -6,7 +6,9 @@ import { isBackupName, openBackupStore } from "../backup/backup-store.ts";
 import { readConfig } from "../config.ts";
 import { type BackupContents, checkCopy, newestSnapshot, replaceDatabase } from "../storage/sqlite/backup.ts";
 import { runningProcess } from "../storage/sqlite/directory.ts";
-import { requireSqlite, withScratch } from "./backup.ts";
+import { lockDirectory } from "../storage/sqlite/directory-lock.ts";
+import { withScratch } from "../storage/sqlite/scratch.ts";
+import { requireSqlite } from "./backup.ts";
 import { jsonArg, report } from "./output.ts";
 import { failCommand, UsageError } from "./with-store.ts";
 
@@ -30,6 +32,7 @@ export const restoreCommand = defineCommand({
       requireSqlite(config, "Restore PostgreSQL with its own tools, such as pg_restore (docs/backup.md).");
       const { dataDirectory } = config;
       mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+      refuseUsed(dataDirectory);
       await withScratch(dataDirectory, async (scratch) => {
         const isRemote = args.from.startsWith("s3://");
         if (!isRemote && !existsSync(args.from)) throw new UsageError(`There is no file ${args.from}.`);
@@ -63,6 +66,7 @@ export const rollbackCommand = defineCommand({
       );
       const { dataDirectory } = config;
       const snapshot = existsSync(dataDirectory) ? newestSnapshot(dataDirectory) : null;
+      refuseUsed(dataDirectory);
       if (!snapshot) throw new UsageError(`There is no snapshot of an upgrade in ${dataDirectory}.`);
       await withScratch(dataDirectory, async (scratch) => {
         const copy = join(scratch, "copy.db");
@@ -89,10 +93,15 @@ async function replace(
   } catch (error) {
     throw new UsageError(`${name} can't be restored: ${(error as Error).message}.`);
   }
-  const user = runningProcess(dataDirectory);
-  if (user !== null)
-    throw new UsageError(`Process ${user} is using ${dataDirectory}. Stop the server first, then try again.`);
-  const replaced = replaceDatabase(dataDirectory, copy, new Date());
+  refuseUsed(dataDirectory);
+  // No server starts meanwhile.
+  const lock = lockDirectory(dataDirectory, "command");
+  let replaced: string | null;
+  try {
+    replaced = replaceDatabase(dataDirectory, copy, new Date());
+  } finally {
+    lock.release();
+  }
   const { events } = contents;
   await report(
     isJson,
@@ -101,6 +110,12 @@ async function replace(
   );
   if (replaced && !isJson)
     console.error(`What it replaced is in ${replaced}. Delete that when you no longer need it.`);
+}
+
+function refuseUsed(dataDirectory: string): void {
+  const user = runningProcess(dataDirectory);
+  if (user !== null)
+    throw new UsageError(`${user} is using ${dataDirectory}. Stop the server first, then try again.`);
 }
 
 function isDirectory(path: string): boolean {

@@ -201,8 +201,8 @@ async function findServer(config: Config): Promise<string | null> {
   const host = ["0.0.0.0", "::", ""].includes(config.host) ? "127.0.0.1" : config.host;
   const address = `http://${host.includes(":") ? `[${host}]` : host}:${config.port}`;
   for (const endMs = performance.now() + serverWaitMs; ; await Bun.sleep(serverPollMs)) {
-    const pid = runningProcess(config.dataDirectory);
-    if (pid === null) return null;
+    const user = runningProcess(config.dataDirectory);
+    if (user === null) return null;
     const isReady = await fetch(`${address}/readyz`, { signal: AbortSignal.timeout(serverWaitMs) }).then(
       ({ ok }) => ok,
       () => false,
@@ -210,7 +210,7 @@ async function findServer(config: Config): Promise<string | null> {
     if (isReady) return address;
     if (performance.now() > endMs)
       throw new UsageError(
-        `Process ${pid} is using ${config.dataDirectory}, and no server answers at ${address}. Set HOST and PORT as for the server, or use --url.`,
+        `${user} is using ${config.dataDirectory}, and no server answers at ${address}. Set HOST and PORT as for the server, or use --url.`,
       );
   }
 }

@@ -1,6 +1,7 @@
 import { ConfigError, readConfig } from "../config.ts";
 import { openStore } from "../open-store.ts";
 import { ProblemError } from "../problems.ts";
+import { DirectoryInUse } from "../storage/sqlite/directory-lock.ts";
 import { NoDatabase, type Store } from "../storage/store.ts";
 import { UnreadableFileError } from "../transfer/source-record.ts";
 
@@ -52,9 +53,14 @@ async function runOnStore(work: (store: Store) => Promise<void>, mayCreate: bool
 export function failCommand(error: unknown): 0 | 1 | 2 {
   // A reader such as `head` has enough.
   if ((error as { code?: string }).code === "EPIPE") return 0;
-  const isExpected = [ConfigError, NoDatabase, ProblemError, UsageError, UnreadableFileError].some(
-    (expected) => error instanceof expected,
-  );
+  const isExpected = [
+    ConfigError,
+    DirectoryInUse,
+    NoDatabase,
+    ProblemError,
+    UsageError,
+    UnreadableFileError,
+  ].some((expected) => error instanceof expected);
   const text = error instanceof ProblemError ? error.options.detail : (error as Error).message;
   console.error(isExpected ? text : `The command failed: ${text}`);
   return error instanceof ArgumentError ? 2 : 1;

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { deleteBlocks, deleteOrphanIds, diagnose, rebuildCounters } from "../storage/sqlite/diagnose.ts";
 import { databaseFile, directoryRefusal, runningProcess } from "../storage/sqlite/directory.ts";
+import { lockDirectory } from "../storage/sqlite/directory-lock.ts";
 import { openForReading, openForWriting } from "../storage/sqlite/open.ts";
 import { rebuildIndex } from "../storage/sqlite/rebuild-index.ts";
 import { type BlockCoverage, blockCoverageSql } from "../storage/unindexed.ts";
@@ -35,7 +36,16 @@ export function checkDatabase(dataDirectory: string): Finding[] {
 /** Rebuilds parts of the database from its events. Throws if a server is using it. */
 export function fixDatabase(dataDirectory: string, fixes: ReadonlySet<Fix>): void {
   const user = runningProcess(dataDirectory);
-  if (user !== null) throw new Error(`Process ${user} is using ${dataDirectory}. Stop the server first.`);
+  if (user !== null) throw new Error(`${user} is using ${dataDirectory}. Stop the server first.`);
+  const lock = lockDirectory(dataDirectory, "command");
+  try {
+    rebuild(dataDirectory, fixes);
+  } finally {
+    lock.release();
+  }
+}
+
+function rebuild(dataDirectory: string, fixes: ReadonlySet<Fix>): void {
   const database = openForWriting(databaseFile(dataDirectory));
   try {
     database.transaction(() => {

@@ -3,6 +3,8 @@ import { existsSync } from "node:fs";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { dashed } from "../storage/event-row.ts";
 import { createCounterWriter } from "../storage/sqlite/counter-writer.ts";
+import { lockDirectory } from "../storage/sqlite/directory-lock.ts";
+import type { FileLock } from "../storage/sqlite/file-lock.ts";
 import { databaseFile, migrate } from "../storage/sqlite/open.ts";
 import { rowKeyOf } from "../storage/sqlite/row-key.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
@@ -22,6 +24,7 @@ const eventColumns = "project_id AS projectId, lower(hex(id)) AS id, row_key >> 
  */
 export class Source {
   readonly #database: Database;
+  readonly #lock: FileLock;
   readonly #columns = new Map<string, Column[]>();
   readonly #isNotified;
 
@@ -34,7 +37,13 @@ export class Source {
     if (!existsSync(file)) {
       throw new MoveRefused(`There is no ${file}. Set TIDINGS_DATA to the directory to move.`);
     }
-    this.#database = openAlone(file, dataDirectory);
+    this.#lock = lockFor(dataDirectory);
+    try {
+      this.#database = openAlone(file, dataDirectory);
+    } catch (error) {
+      this.#lock.release();
+      throw error;
+    }
     const columns = this.#database.query<{ name: string; type: string }, [string]>(
       "SELECT name, type FROM pragma_table_info(?1) ORDER BY name",
     );
@@ -144,6 +153,7 @@ export class Source {
 
   close(): void {
     this.#database.close();
+    this.#lock.release();
   }
 
   *#events(columns: string, rest: string, parameter: bigint | number): Generator<StoredEvent> {
@@ -161,6 +171,14 @@ export class Source {
 
 const arrivalColumns =
   "coalesce(arrival, row_key) >> 21 AS arrivalMs, coalesce(arrival, row_key) & 2097151 AS sequence";
+
+function lockFor(dataDirectory: string): FileLock {
+  try {
+    return lockDirectory(dataDirectory, "command");
+  } catch (error) {
+    throw new MoveRefused((error as Error).message);
+  }
+}
 
 /** Migrates the database, and opens it with an exclusive lock. */
 function openAlone(file: string, dataDirectory: string): Database {

@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
 import { isSecretKey } from "../config-values.ts";
 import type { ControlTables } from "./control-tables.ts";
+import { giveToOwner, keepPrivate } from "./private-file.ts";
 import { generateSecretKey, SecretBox } from "./secret-box.ts";
 import { withLock } from "./settings.ts";
 
@@ -114,7 +115,7 @@ function readKeyFile(file: string): string | null {
     throw error;
   }
   if (!isSecretKey(key)) throw new Error(`${file} must be 32 bytes in base64. Restore it from a backup.`);
-  chmodSync(file, 0o600);
+  keepPrivate(file);
   return key;
 }
 
@@ -127,6 +128,7 @@ function createKeyFile(file: string): string {
     writeSync(descriptor, `${key}\n`);
     fsyncSync(descriptor);
     closeSync(descriptor);
+    giveToOwner(file);
   } catch (error) {
     const known = (error as NodeJS.ErrnoException).code === "EEXIST" ? readKeyFile(file) : null;
     if (known !== null) return known;

@@ -52,6 +52,11 @@ export type StoreWatch = {
   /** Whether opening upgrades a database of an older version; otherwise it fails. */
   mayUpgrade: boolean;
   /**
+   * What records events here. On SQLite, one process at a time does, which has the data directory for itself; opening
+   * waits for a command and fails if a server has it. Absent for a command that may run beside a server.
+   */
+  recordsAs?: "server" | "command";
+  /**
    * Called before an upgrade with the database's sealed check of its secret key, or null. If it throws, the database
    * stays as it is.
    */

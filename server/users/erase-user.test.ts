@@ -1,23 +1,27 @@
 // @engines sqlite, postgres
-import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { describe, expect, test } from "bun:test";
+import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Event } from "../event/event.ts";
+import { databaseFile } from "../storage/sqlite/directory.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { engine } from "../testing/engine.ts";
+import { longTest } from "../testing/long-test.ts";
+import { spawnTidings, testProcess } from "../testing/server-process.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { tracesOf } from "../testing/traces.ts";
-import { untilJobDone } from "../testing/until.ts";
+import { until, untilJobDone } from "../testing/until.ts";
 import { bodyNamesUser } from "./erase-user.ts";
 
 const userId = "Zoë.Quux+77@example.com";
 /** The id in UTF-8, and as in the index. */
 const traces = [userId, "_5aoë_2e_51uux_2b77_40example_2ecom", "Quux", "51uux"];
 
-const erase = (app: TestApp, id = userId) =>
+const erase = (app: Pick<TestApp, "request">, id = userId) =>
   app.request(`/api/users/${encodeURIComponent(id)}`, { method: "DELETE" });
 
-async function expectNoTrace(app: TestApp): Promise<void> {
+async function expectNoTrace(app: Pick<TestApp, "config">): Promise<void> {
   for (const trace of traces) expect(await tracesOf(app.config, trace)).toBe("");
 }
 
@@ -176,6 +180,116 @@ test("an interrupted erasure continues after a restart, and counts every event o
   expect(await app.list()).toHaveLength(250);
   await expectNoTrace(app);
 }, 60_000);
+
+const onSqlite = engine === "sqlite";
+
+test.skipIf(!onSqlite)("what killed commands left of the database is removed", async () => {
+  await using app = await testApp();
+  const { dataDirectory } = app.config;
+  // One of an earlier version has no lock.
+  for (const name of ["scratch-a", "scratch-b", "replaced-20260101T000000000Z"])
+    mkdirSync(join(dataDirectory, name));
+  for (const path of [
+    "scratch-a/copy.db",
+    "scratch-a/lock",
+    "scratch-b/archive",
+    "replaced-20260101T000000000Z/tidings.db",
+    "tidings.db.before-9-journal",
+  ])
+    writeFileSync(join(dataDirectory, path), path.endsWith("lock") ? "" : `A copy with ${userId}`);
+  const { receipt } = await untilJobDone(app, await erase(app));
+  expect(receipt).toMatchObject({ erasedCopies: 4 });
+  await expectNoTrace(app);
+});
+
+describe.skipIf(!onSqlite)("copies of commands that are killed", () => {
+  /** A store that accepts connections and never answers. */
+  async function withSilentStore(
+    work: (environment: Record<string, string>) => Promise<void>,
+  ): Promise<void> {
+    using server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+    await work({
+      TIDINGS_S3_ENDPOINT: `http://127.0.0.1:${server.port}`,
+      TIDINGS_S3_REGION: "us-east-1",
+      TIDINGS_S3_ACCESS_KEY_ID: "a",
+      TIDINGS_S3_SECRET_ACCESS_KEY: "b",
+    });
+    server.stop(true);
+  }
+
+  const scratchFiles = (dataDirectory: string) =>
+    [...new Bun.Glob("scratch-*/*").scanSync(dataDirectory)].join();
+
+  longTest(
+    "an erasure removes those of dead ones, and waits for a running one",
+    async () => {
+      await using app = await testProcess();
+      const { dataDirectory } = app.config;
+      const leavesCopy = async () => /scratch-\w+\/copy\.db/.test(await tracesOf(app.config, userId));
+      const record = async () => {
+        const events = Array.from({ length: 3_000 }, (_, n) => ({
+          channel: "c",
+          name: "n",
+          userId: n % 2 ? userId : "other",
+        }));
+        expect((await app.post(events)).status).toBe(201);
+      };
+      const begin = async () => {
+        const { job } = (await (await erase(app)).json()) as { job: { id: string } };
+        return async () =>
+          ((await (await app.request(`/api/jobs/${job.id}`)).json()) as { job: { state: string } }).job.state;
+      };
+      await withSilentStore(async (s3) => {
+        const backUp = async () => {
+          const child = spawnTidings(
+            ["backup", "--to", "s3://backups/tidings"],
+            { ...app.environment, ...s3 },
+            "",
+          );
+          await until(() => scratchFiles(dataDirectory).includes(".zst"));
+          return child;
+        };
+        const kill = async (child: Bun.Subprocess) => {
+          child.kill("SIGKILL");
+          await child.exited;
+        };
+        await record();
+        await app.end("SIGTERM");
+        const copy = join(mkdtempSync(join(tmpdir(), "tidings-copy-")), "copy.db");
+        copyFileSync(databaseFile(dataDirectory), copy);
+        await until(async () => {
+          const restoring = spawnTidings(["restore", copy], app.environment, "");
+          await Promise.race([restoring.exited, until(leavesCopy)]);
+          await kill(restoring);
+          return scratchFiles(dataDirectory).includes("copy.db");
+        });
+        expect(await tracesOf(app.config, userId)).toMatch(/scratch-\w+\/copy\.db/);
+        await app.start();
+        const stateAfterRestore = await begin();
+        await until(async () => (await stateAfterRestore()) === "done");
+        await expectNoTrace(app);
+
+        await record();
+        await kill(await backUp());
+        expect(await tracesOf(app.config, userId)).toMatch(/scratch-\w+\/copy\.db/);
+        const stateAfterBackup = await begin();
+        await until(async () => (await stateAfterBackup()) === "done");
+        await expectNoTrace(app);
+
+        await record();
+        const running = await backUp();
+        const state = await begin();
+        // Everything else is clean, so it waits.
+        await until(async () => /^\S+scratch-\w+\/copy\.db\n$/.test(await tracesOf(app.config, "51uux")));
+        expect(await state()).toBe("cleaning");
+        await kill(running);
+        await until(async () => (await state()) === "done");
+        await expectNoTrace(app);
+      });
+    },
+    60_000,
+  );
+});
 
 test("recognizes the user in a rejected body", () => {
   for (const body of [

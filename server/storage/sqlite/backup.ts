@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { readMigrations } from "../migrations.ts";
-import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
+import { createIfMissing, giveToOwner } from "../private-file.ts";
+import { databaseFile, prepareDirectory } from "./directory.ts";
 import { isDamage } from "./failure.ts";
 import {
   migrationsDirectory,
@@ -35,7 +36,7 @@ export type BackupContents = { events: number; version: number };
  */
 export function copyDatabase(dataDirectory: string, target: string): BackupContents {
   const database = openForReading(databaseFile(dataDirectory));
-  createPrivate(target);
+  createIfMissing(target);
   try {
     database.query("VACUUM INTO ?").run(target);
   } finally {
@@ -80,6 +81,7 @@ export function checkCopy(file: string): BackupContents {
 export function replaceDatabase(dataDirectory: string, copy: string, now: Date): string | null {
   const file = databaseFile(dataDirectory);
   const replaced = existsSync(file) ? keep(dataDirectory, file, now) : null;
+  giveToOwner(copy, dataDirectory);
   syncFile(copy);
   renameSync(copy, file);
   syncFile(dataDirectory);
@@ -90,6 +92,7 @@ export function replaceDatabase(dataDirectory: string, copy: string, now: Date):
 function keep(dataDirectory: string, file: string, now: Date): string {
   const directory = join(dataDirectory, `${replacedMark}${now.toISOString().replace(/[-:.]/g, "")}`);
   mkdirSync(directory, { mode: 0o700 });
+  giveToOwner(directory);
   const siblings = () => readdirSync(dataDirectory).filter((name) => name.startsWith(`${basename(file)}-`));
   try {
     // Closing it moves the log into the database.
@@ -97,7 +100,10 @@ function keep(dataDirectory: string, file: string, now: Date): string {
     openForWriting(file).close();
   } catch {
     // It is damaged. Everything is kept as it is.
-    for (const name of siblings()) copyFileSync(join(dataDirectory, name), join(directory, name));
+    for (const name of siblings()) {
+      copyFileSync(join(dataDirectory, name), join(directory, name));
+      giveToOwner(join(directory, name));
+    }
   }
   linkSync(file, join(directory, basename(file)));
   syncFile(directory);

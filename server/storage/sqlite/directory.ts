@@ -1,5 +1,4 @@
 import {
-  chmodSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -12,6 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { createIfMissing, giveToOwner, keepPrivate } from "../private-file.ts";
+import { isHeld, otherHolder } from "./directory-lock.ts";
 
 /** The file in the data directory that has all data, next to SQLite's `-wal` and `-shm`. */
 export function databaseFile(dataDirectory: string): string {
@@ -27,7 +28,10 @@ function openMarker(file: string): string {
   return `${file}-open`;
 }
 
-const markerText = `${process.pid}
+/** What the marker of a process that also holds the directory's lock says after the number. */
+const holderMark = " holds tidings.lock";
+
+const markerText = (isHolder: boolean) => `${process.pid}${isHolder ? holderMark : ""}
 That process has tidings.db open, or ended without closing it: what was recorded last may be in tidings.db-wal alone.
 Tidings removes this file when it closes the database.
 `;
@@ -46,17 +50,22 @@ export function prepareDirectory(dataDirectory: string): void {
   const file = databaseFile(dataDirectory);
   const refusal = directoryRefusal(dataDirectory);
   if (refusal !== null) throw new Error(refusal);
-  createPrivate(file);
+  createIfMissing(file);
   for (const name of [basename(file), ...siblingNames(file)]) keepPrivate(join(dataDirectory, name));
   // The log can now go away without harm: closing the database deletes it.
   if (!isForeign(file)) rmSync(openMarker(file), { force: true });
 }
 
-/** Call it once the database is open and so has a log. If another process has its marker there, none is needed. */
-export function markOpen(dataDirectory: string): void {
+/**
+ * Call it once the database is open and so has a log. If another process has its marker there, none is needed.
+ *
+ * @param isHolder - this process holds the directory's lock
+ */
+export function markOpen(dataDirectory: string, isHolder: boolean): void {
   const file = databaseFile(dataDirectory);
   if (isForeign(file)) return;
-  writeFileSync(openMarker(file), markerText, { mode: 0o600 });
+  writeFileSync(openMarker(file), markerText(isHolder), { mode: 0o600 });
+  giveToOwner(openMarker(file));
   const directory = openSync(dirname(file), "r");
   fsyncSync(directory);
   closeSync(directory);
@@ -68,44 +77,27 @@ export function unmarkOpen(dataDirectory: string): void {
   if (!isForeign(file)) rmSync(openMarker(file), { force: true });
 }
 
-/** The other process that has the database open, or null. */
-export function runningProcess(dataDirectory: string): number | null {
-  return foreignProcess(databaseFile(dataDirectory));
+/** Describes another process that has the database open, such as "Process 4711"; null if there is none. */
+export function runningProcess(dataDirectory: string): string | null {
+  return otherHolder(dataDirectory) ?? markedProcess(databaseFile(dataDirectory));
 }
 
 /** Whether the marker is another running process's. */
 function isForeign(file: string): boolean {
-  return foreignProcess(file) !== null;
+  return runningProcess(dirname(file)) !== null;
 }
 
-function foreignProcess(file: string): number | null {
+function markedProcess(file: string): string | null {
   let pid = 0;
   try {
-    pid = Number.parseInt(readFileSync(openMarker(file), "utf8"), 10);
-    return pid > 0 && pid !== process.pid && process.kill(pid, 0) ? pid : null;
+    const [first] = readFileSync(openMarker(file), "utf8").split("\n");
+    pid = Number.parseInt(first!, 10);
+    // Its number can be another process's by now. Its lock ended with it.
+    if (first!.endsWith(holderMark) && !isHeld(dirname(file))) return null;
+    return pid > 0 && pid !== process.pid && process.kill(pid, 0) ? `Process ${pid}` : null;
   } catch (error) {
     // There is no marker or no such process. EPERM: the process is another user's.
-    return (error as { code?: string }).code === "EPERM" ? pid : null;
-  }
-}
-
-/**
- * Creates a file that only its owner may read. An existing file is not opened: closing it would drop SQLite's locks.
- */
-export function createPrivate(file: string): void {
-  try {
-    writeFileSync(file, "", { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    if ((error as { code?: string }).code !== "EEXIST") throw error;
-  }
-}
-
-/** Restricts the file to its owner. SQLite creates the log and shared memory with the database's mode. */
-function keepPrivate(file: string): void {
-  try {
-    if (statSync(file).mode & 0o077) chmodSync(file, 0o600);
-  } catch {
-    // It is gone, or belongs to another user.
+    return (error as { code?: string }).code === "EPERM" ? `Process ${pid}` : null;
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from "node:fs";
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
@@ -12,16 +13,23 @@ import { Check } from "./check.ts";
 import { Damage } from "./damage.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
-import { databaseBytes, markOpen, runningProcess, unmarkOpen } from "./directory.ts";
+import { databaseBytes, directoryRefusal, markOpen, unmarkOpen, wasUsed } from "./directory.ts";
+import { awaitDirectory } from "./directory-lock.ts";
+import type { FileLock } from "./file-lock.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeCopies } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
+
 import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { hasResidue } from "./residue-scan.ts";
+import { removeDeadScratch, scratchIn } from "./scratch.ts";
 import { Writer } from "./writer.ts";
 
+/** How long an erasure waits for a backup that is being made, such as one that is sent over a slow line. */
+const copyWaitMs = 3_600_000;
+const copyPollMs = 100;
 /** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
 const chunkEvents = 2_000;
 
@@ -38,7 +46,8 @@ export async function openSqliteStore(
     onDamage,
     onInfo,
     onMigrating,
-    onWarning,
+    onWaiting,
+    recordsAs,
     ...may
   }: Pick<
     StoreWatch,
@@ -46,13 +55,49 @@ export async function openSqliteStore(
     | "onDamage"
     | "onInfo"
     | "onMigrating"
-    | "onWarning"
+    | "onWaiting"
+    | "recordsAs"
     | "mayCreate"
     | "mayUpgrade"
     | "beforeUpgrade"
   >,
   blockEvents = blockEventsUsual,
   migrations?: string,
+): Promise<Store> {
+  const lock =
+    recordsAs && (may.mayCreate || wasUsed(dataDirectory)) && directoryRefusal(dataDirectory) === null
+      ? await awaitDirectory(dataDirectory, recordsAs, onWaiting)
+      : null;
+  try {
+    return await openLocked(
+      dataDirectory,
+      { onFatal, onDamage, onInfo, onMigrating, ...may },
+      lock,
+      blockEvents,
+      migrations,
+    );
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+/** @param lock - the directory's, which closing the store releases; null if the directory is shared */
+async function openLocked(
+  dataDirectory: string,
+  {
+    onFatal,
+    onDamage,
+    onInfo,
+    onMigrating,
+    ...may
+  }: Pick<
+    StoreWatch,
+    "onFatal" | "onDamage" | "onInfo" | "onMigrating" | "mayCreate" | "mayUpgrade" | "beforeUpgrade"
+  >,
+  lock: FileLock | null,
+  blockEvents: number,
+  migrations: string | undefined,
 ): Promise<Store> {
   await migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
   const damage = new Damage(databaseFile(dataDirectory), onDamage);
@@ -63,13 +108,7 @@ export async function openSqliteStore(
     damage.errorOf,
     onFatal,
   );
-  const other = runningProcess(dataDirectory);
-  // Commands may run beside a server, and are told nothing.
-  if (other !== null && may.mayUpgrade)
-    onWarning(
-      `process ${other} has this database open too; if it is a server, stop one: live streams of each miss the other's events`,
-    );
-  markOpen(dataDirectory);
+  markOpen(dataDirectory, lock !== null);
   const reader = await Reader.start(dataDirectory, blockEvents, damage.errorOf, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
   const control = new Kysely<ControlTables>({
@@ -181,7 +220,7 @@ export async function openSqliteStore(
       if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {
         for (const step of ["rewrite", "truncateLog"] as const) await runPurgeStep(step, pause);
       }
-      return { copies: removeCopies(dataDirectory) };
+      return { copies: await removeAllCopies(dataDirectory, pause) };
     },
     async follow(newFollower) {
       follower = newFollower;
@@ -213,8 +252,25 @@ export async function openSqliteStore(
       await reader.close();
       reading.close();
       unmarkOpen(dataDirectory);
+      lock?.release();
     },
   };
+}
+
+/**
+ * Deletes the copies of the database. A running backup has one that was made before: it is waited for, and only deleted
+ * under the backup, which then fails, if it takes very long.
+ */
+async function removeAllCopies(dataDirectory: string, pause: Pause): Promise<number> {
+  let copies = removeCopies(dataDirectory);
+  const inUse = scratchIn(dataDirectory);
+  for (const endMs = performance.now() + copyWaitMs; inUse.some(existsSync); await Bun.sleep(copyPollMs)) {
+    if (performance.now() > endMs)
+      for (const directory of inUse) rmSync(directory, { recursive: true, force: true });
+    await pause();
+    copies += removeDeadScratch(dataDirectory);
+  }
+  return copies;
 }
 
 /** The forms in which the file can contain a user's id: as it is, within JSON, and as an index token. */

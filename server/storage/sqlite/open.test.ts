@@ -177,6 +177,8 @@ test("all files of a directory become readable only by the owner, even existing 
     "tidings.db-wal": 0o600,
     "tidings.db-shm": 0o600,
     "tidings.db-open": 0o600,
+    "tidings.holder": 0o600,
+    "tidings.lock": 0o600,
   };
   const first = await startServer({ TIDINGS_DATA: directory });
   expect(modes()).toEqual(all);

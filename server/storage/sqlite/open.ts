@@ -3,10 +3,12 @@ import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
 import { type Migration, readMigrations, upgradeNeeded } from "../migrations.ts";
+import { createIfMissing } from "../private-file.ts";
 import type { StoreWatch } from "../store.ts";
 import { damagedDatabase } from "./damage.ts";
-import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
+import { databaseFile, prepareDirectory } from "./directory.ts";
 import { isDamage, isDiskFull } from "./failure.ts";
+import { removeDeadScratch } from "./scratch.ts";
 
 export { databaseFile };
 
@@ -169,14 +171,16 @@ export function newestOf(migrations: Migration[]): number {
 /** In the name of a directory that holds what a restored backup replaced, before the time. */
 export const replacedMark = "replaced-";
 
-/** Deletes the copies in the data directory: snapshots, and what was replaced. Returns how many there were. */
+/**
+ * Deletes the copies in the data directory: snapshots, what was replaced, and what killed commands left. Returns how many
+ * there were.
+ */
 export function removeCopies(dataDirectory: string): number {
-  const replaced = readdirSync(dataDirectory)
-    .filter((name) => name.startsWith(replacedMark))
-    .map((name) => join(dataDirectory, name));
-  const copies = [...snapshotsIn(dataDirectory).map(({ file }) => file), ...replaced];
-  for (const path of copies) rmSync(path, { recursive: true });
-  return copies.length;
+  // Also what SQLite leaves beside a snapshot that is cut off.
+  const starts = [`${basename(databaseFile(dataDirectory))}${snapshotMark}`, replacedMark];
+  const copies = readdirSync(dataDirectory).filter((name) => starts.some((start) => name.startsWith(start)));
+  for (const name of copies) rmSync(join(dataDirectory, name), { recursive: true });
+  return copies.length + removeDeadScratch(dataDirectory);
 }
 
 /** The snapshots that migrations made, and the version of the migration that each precedes; the newest last. */
@@ -199,6 +203,6 @@ export function snapshotFile(file: string, to: number): string {
 
 function snapshot(database: Database, file: string): void {
   rmSync(file, { force: true });
-  createPrivate(file);
+  createIfMissing(file);
   database.query("VACUUM INTO ?").run(file);
 }

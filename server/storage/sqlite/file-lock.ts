@@ -1,0 +1,36 @@
+import { Database } from "bun:sqlite";
+import { createIfMissing, keepPrivate } from "../private-file.ts";
+
+/**
+ * A lock on a file, which ends with its process however that ends. It is SQLite's own lock on an empty database, so it
+ * works wherever the database itself does: on every system, and between containers.
+ */
+export type FileLock = { release: () => void };
+
+/**
+ * Locks a file, which is created if it is missing. Returns null if it is locked already.
+ *
+ * Nothing else may open the file: closing it would end this process's lock.
+ */
+export function lockFile(file: string): FileLock | null {
+  createIfMissing(file);
+  keepPrivate(file);
+  const database = new Database(file, { readwrite: true, strict: true });
+  try {
+    // It writes nothing, so the file stays empty and needs no journal.
+    database.run("PRAGMA journal_mode = MEMORY");
+    database.run("BEGIN IMMEDIATE");
+    return { release: () => database.close() };
+  } catch (error) {
+    database.close();
+    if ((error as { code?: string }).code === "SQLITE_BUSY") return null;
+    throw error;
+  }
+}
+
+/** Whether a process has the file locked. The file must exist. */
+export function isLocked(file: string): boolean {
+  const lock = lockFile(file);
+  lock?.release();
+  return lock === null;
+}
