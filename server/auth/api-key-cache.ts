@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import { LRUCache } from "lru-cache";
 import type { KeyAccess } from "../http/caller.ts";
+import { keyMay } from "../permissions.ts";
 import { type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { hashOf, isSecret } from "./key-secret.ts";
@@ -139,6 +140,7 @@ export class ApiKeyCache {
       projectId: row.projectId,
       knownChannelsOnly: row.knownChannelsOnly === 1,
       eventsPerDay: row.eventsPerDay,
+      mayRead: keyMay({ kind: row.kind, scopes }, "events:read"),
       expiresAtMs: row.expiresAt ?? Infinity,
       checkedAtMs: now,
       useDueMs: this.#entries.get(secret)?.useDueMs ?? (row.lastUsedAt ?? 0) + recordUseMs,

@@ -60,7 +60,7 @@ test("the names of a project with known channels only are read once a second, an
   const { control, ...store } = await openTestStore(app.config);
   let now = 0;
   const channels = new ProjectChannels(control, () => now);
-  const project = { projectId: 1, knownChannelsOnly: true };
+  const project = { projectId: 1, knownChannelsOnly: true, mayRead: true };
   const isRejected = async (name: string) => {
     await channels.prepare(project, [event(name)]);
     return channels.rejectionOf(project, name) !== null;

@@ -15,6 +15,7 @@ const suggestionsMax = 20;
 
 type Entry = { names: Set<string>; readAtMs: number };
 type Project = { projectId: number; knownChannelsOnly: boolean };
+type Sender = Project & { mayRead: boolean };
 
 /**
  * Caches channel names, to decide which events are rejected for their channel: if the project accepts known channels
@@ -57,7 +58,7 @@ export class ProjectChannels {
    * @param details - messages for other channels in the same request
    */
   rejectionOf(
-    { projectId, knownChannelsOnly }: Project,
+    { projectId, knownChannelsOnly, mayRead }: Sender,
     name: string,
     details?: Map<string, string>,
   ): string | null {
@@ -69,7 +70,9 @@ export class ProjectChannels {
     }
     const cached = details?.get(name);
     if (cached !== undefined) return cached;
-    const detail = knownChannelsOnly ? unknownDetail(name, names, details?.size ?? 0) : fullDetail(name);
+    // Names are suggested to those who may list them.
+    const suggested = mayRead && (details?.size ?? 0) < suggestionsMax ? names : [];
+    const detail = knownChannelsOnly ? unknownDetail(name, suggested) : fullDetail(name);
     details?.set(name, detail);
     return detail;
   }
@@ -114,8 +117,8 @@ function isNew({ names }: Entry, body: unknown): boolean {
   return typeof channel === "string" && !names.has(channel);
 }
 
-function unknownDetail(name: string, names: Set<string>, suggestionsBefore: number): string {
-  const suggestion = suggestionsBefore < suggestionsMax ? nearest(name, names) : null;
+function unknownDetail(name: string, names: Iterable<string>): string {
+  const suggestion = nearest(name, names);
   const hint =
     suggestion === null ? "Create it first, or use another." : `Did you mean "${clipped(suggestion)}"?`;
   return `Unknown channel "${clipped(name)}": this project rejects events for channels that don't exist. ${hint}`;

@@ -1,6 +1,6 @@
 import type { ProjectChannels } from "../channels/project-channels.ts";
 import { type CheckedEvent, checkEvent } from "../event/check-event.ts";
-import type { Event } from "../event/event.ts";
+import type { DuplicateResponse, Event } from "../event/event.ts";
 import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts";
 import { tokensOf } from "../event/tokens.ts";
 import type { ProjectAccess } from "../http/caller.ts";
@@ -318,8 +318,21 @@ export const replayedHeaders = {
 const created = { status: 201, headers: responseHeaders };
 const existing = { status: 200, headers: responseHeaders };
 
-/** The response to one event: 201, or 200 if it was stored before. */
-export function eventResponse({ json, isNew }: Recorded, headers?: Record<string, string>): Response {
+/**
+ * The response to one event: 201, or 200 if it was stored before. Who may not read events gets only the id of one that
+ * was: it may be somebody else's.
+ */
+export function eventResponse(
+  { json, isNew }: Recorded,
+  { mayRead }: Pick<ProjectAccess, "mayRead">,
+  headers?: Record<string, string>,
+): Response {
   const init = isNew ? created : existing;
-  return new Response(`{"ok":true,"event":${json}}`, headers ? { ...init, headers } : init);
+  const text = isNew || mayRead ? `{"ok":true,"event":${json}}` : duplicateText(json);
+  return new Response(text, headers ? { ...init, headers } : init);
+}
+
+function duplicateText(json: string): string {
+  const { id } = JSON.parse(json) as Event;
+  return JSON.stringify({ ok: true, duplicate: true, event: { id } } satisfies DuplicateResponse);
 }
