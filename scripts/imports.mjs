@@ -12,6 +12,7 @@ const order = [
   "permission-texts.ts",
   "problems.ts",
   "turns.ts",
+  "recent-reads.ts",
   "program-files.ts",
   "validation",
   "config-sources.ts",

@@ -98,6 +98,9 @@ export type LiveEvents = AsyncIterable<Event> & {
   readonly lastEventId: string | undefined;
 };
 
+/** A user after `identify`: with a key that may not read users, only the ID and the properties that were sent. */
+export type IdentifiedUser = Pick<User, "userId" | "properties"> & Partial<User>;
+
 /** Properties of a user. Dates and bigints are sent as strings; undefined ones are omitted. */
 export type IdentifiedProperties = Record<string, TagValue>;
 
@@ -154,12 +157,13 @@ export type TidingsClient<Events extends object = AnyEvents> = {
   [Symbol.asyncDispose](): Promise<void>;
 
   /**
-   * Sets the properties of a user, replacing earlier ones. Needs a secret key with the scope `ingest`.
+   * Sets the properties of a user, replacing earlier ones. Needs a secret key with the scope `ingest`. Resolves to the
+   * user; with a key that may not read users, only to what was sent.
    *
    * @example
    * await tidings.identify("u1", { name: "Ada Lovelace", plan: "pro" });
    */
-  identify(userId: string, properties: IdentifiedProperties, options?: CallOptions): Promise<User>;
+  identify(userId: string, properties: IdentifiedProperties, options?: CallOptions): Promise<IdentifiedUser>;
 
   /**
    * Lists events, newest first.

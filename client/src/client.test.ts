@@ -69,6 +69,14 @@ describe("track", () => {
     expect([...server.events.keys()]).toEqual([id]);
   });
 
+  test("returns the event as it was sent if the key may not read what was stored before", async () => {
+    const id = "0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f";
+    const json = { ok: true, duplicate: true, event: { id } };
+    server.mishaps.push({ response: Response.json(json) });
+    const tracked = await client().track({ ...event, id, tags: { plan: "pro" } });
+    expect(tracked).toMatchObject({ id, channelId: "payments", name: event.name, tags: { plan: "pro" } });
+  });
+
   test("works under a path and with trailing slashes", async () => {
     await client({ baseUrl: `${server.url}/tidings//` }).track(event);
     expect(server.requests[0]!.url.pathname).toBe("/tidings/api/events");

@@ -94,7 +94,9 @@ export function createClient<Events extends object = AnyEvents>(
       const prepared = prepare(event);
       if (disabled) return (await loadReader()).unsentEvent(prepared);
       const init = { ...post, body: prepared.json };
-      return (await request<{ event: Event }>(address, init, policyOf(call.signal))).event;
+      const { event: stored } = await request<{ event: Event }>(address, init, policyOf(call.signal));
+      // Of an event that was stored before, a key that may not read gets the id only.
+      return stored.name === undefined ? (await loadReader()).unsentEvent(prepared) : stored;
     },
 
     async trackMany(events, call = {}) {

@@ -6,6 +6,7 @@ export type {
   DeletedEvents,
   EventPage,
   IdentifiedProperties,
+  IdentifiedUser,
   ListFilters,
   LiveEvents,
   LiveFilters,

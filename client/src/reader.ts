@@ -2,6 +2,7 @@ import type {
   CallOptions,
   EventPage,
   IdentifiedProperties,
+  IdentifiedUser,
   ListFilters,
   LiveFilters,
   LiveOptions,
@@ -10,7 +11,7 @@ import { type StreamPosition, streamEvents } from "./live.ts";
 import { type Policy, request } from "./request.ts";
 import type { PreparedEvent } from "./track-many.ts";
 import { tagStrings, toIsoString } from "./tracked-event.ts";
-import type { Event, EventList, User } from "./wire.gen.ts";
+import type { Event, EventList } from "./wire.gen.ts";
 
 // Loaded when a client first reads or identifies: both need a secret key, so web pages never load it.
 
@@ -65,21 +66,12 @@ export async function identify(
   userId: string,
   properties: IdentifiedProperties,
   call: CallOptions = {},
-): Promise<User> {
+): Promise<IdentifiedUser> {
   const body = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
-  if (disabled) {
-    return {
-      userId,
-      events: 0,
-      firstSeenAt: null,
-      lastSeenAt: null,
-      names: [],
-      properties: JSON.parse(body),
-    };
-  }
+  if (disabled) return { userId, properties: JSON.parse(body) };
   const url = `${baseUrl}/api/users/${encodeURIComponent(userId)}`;
   const init = { method: "PUT", headers: { "content-type": "application/json", ...headers }, body };
-  return (await request<{ user: User }>(url, init, policyOf(call.signal))).user;
+  return (await request<{ user: IdentifiedUser }>(url, init, policyOf(call.signal))).user;
 }
 
 /** The event as the server would return it. */

@@ -1,30 +1,23 @@
 import type { Kysely } from "kysely";
-import { LRUCache } from "lru-cache";
 import type { KeyAccess } from "../http/caller.ts";
+import { keyMay } from "../permissions.ts";
 import { type ProblemError, problem } from "../problems.ts";
+import { RecentReads } from "../recent-reads.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { hashOf, isSecret } from "./key-secret.ts";
 import { originsOf, scopesOf } from "./keys.ts";
 
-/** How long a key is valid without checking the database again. A command or another node may revoke it. */
-const maxAgeMs = 1_000;
-/** From this age on, a key is checked in the background, so that requests with a busy key never wait. */
-const refreshAgeMs = 500;
 /** The last use, with its address, is recorded at most this often. */
 const recordUseMs = 60_000;
 const keysMax = 10_000;
 
-type Entry = KeyAccess & { expiresAtMs: number; checkedAtMs: number; useDueMs: number };
+type Entry = KeyAccess & { expiresAtMs: number; useDueMs: number };
 
 /** Identifies the API key of a request. Keys in use are cached. */
 export class ApiKeyCache {
   readonly #control: Kysely<ControlTables>;
   /** Keyed by the secret itself: hashing it for each event would cost more than everything else here. */
-  readonly #entries = new LRUCache<string, Entry>({ max: keysMax });
-  /** Requests with the same key share one lookup. */
-  readonly #lookups = new Map<string, { startedMs: number; entry: Promise<Entry> }>();
-  /** Number of invalidations. A lookup that started before the last one is not cached. */
-  #invalidations = 0;
+  readonly #entries = new RecentReads<string, Entry>({ read: (secret) => this.#read(secret), max: keysMax });
   /** Uses that are being recorded. */
   readonly #uses = new Set<Promise<void>>();
   readonly #addressOf: (request: Request) => string | null;
@@ -54,59 +47,40 @@ export class ApiKeyCache {
 
   /** The same for a key that a request carries elsewhere. Throws `key-invalid`. */
   identifySecret(secret: string, request: Request): KeyAccess | Promise<KeyAccess> {
+    const found = this.#entries.get(secret);
+    if (found instanceof Promise) return found.then((entry) => this.#used(entry, request));
+    if (Date.now() < found.expiresAtMs) return this.#used(found, request);
+    this.#entries.invalidate(secret);
+    return this.identifySecret(secret, request);
+  }
+
+  #used(entry: Entry, request: Request): Entry {
     const now = Date.now();
-    const entry = this.#entries.get(secret);
-    if (!entry || now - entry.checkedAtMs >= maxAgeMs || now >= entry.expiresAtMs) {
-      return this.#lookUp(secret, now).then((found) => {
-        if (now >= found.useDueMs) this.#recordUse(found, request, now);
-        return found;
-      });
-    }
     if (now >= entry.useDueMs) this.#recordUse(entry, request, now);
-    // If this lookup fails, the next request that has to wait for one gets the error.
-    if (now - entry.checkedAtMs >= refreshAgeMs) this.#lookUp(secret, now).catch(() => {});
     return entry;
   }
 
   /** Makes a change or the revocation of a key effective at once. */
   invalidateKey(id: string): void {
-    this.#invalidations++;
-    this.#lookups.clear();
-    for (const [secret, entry] of this.#entries) if (entry.keyId === id) this.#entries.delete(secret);
+    this.#entries.invalidateWhere(({ keyId }) => keyId === id);
   }
 
   /** Makes a change or the deletion of a project effective at once. */
   invalidateProject(projectId: number): void {
-    this.#invalidations++;
-    this.#lookups.clear();
-    for (const [secret, entry] of this.#entries) {
-      if (entry.projectId === projectId) this.#entries.delete(secret);
-    }
+    this.#entries.invalidateWhere((key) => key.projectId === projectId);
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#uses);
   }
 
-  #lookUp(secret: string, now: number): Promise<Entry> {
-    const current = this.#lookups.get(secret);
-    if (current && now - current.startedMs < maxAgeMs) return current.entry;
-    const lookup = { startedMs: now, entry: this.#read(secret, now) };
-    this.#lookups.set(secret, lookup);
-    const remove = () => {
-      if (this.#lookups.get(secret) === lookup) this.#lookups.delete(secret);
-    };
-    lookup.entry.then(remove, remove);
-    return lookup.entry;
-  }
-
-  async #read(secret: string, now: number): Promise<Entry> {
+  async #read(secret: string): Promise<Entry> {
     if (!isSecret(secret)) {
       throw problem("key-invalid", {
         detail: "This is not a Tidings API key: a character is missing or mistyped.",
       });
     }
-    const invalidations = this.#invalidations;
+    const now = Date.now();
     const row = await this.#control
       .selectFrom("keys")
       .innerJoin("projects", "projects.id", "keys.projectId")
@@ -116,7 +90,7 @@ export class ApiKeyCache {
       .executeTakeFirst();
     const isExpired = row !== undefined && row.expiresAt !== null && row.expiresAt <= now;
     if (!row || row.revokedAt !== null || isExpired) {
-      this.#entries.delete(secret);
+      this.#entries.invalidate(secret);
       const isRevoked = row !== undefined && row.revokedAt !== null;
       throw problem("key-invalid", {
         detail: isRevoked
@@ -127,7 +101,7 @@ export class ApiKeyCache {
       });
     }
     const scopes = new Set(scopesOf(row));
-    const entry: Entry = {
+    return {
       by: "key",
       keyId: row.id,
       keyName: row.name,
@@ -139,12 +113,10 @@ export class ApiKeyCache {
       projectId: row.projectId,
       knownChannelsOnly: row.knownChannelsOnly === 1,
       eventsPerDay: row.eventsPerDay,
+      mayRead: keyMay({ kind: row.kind, scopes }, "events:read"),
       expiresAtMs: row.expiresAt ?? Infinity,
-      checkedAtMs: now,
-      useDueMs: this.#entries.get(secret)?.useDueMs ?? (row.lastUsedAt ?? 0) + recordUseMs,
+      useDueMs: this.#entries.peek(secret)?.useDueMs ?? (row.lastUsedAt ?? 0) + recordUseMs,
     };
-    if (invalidations === this.#invalidations) this.#entries.set(secret, entry);
-    return entry;
   }
 
   #recordUse(entry: Entry, request: Request, now: number): void {

@@ -133,6 +133,7 @@ export class Authorizer implements CallerLookup {
       projectId: project.id,
       knownChannelsOnly: project.knownChannelsOnly === 1,
       eventsPerDay: project.eventsPerDay,
+      mayRead: roleMay(project.role, "events:read"),
     };
   }
 }

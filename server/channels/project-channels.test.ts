@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { limits } from "../limits.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
-import { ProjectChannels } from "./project-channels.ts";
+import { ChannelNames, ProjectChannels } from "./project-channels.ts";
 
 const event = (channel: string) => ({ channel, name: "n" });
 
@@ -60,23 +60,22 @@ test("the names of a project with known channels only are read once a second, an
   const { control, ...store } = await openTestStore(app.config);
   let now = 0;
   const channels = new ProjectChannels(control, () => now);
-  const project = { projectId: 1, knownChannelsOnly: true };
+  const project = { projectId: 1, knownChannelsOnly: true, mayRead: true };
   const isRejected = async (name: string) => {
-    await channels.prepare(project, [event(name)]);
-    return channels.rejectionOf(project, name) !== null;
+    const names = await channels.of(project, [event(name)]);
+    return names.rejectionOf(project, name) !== null;
   };
   expect(await isRejected("c0")).toBe(false);
   expect(await isRejected("c9")).toBe(true);
   await control.updateTable("channels").set({ name: "c9" }).where("name", "=", "c0").execute();
   now = 400;
-  expect(channels.prepare(project, [event("c9")])).toBeUndefined();
+  expect(channels.of(project, [event("c9")])).toBeInstanceOf(ChannelNames);
   expect(await isRejected("c9")).toBe(true);
   now = 1_000;
   expect(await isRejected("c9")).toBe(false);
   expect(await isRejected("c0")).toBe(true);
   await control.updateTable("channels").set({ name: "c0" }).where("name", "=", "c9").execute();
-  const reading = channels.prepare(project, [event("c0")]);
-  expect(reading).toBeUndefined();
+  expect(channels.of(project, [event("c0")])).toBeInstanceOf(ChannelNames);
   channels.invalidate(1);
   expect(await isRejected("c0")).toBe(false);
   await store.close();

@@ -59,7 +59,7 @@ export const seedCommand = defineCommand({
         quota,
         clock,
       });
-      const source = { projectId: id, knownChannelsOnly: false, eventsPerDay: null };
+      const source = { projectId: id, knownChannelsOnly: false, eventsPerDay: null, mayRead: true };
       for (let start = 0; start < shop.events.length; start += inFlight) {
         await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, source)));
       }

@@ -172,7 +172,12 @@ async function withKey(
       .select(["knownChannelsOnly", "eventsPerDay", "createdAt"])
       .where("id", "=", projectId)
       .executeTakeFirstOrThrow();
-    const inside = insideOf?.({ projectId, knownChannelsOnly: knownChannelsOnly === 1, eventsPerDay });
+    const inside = insideOf?.({
+      projectId,
+      knownChannelsOnly: knownChannelsOnly === 1,
+      eventsPerDay,
+      mayRead: true,
+    });
     return {
       ...server,
       ...(inside && { inside }),

@@ -122,6 +122,12 @@ export type DeletedEvents = { ids: string[] } | { channels: string[]; before?: s
 
 export const EventResponse = z.object({ ok: z.literal(true), event: Event }).openapi("EventResponse");
 
+/** Response to an event whose `id` is already stored, for callers that may not read it. */
+export const DuplicateResponse = z
+  .object({ ok: z.literal(true), duplicate: z.literal(true), event: z.object({ id: z.string() }) })
+  .openapi("DuplicateResponse");
+export type DuplicateResponse = z.infer<typeof DuplicateResponse>;
+
 export const EventList = z
   .object({
     ok: z.literal(true),

@@ -54,7 +54,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     query: RecordQuery,
     summary: "Record one or more events",
     description:
-      "The response is sent once the event is on disk. An event whose `id` is already stored returns 200 and the stored event. An array of events returns a result for each: 207 if some were rejected, 422 if all were. `application/x-ndjson` takes any number of events, one on each line, and returns the rejected lines. With an `Idempotency-Key`, an event or an array is recorded once and gets the same response for a day.",
+      "The response is sent once the event is on disk. An event whose `id` is already stored returns 200 and the stored event; callers that may not read events get only its `id`, with `duplicate`. An array of events returns a result for each: 207 if some were rejected, 422 if all were. `application/x-ndjson` takes any number of events, one on each line, and returns the rejected lines. With an `Idempotency-Key`, an event or an array is recorded once and gets the same response for a day.",
     body: NewEvents,
     otherBodyTypes: [mediaTypes.ndjson],
     status: 201,

@@ -9,6 +9,8 @@ export type ProjectAccess = {
   knownChannelsOnly: boolean;
   /** Null is unlimited. */
   eventsPerDay: number | null;
+  /** Whether it may read events. Responses to those who may not contain nothing that they didn't send. */
+  mayRead: boolean;
 };
 
 /** A signed-in member in a project. */

@@ -13,7 +13,7 @@ const refreshAgeMs = 500;
 type Project = Pick<ProjectAccess, "projectId" | "eventsPerDay">;
 
 /** A project's events of one day (UTC). */
-type Count = {
+export type DayCount = {
   projectId: number;
   /** Days since 1970. */
   day: number;
@@ -29,10 +29,10 @@ type Count = {
 /** Events that a project may record. */
 class Reservation {
   readonly events: number;
-  readonly #count: Count | null;
+  readonly #count: DayCount | null;
 
   /** @param count - null if the project has no quota */
-  constructor(count: Count | null, events: number) {
+  constructor(count: DayCount | null, events: number) {
     this.#count = count;
     this.events = events;
     if (count) count.pending += events;
@@ -67,7 +67,7 @@ export class DailyQuota {
   readonly #control: Kysely<ControlTables>;
   readonly #now: () => number;
   readonly #onError: (error: unknown) => void;
-  readonly #counts = new Map<number, Count>();
+  readonly #counts = new Map<number, DayCount>();
   readonly #timer: Timer;
 
   constructor(
@@ -81,9 +81,9 @@ export class DailyQuota {
     this.#timer.unref();
   }
 
-  /** Must be called, and its promise awaited if there is one, before `reserve`. */
-  prepare({ projectId, eventsPerDay }: Project): Promise<void> | undefined {
-    if (eventsPerDay === null) return undefined;
+  /** The count of a project's day, to reserve events in: at once, unless it has to be read. Null without a quota. */
+  of({ projectId, eventsPerDay }: Project): DayCount | null | Promise<DayCount> {
+    if (eventsPerDay === null) return null;
     const now = this.#now();
     let count = this.#counts.get(projectId);
     if (count?.day !== dayOf(now)) {
@@ -92,16 +92,16 @@ export class DailyQuota {
       this.#counts.set(projectId, count);
     }
     const ageMs = Math.abs(now - count.readAtMs);
-    if (ageMs >= syncEveryMs) return this.#sync(count);
+    const current = count;
+    if (ageMs >= syncEveryMs) return this.#sync(current).then(() => current);
     // If this fails, the next event that has to wait gets the error.
-    if (ageMs >= refreshAgeMs) this.#syncInBackground(count);
-    return undefined;
+    if (ageMs >= refreshAgeMs) this.#syncInBackground(current);
+    return current;
   }
 
   /** Reserves events, as many of them as the day's quota has left. */
-  reserve({ projectId, eventsPerDay }: Project, events: number): Reservation {
-    if (eventsPerDay === null) return new Reservation(null, events);
-    const count = this.#counts.get(projectId)!;
+  reserve(count: DayCount | null, { eventsPerDay }: Project, events: number): Reservation {
+    if (count === null || eventsPerDay === null) return new Reservation(null, events);
     const used = count.stored + count.syncing + count.pending;
     return new Reservation(count, Math.min(events, Math.max(eventsPerDay - used, 0)));
   }
@@ -131,18 +131,18 @@ export class DailyQuota {
     }
   }
 
-  #syncInBackground(count: Count): void {
+  #syncInBackground(count: DayCount): void {
     this.#sync(count).catch(this.#onError);
   }
 
-  #sync(count: Count): Promise<void> {
+  #sync(count: DayCount): Promise<void> {
     count.sync ??= this.#addToTable(count).finally(() => {
       count.sync = null;
     });
     return count.sync;
   }
 
-  async #addToTable(count: Count): Promise<void> {
+  async #addToTable(count: DayCount): Promise<void> {
     const { projectId, day } = count;
     const startedMs = this.#now();
     count.syncing = count.pending;

@@ -68,11 +68,11 @@ export class Idempotency {
     }
   }
 
-  async #replay(key: string, bodyHash: string, { projectId }: EventSource): Promise<Response | null> {
+  async #replay(key: string, bodyHash: string, source: EventSource): Promise<Response | null> {
     const row = await this.#deps.control
       .selectFrom("idempotencyKeys")
       .selectAll()
-      .where("projectId", "=", projectId)
+      .where("projectId", "=", source.projectId)
       .where("key", "=", key)
       .where("createdAt", ">=", Date.now() - limits.idempotencyMs)
       .executeTakeFirst();
@@ -86,7 +86,8 @@ export class Idempotency {
     if (!row.responseTemplate.startsWith("[")) {
       const [result] = results;
       const isNew = result!.kind !== "duplicate";
-      return eventResponse({ json: isNew ? row.responseTemplate : result!.json, isNew }, replayedHeaders);
+      const json = isNew ? row.responseTemplate : result!.json;
+      return eventResponse({ json, isNew }, source, replayedHeaders);
     }
     let next = 0;
     const outcomes = (JSON.parse(row.responseTemplate) as TemplateOutcome[]).map((outcome): ItemOutcome => {
@@ -112,7 +113,7 @@ export class Idempotency {
     });
     if (!isArray(bytes)) {
       const recorded = await recorder.recordWith(parseJson(bytes), source, companionOf);
-      return recorded && eventResponse(recorded);
+      return recorded && eventResponse(recorded, source);
     }
     if (bytes.length > limits.keyedBatchBytes) {
       throw problem("body-too-large", {
@@ -121,7 +122,9 @@ export class Idempotency {
     }
     const array = await JsonArray.read(bytes);
     const items: CheckedItem[] = [];
-    for await (const chunk of checkedChunks(array, recorder, source)) {
+    // Whoever sends the same again gets the same problems, whatever they may read.
+    const anySender = { ...source, mayRead: false };
+    for await (const chunk of checkedChunks(array, recorder, anySender)) {
       for (const item of chunk.items) items.push(item);
       await nextTurn();
     }

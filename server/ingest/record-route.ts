@@ -109,7 +109,7 @@ export function recordRoute(deps: Deps) {
       try {
         if (rateLimit) await rateLimit.take(isArray(bytes) ? (await JsonArray.read(bytes)).length : 1);
         if (idempotencyKey !== null) return await idempotency.handle(idempotencyKey, bytes, source);
-        if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), source));
+        if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), source), source);
         return batchResponse(await recordBatch({ recorder, rejected }, await JsonArray.read(bytes), source));
       } catch (error) {
         if (error instanceof ProblemError) {

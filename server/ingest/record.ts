@@ -1,15 +1,15 @@
-import type { ProjectChannels } from "../channels/project-channels.ts";
+import type { ChannelNames, ProjectChannels } from "../channels/project-channels.ts";
 import { type CheckedEvent, checkEvent } from "../event/check-event.ts";
-import type { Event } from "../event/event.ts";
+import type { DuplicateResponse, Event } from "../event/event.ts";
 import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts";
 import { tokensOf } from "../event/tokens.ts";
 import type { ProjectAccess } from "../http/caller.ts";
 import { limits } from "../limits.ts";
-import type { ProjectRules } from "../notifications/project-rules.ts";
+import type { ProjectRules, WatchedEvents } from "../notifications/project-rules.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/event-store.ts";
 import { Turns } from "../turns.ts";
-import type { DailyQuota } from "./daily-quota.ts";
+import type { DailyQuota, DayCount } from "./daily-quota.ts";
 
 type Deps = {
   events: EventAppender;
@@ -24,6 +24,9 @@ type Deps = {
  * problem for which it is rejected.
  */
 export type CheckedItem = { event: CheckedEvent; tokens: string } | ProblemError;
+
+/** What was looked up to record events, and is passed on: the state of the project as of one moment. */
+type LookedUp = { watched: WatchedEvents; count: DayCount | null };
 
 /** Where an event comes from. */
 export type EventSource = ProjectAccess & {
@@ -42,27 +45,45 @@ export type Recorder = ReturnType<typeof createRecorder>;
 
 /** The only way in for events: check, date, store. The store reports them to the live streams. */
 export function createRecorder({ events, channels, rules, quota, clock }: Deps) {
+  /** The rules come last: what changes while the quota is read still decides. */
+  function lookUp(source: EventSource): LookedUp | Promise<LookedUp> {
+    const count = quota.of(source);
+    if (count instanceof Promise) return count.then((count) => withRules(source, count));
+    return withRules(source, count);
+  }
+
+  function withRules({ projectId }: EventSource, count: DayCount | null): LookedUp | Promise<LookedUp> {
+    const watched = rules.of(projectId);
+    return watched instanceof Promise ? watched.then((watched) => ({ watched, count })) : { watched, count };
+  }
+
   /**
    * Accepts an event. The caller passes it to the store without awaiting anything in between: commits keep the order of
    * arrival.
    */
-  function accept(body: unknown, source: EventSource): AcceptedEvent | ProblemError {
+  function accept(
+    body: unknown,
+    source: EventSource,
+    names: ChannelNames,
+    { watched }: LookedUp,
+  ): AcceptedEvent | ProblemError {
     const arrival = nextArrival();
     if (arrival instanceof ProblemError) return arrival;
     const receivedMs = clock.nowMs;
-    const checked = check(body, source, receivedMs);
+    const checked = check(body, source, names, receivedMs);
     if (checked instanceof ProblemError) return checked;
-    return acceptedEvent(checked, source, arrival, receivedMs, rules);
+    return acceptedEvent(checked, source, arrival, receivedMs, watched);
   }
 
   /**
-   * Checks an event's body. The project's channels must be prepared.
+   * Checks an event's body.
    *
    * @param channelFaults - messages for channels of other events in the same request
    */
   function check(
     body: unknown,
     source: EventSource,
+    names: ChannelNames,
     nowMs: number,
     faultsMax = Infinity,
     channelFaults?: Map<string, string>,
@@ -76,7 +97,7 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
         errors: checked.slice(0, faultsMax),
       });
     }
-    const detail = channels.rejectionOf(source, checked.channel, channelFaults);
+    const detail = names.rejectionOf(source, checked.channel, channelFaults);
     if (detail === null) return checked;
     return problem("body-invalid", { detail, errors: [{ pointer: "/channel", detail }] });
   }
@@ -99,10 +120,11 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
   /** Stores events, all of them within their project's quota. Throws `quota-reached`. */
   async function withinQuota<Results extends AppendResult[] | null>(
     source: EventSource,
+    { count }: LookedUp,
     accepted: readonly AcceptedEvent[],
     append: () => Promise<Results>,
   ): Promise<Results> {
-    const reservation = quota.reserve(source, accepted.length);
+    const reservation = quota.reserve(count, source, accepted.length);
     if (reservation.events < accepted.length) {
       reservation.release();
       throw quota.exceeded(source);
@@ -111,14 +133,19 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
   }
 
   /** Accepts checked events. Returns the id or the problem of each. */
-  function acceptAll(items: readonly CheckedItem[], source: EventSource, eventsMax = Infinity) {
+  function acceptAll(
+    items: readonly CheckedItem[],
+    source: EventSource,
+    { watched }: LookedUp,
+    eventsMax = Infinity,
+  ) {
     const accepted: AcceptedEvent[] = [];
     const outcomes = items.map((checked): ItemOutcome => {
       if (checked instanceof ProblemError) return checked;
       if (accepted.length >= eventsMax) return quota.exceeded(source);
       const arrival = nextArrival();
       if (arrival instanceof ProblemError) return arrival;
-      const event = acceptedEvent(checked.event, source, arrival, clock.nowMs, rules);
+      const event = acceptedEvent(checked.event, source, arrival, clock.nowMs, watched);
       accepted.push({ ...event, tokens: checked.tokens });
       return event.event.id;
     });
@@ -132,15 +159,14 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
      * Throws `body-invalid`, `quota-reached`, `clock-wrong`, `overloaded`, `storage-full` and `storage-unavailable`.
      */
     async record(body: unknown, source: EventSource): Promise<Recorded> {
-      const preparing = channels.prepare(source, [body]);
-      if (preparing) await preparing;
-      const loading = rules.prepare(source.projectId);
-      if (loading) await loading;
-      if (source.eventsPerDay !== null) await quota.prepare(source);
-      const event = accept(body, source);
+      let names = channels.of(source, [body]);
+      if (names instanceof Promise) names = await names;
+      let found = lookUp(source);
+      if (found instanceof Promise) found = await found;
+      const event = accept(body, source, names, found);
       if (event instanceof ProblemError) throw event;
-      if (source.eventsPerDay === null) return recordedOf(event, await events.append(event));
-      const results = await withinQuota(source, [event], async () => [await events.append(event)]);
+      if (found.count === null) return recordedOf(event, await events.append(event));
+      const results = await withinQuota(source, found, [event], async () => [await events.append(event)]);
       return recordedOf(event, results[0]!);
     },
 
@@ -153,13 +179,12 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       source: EventSource,
       companionOf: (json: string) => AppendCompanion,
     ): Promise<Recorded | null> {
-      await channels.prepare(source, [body]);
-      await rules.prepare(source.projectId);
-      await quota.prepare(source);
-      const event = accept(body, source);
+      const names = await channels.of(source, [body]);
+      const found = await lookUp(source);
+      const event = accept(body, source, names, found);
       if (event instanceof ProblemError) throw event;
       const append = () => events.appendWith([event], companionOf(event.json));
-      const results = await withinQuota(source, [event], append);
+      const results = await withinQuota(source, found, [event], append);
       return results && recordedOf(event, results[0]!);
     },
 
@@ -169,19 +194,19 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
      * @param bodies - a problem in place of a body becomes the outcome
      */
     async checkAll(bodies: readonly (unknown | ProblemError)[], source: EventSource): Promise<CheckedItem[]> {
-      await channels.prepare(source, bodies);
+      let names = await channels.of(source, bodies);
       const { projectId } = source;
       const channelFaults = new Map<string, string>();
       const turns = new Turns();
       const items: CheckedItem[] = [];
       for (const body of bodies) {
-        const event = check(body, source, clock.read(), limits.itemFaults, channelFaults);
+        const event = check(body, source, names, clock.read(), limits.itemFaults, channelFaults);
         if (event instanceof ProblemError) items.push(event);
         else items.push({ event, tokens: tokensOf(projectId, { ...event, channelId: event.channel }) });
         if (!turns.isOver) continue;
         await turns.next();
         // The channels may have changed in the meantime.
-        await channels.prepare(source, bodies);
+        names = await channels.of(source, bodies);
       }
       return items;
     },
@@ -197,13 +222,13 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       source: EventSource,
       onDuplicates: (events: number) => void = () => {},
     ): Promise<ItemOutcome[]> {
-      await rules.prepare(source.projectId);
-      await quota.prepare(source);
+      const found = await lookUp(source);
       const reservation = quota.reserve(
+        found.count,
         source,
         items.filter((item) => !(item instanceof ProblemError)).length,
       );
-      const { accepted, outcomes } = acceptAll(items, source, reservation.events);
+      const { accepted, outcomes } = acceptAll(items, source, found, reservation.events);
       if (accepted.length === 0) {
         reservation.release();
         return outcomes;
@@ -227,12 +252,11 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       source: EventSource,
       companionOf: (outcomes: ItemOutcome[]) => AppendCompanion,
     ): Promise<ItemOutcome[] | null> {
-      await rules.prepare(source.projectId);
-      await quota.prepare(source);
-      const { accepted, outcomes } = acceptAll(items, source);
+      const found = await lookUp(source);
+      const { accepted, outcomes } = acceptAll(items, source, found);
       if (accepted.length === 0) return outcomes;
       const append = () => events.appendWith(accepted, companionOf(outcomes));
-      const stored = await withinQuota(source, accepted, append);
+      const stored = await withinQuota(source, found, accepted, append);
       return stored && mergeResults(outcomes, stored);
     },
   };
@@ -261,7 +285,7 @@ function acceptedEvent(
   { projectId, isSilent }: EventSource,
   arrival: AcceptedEvent["arrival"],
   receivedMs: number,
-  rules: ProjectRules,
+  watched: WatchedEvents,
 ): AcceptedEvent {
   const createdAtMs = checked.createdAtMs ?? receivedMs;
   // Fields in the order of the schema `Event`. `storage/` relies on `id` first and `createdAt` last.
@@ -286,7 +310,7 @@ function acceptedEvent(
     hasClientTimestamp: checked.createdAtMs !== undefined || receivedMs !== arrival.ms,
     arrival,
     receivedMs,
-    notifies: !isSilent && rules.concerns(projectId, event, createdAtMs, receivedMs),
+    notifies: !isSilent && watched.concern(event, createdAtMs, receivedMs),
   };
 }
 
@@ -318,8 +342,21 @@ export const replayedHeaders = {
 const created = { status: 201, headers: responseHeaders };
 const existing = { status: 200, headers: responseHeaders };
 
-/** The response to one event: 201, or 200 if it was stored before. */
-export function eventResponse({ json, isNew }: Recorded, headers?: Record<string, string>): Response {
+/**
+ * The response to one event: 201, or 200 if it was stored before. Who may not read events gets only the id of one that
+ * was: it may be somebody else's.
+ */
+export function eventResponse(
+  { json, isNew }: Recorded,
+  { mayRead }: Pick<ProjectAccess, "mayRead">,
+  headers?: Record<string, string>,
+): Response {
   const init = isNew ? created : existing;
-  return new Response(`{"ok":true,"event":${json}}`, headers ? { ...init, headers } : init);
+  const text = isNew || mayRead ? `{"ok":true,"event":${json}}` : duplicateText(json);
+  return new Response(text, headers ? { ...init, headers } : init);
+}
+
+function duplicateText(json: string): string {
+  const { id } = JSON.parse(json) as Event;
+  return JSON.stringify({ ok: true, duplicate: true, event: { id } } satisfies DuplicateResponse);
 }

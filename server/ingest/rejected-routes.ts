@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { EventResponse, NewEvent } from "../event/event.ts";
+import { DuplicateResponse, EventResponse, NewEvent } from "../event/event.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import { readBytes } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
@@ -108,7 +108,8 @@ export function addRejectedEventRoutes(
       query: ProjectQuery,
       optionalBody: NewEvent,
       status: 201,
-      response: EventResponse,
+      otherStatuses: [200],
+      response: z.union([EventResponse, DuplicateResponse]),
       problems: [404, 413, 422, 503, 507],
     },
     async ({ request, parameter, ...source }) => {
@@ -127,7 +128,7 @@ export function addRejectedEventRoutes(
           detail: "The rejected event was already resent or removed, or has expired.",
         });
       }
-      return eventResponse(recorded);
+      return eventResponse(recorded, source);
     },
   );
 

@@ -72,7 +72,8 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
     },
     async (call) => {
       const key = { projectId: call.projectId, key: keyOf(call.parameter("key")) };
-      return { ok: true, insight: await setInsight(control, key, call.body, setterOf(call)) };
+      const insight = await setInsight(control, key, call.body, setterOf(call));
+      return { ok: true, insight: call.mayRead ? insight : { key: key.key, ...call.body } };
     },
   );
 
@@ -91,7 +92,8 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
     },
     async (call) => {
       const key = { projectId: call.projectId, key: keyOf(call.parameter("key")) };
-      return { ok: true, insight: await addToInsight(control, key, call.body, setterOf(call)) };
+      const insight = await addToInsight(control, key, call.body, setterOf(call));
+      return { ok: true, insight: call.mayRead ? insight : { key: key.key, ...call.body } };
     },
   );
 

@@ -3,66 +3,71 @@ import { LRUCache } from "lru-cache";
 import { type Event, isBackdated } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { flagSearch } from "../projects/rules.ts";
+import { RecentReads } from "../recent-reads.ts";
 import { ruleMatcher } from "../rules/rule-matcher.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { RuleWhen } from "../wire/rule.ts";
 
-/** From this age on, rules are reloaded in the background, so that events of a busy project never wait. */
-const refreshAgeMs = 500;
-/** How long cached rules are valid. A command or another node may change them. */
-const maxAgeMs = 1_000;
 const projectsMax = 1_000;
 
 type Watch = { isMatch: (event: Event) => boolean; takesBackdated: boolean };
 /** Channels of which some member wants all events; '' stands for the whole project. */
 type Followed = ReadonlySet<string>;
-type Entry = { watches: Watch[]; followed: Followed; readAtMs: number };
+
+/** What of a project's rules and members' levels decides whether an event goes through the outbox. */
+export class WatchedEvents {
+  readonly #watches: readonly Watch[];
+  readonly #followed: Followed;
+  readonly #takeFollowed: (receivedMs: number) => boolean;
+
+  constructor(watches: readonly Watch[], followed: Followed, takeFollowed: (receivedMs: number) => boolean) {
+    this.#watches = watches;
+    this.#followed = followed;
+    this.#takeFollowed = takeFollowed;
+  }
+
+  /** Whether a project rule may match the event, or has to know of it. */
+  concern(event: Event, createdAtMs: number, receivedMs: number): boolean {
+    const backdated = isBackdated(createdAtMs, receivedMs);
+    if (this.#watches.some(({ isMatch, takesBackdated }) => (!backdated || takesBackdated) && isMatch(event)))
+      return true;
+    const followed = this.#followed;
+    if (backdated || followed.size === 0) return false;
+    return (followed.has("") || followed.has(event.channelId)) && this.#takeFollowed(receivedMs);
+  }
+}
 
 /**
- * Caches projects' rules, to decide which events go through the outbox: those that some rule may notify of, and a few a
- * second of those that only members want who want all.
+ * Caches projects' rules, to decide which events go through the outbox: those that some rule may match, and a few a
+ * second of those wanted only by members subscribed to everything.
  */
 export class ProjectRules {
   readonly #control: Kysely<ControlTables>;
-  readonly #now: () => number;
-  readonly #entries = new LRUCache<number, Entry>({ max: projectsMax });
-  /** Events of one project share one query. */
-  readonly #reads = new Map<number, Promise<void>>();
+  readonly #watched: RecentReads<number, WatchedEvents>;
   /** Events of the current second that only go to members who want all, by project. */
   readonly #followedEvents = new LRUCache<number, { second: number; count: number }>({ max: projectsMax });
-  /** Number of changes. Rules read before the last one are not cached. */
-  #changes = 0;
 
   constructor(control: Kysely<ControlTables>, now: () => number = Date.now) {
     this.#control = control;
-    this.#now = now;
+    this.#watched = new RecentReads({ read: (projectId) => this.#read(projectId), max: projectsMax, now });
   }
 
-  /** Must be called, and its promise awaited if there is one, before `concerns`. */
-  prepare(projectId: number): Promise<void> | undefined {
-    const entry = this.#entries.get(projectId);
-    const ageMs = entry ? this.#now() - entry.readAtMs : Infinity;
-    if (ageMs < refreshAgeMs) return undefined;
-    const read = this.#read(projectId);
-    if (ageMs >= maxAgeMs) return read;
-    // If this query fails, the next event that has to wait for one gets the error.
-    read.catch(() => {});
-    return undefined;
+  /** What decides about a project's events: at once, unless it has to be read. */
+  of(projectId: number): WatchedEvents | Promise<WatchedEvents> {
+    return this.#watched.get(projectId);
   }
 
-  /** Whether a rule of the project may notify of the event, or has to know of it. */
-  concerns(projectId: number, event: Event, createdAtMs: number, receivedMs: number): boolean {
-    const backdated = isBackdated(createdAtMs, receivedMs);
-    const entry = this.#entries.get(projectId);
-    if (!entry) return false;
-    const { watches, followed } = entry;
-    if (watches.some(({ isMatch, takesBackdated }) => (!backdated || takesBackdated) && isMatch(event)))
-      return true;
-    if (backdated || followed.size === 0) return false;
-    return (followed.has("") || followed.has(event.channelId)) && this.#takeFollowed(projectId, receivedMs);
+  /** Makes a change of a project's rules or levels effective at once. */
+  invalidate(projectId: number): void {
+    this.#watched.invalidate(projectId);
   }
 
-  /** A member's choice must not delay what rules notify of, so only so many events a second are taken for it. */
+  async #read(projectId: number): Promise<WatchedEvents> {
+    const [watches, followed] = await Promise.all([this.#watchesOf(projectId), this.#followedOf(projectId)]);
+    return new WatchedEvents(watches, followed, (receivedMs) => this.#takeFollowed(projectId, receivedMs));
+  }
+
+  /** A member's choice must not delay what rules alert on, so only so many events a second are taken for it. */
   #takeFollowed(projectId: number, receivedMs: number): boolean {
     const second = Math.floor(receivedMs / 1_000);
     const current = this.#followedEvents.get(projectId);
@@ -72,31 +77,6 @@ export class ProjectRules {
     }
     current.count++;
     return current.count <= limits.followedEventsPerSecond;
-  }
-
-  /** Makes a change of a project's rules or levels effective at once. */
-  invalidate(projectId: number): void {
-    this.#changes++;
-    this.#entries.delete(projectId);
-    this.#reads.delete(projectId);
-  }
-
-  #read(projectId: number): Promise<void> {
-    const pending = this.#reads.get(projectId);
-    if (pending) return pending;
-    const changes = this.#changes;
-    const readAtMs = this.#now();
-    const read = Promise.all([this.#watchesOf(projectId), this.#followedOf(projectId)])
-      .then(([watches, followed]) => {
-        if (changes === this.#changes) this.#entries.set(projectId, { watches, followed, readAtMs });
-        else if (!this.#entries.has(projectId)) return this.#read(projectId);
-        return undefined;
-      })
-      .finally(() => {
-        if (this.#reads.get(projectId) === read) this.#reads.delete(projectId);
-      });
-    this.#reads.set(projectId, read);
-    return read;
   }
 
   async #watchesOf(projectId: number): Promise<Watch[]> {

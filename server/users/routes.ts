@@ -6,7 +6,14 @@ import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { JobResponse } from "../wire/job.ts";
-import { type User, UserList, UserListQuery, UserProperties, UserResponse } from "../wire/user.ts";
+import {
+  ChangedUserResponse,
+  type User,
+  UserList,
+  UserListQuery,
+  UserProperties,
+  UserResponse,
+} from "../wire/user.ts";
 import { findUsers } from "./find-users.ts";
 import { listByActivity, listById, listWithProperties } from "./list-users.ts";
 import { checkUserId, findUser, putProperties } from "./users.ts";
@@ -72,14 +79,17 @@ export function addUserRoutes(
       by: "users:change",
       tag: "Users",
       summary: "Set a user's properties",
-      description: "Replaces all properties. The user needs no events.",
+      description:
+        "Replaces all properties. The user needs no events. Callers that may not read users get the properties that they sent, and can't remove all with `{}`.",
       query: ProjectQuery,
       body: UserProperties,
-      response: UserResponse,
+      response: ChangedUserResponse,
     },
-    async ({ projectId, body, parameter }) => {
-      await putProperties(store, projectId, parameter("userId"), body);
-      return { ok: true, user: await readUser(projectId, parameter("userId")) };
+    async ({ projectId, mayRead, body, parameter }) => {
+      const userId = parameter("userId");
+      if (!mayRead && Object.keys(body).length === 0) throw noProperties();
+      await putProperties(store, projectId, userId, body);
+      return { ok: true, user: mayRead ? await readUser(projectId, userId) : { userId, properties: body } };
     },
   );
 
@@ -116,4 +126,11 @@ export function addUserRoutes(
       return { ok: true, job };
     },
   );
+}
+
+/** An application that knows nothing of a user would remove what others know. */
+function noProperties() {
+  const detail =
+    "There are no properties. Send at least one. To remove all properties of a user, use a key with the scope read as well, or the dashboard.";
+  return problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
 }

@@ -88,7 +88,12 @@ export class WebhookReceiver {
     const { knownChannelsOnly, eventsPerDay, ...webhook } = row;
     return {
       webhook,
-      source: { projectId: row.projectId, knownChannelsOnly: knownChannelsOnly === 1, eventsPerDay },
+      source: {
+        projectId: row.projectId,
+        knownChannelsOnly: knownChannelsOnly === 1,
+        eventsPerDay,
+        mayRead: false,
+      },
     };
   }
 
@@ -133,7 +138,16 @@ export class WebhookReceiver {
     } catch (error) {
       if (!(error instanceof ProblemError) || error.code !== "body-invalid") throw error;
       const text = Buffer.from(JSON.stringify(event));
-      throw await this.#reject(webhook, source, text, input, ofMapping(error, webhook.name), eventId);
+      await this.#reject(
+        webhook,
+        source,
+        text,
+        input,
+        ofMapping(error, `The webhook "${webhook.name}"`),
+        eventId,
+      );
+      // The sender has the webhook's address, and need not know what its owner calls it.
+      throw ofMapping(error, "The webhook");
     }
   }
 
@@ -175,10 +189,10 @@ function parsed(bytes: Uint8Array, type: string | null): unknown {
 }
 
 /** Says that the event was made by a mapping, which is where to fix it. */
-function ofMapping({ options }: ProblemError, name: string): ProblemError {
+function ofMapping({ options }: ProblemError, webhook: string): ProblemError {
   return problem("body-invalid", {
     ...options,
-    detail: `The webhook "${name}" made an event that is not valid. ${options.detail}`,
+    detail: `${webhook} made an event that is not valid. ${options.detail}`,
   });
 }
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { EventResponse, NewEvent } from "../event/event.ts";
+import { DuplicateResponse, EventResponse, NewEvent } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { Problem } from "./problem.ts";
 
@@ -36,4 +36,4 @@ export const LinesResponse = z
 export type LinesResponse = z.infer<typeof LinesResponse>;
 
 export const NewEvents = z.union([NewEvent, z.array(NewEvent).min(1).max(limits.batchEvents)]);
-export const RecordResponse = z.union([EventResponse, BatchResponse, LinesResponse]);
+export const RecordResponse = z.union([EventResponse, DuplicateResponse, BatchResponse, LinesResponse]);

@@ -64,7 +64,19 @@ export const InsightPoint = z
   .object({ at: z.string().openapi({ format: "date-time" }), value: z.number() })
   .openapi("InsightPoint");
 
-export const InsightResponse = z.object({ ok: z.literal(true), insight: Insight }).openapi("InsightResponse");
+/** What of a value was sent. */
+const SentInsight = z
+  .object({ key: z.string(), ...InsightSetting.partial().shape, ...InsightAddition.partial().shape })
+  .openapi("SentInsight");
+
+export const InsightResponse = z
+  .object({
+    ok: z.literal(true),
+    insight: z.union([Insight, SentInsight]).openapi({
+      description: "The value as it is now; for callers that may not read values, what they sent.",
+    }),
+  })
+  .openapi("InsightResponse");
 export const InsightWithHistory = z
   .object({
     ok: z.literal(true),

@@ -86,4 +86,12 @@ export const User = z
   .openapi("User");
 export type User = z.infer<typeof User>;
 
+/** Response to properties that were set: of callers that may not read users, only what they sent. */
+export const ChangedUserResponse = z
+  .object({
+    ok: z.literal(true),
+    user: z.union([User, User.pick({ userId: true, properties: true })]),
+  })
+  .openapi("ChangedUserResponse");
+
 export const UserResponse = z.object({ ok: z.literal(true), user: User }).openapi("UserResponse");
