@@ -68,11 +68,11 @@ export class Idempotency {
     }
   }
 
-  async #replay(key: string, bodyHash: string, { projectId }: EventSource): Promise<Response | null> {
+  async #replay(key: string, bodyHash: string, source: EventSource): Promise<Response | null> {
     const row = await this.#deps.control
       .selectFrom("idempotencyKeys")
       .selectAll()
-      .where("projectId", "=", projectId)
+      .where("projectId", "=", source.projectId)
       .where("key", "=", key)
       .where("createdAt", ">=", Date.now() - limits.idempotencyMs)
       .executeTakeFirst();
@@ -93,7 +93,7 @@ export class Idempotency {
       if (typeof outcome !== "string") return problem(outcome.code, outcome.options);
       return results[next++]!.kind === "timestampFull" ? timestampFull() : outcome;
     });
-    return batchResponse(outcomes, replayedHeaders);
+    return batchResponse(outcomes, source, replayedHeaders);
   }
 
   /** Null if the key exists already. */
@@ -119,11 +119,11 @@ export class Idempotency {
         detail: `An array with an Idempotency-Key must have at most ${limits.keyedBatchBytes.toLocaleString("en")} bytes. Send several arrays, each with its own key.`,
       });
     }
-    const array = await JsonArray.read(bytes);
+    const array = await JsonArray.read(bytes, source.projectId);
     const items: CheckedItem[] = [];
     for await (const chunk of checkedChunks(array, recorder, source)) {
       for (const item of chunk.items) items.push(item);
-      await nextTurn();
+      await nextTurn(source.projectId);
     }
     // All in one transaction with the key, however long the array is.
     const outcomes = await recorder.recordAllWith(items, source, (outcomes) =>
@@ -131,7 +131,7 @@ export class Idempotency {
     );
     if (outcomes === null) return null;
     await rejected.keep(rejectionsOf(outcomes, array), source);
-    return batchResponse(outcomes);
+    return batchResponse(outcomes, source);
   }
 }
 

@@ -172,7 +172,7 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       await channels.prepare(source, bodies);
       const { projectId } = source;
       const channelFaults = new Map<string, string>();
-      const turns = new Turns();
+      const turns = new Turns(projectId);
       const items: CheckedItem[] = [];
       for (const body of bodies) {
         const event = check(body, source, clock.read(), limits.itemFaults, channelFaults);
