@@ -32,6 +32,11 @@ export class Turns {
     return performance.now() >= this.#endsAt;
   }
 
+  /** Counts work that the thread does after this turn on the task's behalf, such as sending what it wrote. */
+  charge(ms: number): void {
+    this.#endsAt -= ms;
+  }
+
   /** Resolves at once if the turn isn't over, otherwise when others had theirs. */
   async next(): Promise<void> {
     if (!this.isOver) return;

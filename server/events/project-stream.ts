@@ -19,6 +19,9 @@ const flushDelayMsMin = 1;
 
 /** Clients with the same filter: an event is matched once for all of them. */
 type FilterGroup = { key: string; isWanted: EventTest; clients: Set<StreamClient> };
+/** Bytes that are written to sockets in a millisecond, after the turn in which they were queued. */
+const bytesPerMs = 262_144;
+
 type Wanted = { arrival: ArrivalStamp; frame: Uint8Array };
 /** What waits to be sent. A deletion has a number: clients that joined later don't get it. */
 type Queued = { event: Arrival } | { deletion: Uint8Array; number: number };
@@ -193,8 +196,10 @@ export class ProjectStream {
       const { caughtUpTo } = client;
       const isNew = ({ arrival }: Wanted) => caughtUpTo === null || compareStamps(arrival, caughtUpTo) > 0;
       if (client.held) for (const message of wanted) hold(client, message);
-      else if (isNew(wanted[0]!)) client.send(all);
-      else if (isNew(wanted.at(-1)!)) client.send(joined(wanted.filter(isNew)));
+      else if (isNew(wanted[0]!)) {
+        client.send(all);
+        turns.charge(all.length / bytesPerMs);
+      } else if (isNew(wanted.at(-1)!)) client.send(joined(wanted.filter(isNew)));
       if (turns.isOver) await turns.next();
     }
   }

@@ -39,7 +39,13 @@ export async function recordLines(
   let keptCount = 0;
 
   async function* checkedLines() {
-    for await (const lines of readLines(bodyPieces(request), { totals, owner, signal, linesMax, extendTimeout })) {
+    for await (const lines of readLines(bodyPieces(request), {
+      totals,
+      owner,
+      signal,
+      linesMax,
+      extendTimeout,
+    })) {
       const denial = await problemOf(() => authorize(lines.length));
       if (denial && denial.status !== 429) lines.at(-1)!.isLast = true;
       const bodies = lines.map(({ body }) => denial ?? body);

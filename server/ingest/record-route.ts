@@ -107,7 +107,8 @@ export function recordRoute(deps: Deps) {
     try {
       const bytes = await readEventBytes(request, type, headers.get("content-length"), permit, extendTimeout);
       try {
-        if (rateLimit) await rateLimit.take(isArray(bytes) ? (await JsonArray.read(bytes, source.projectId)).length : 1);
+        if (rateLimit)
+          await rateLimit.take(isArray(bytes) ? (await JsonArray.read(bytes, source.projectId)).length : 1);
         if (idempotencyKey !== null) return await idempotency.handle(idempotencyKey, bytes, source);
         if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), source));
         const array = await JsonArray.read(bytes, source.projectId);
