@@ -1,6 +1,7 @@
 import type { DrainJob, DrainResult } from "./drain.ts";
 import { get } from "./events.ts";
 import type { LoadJob, LoadResult } from "./load.ts";
+import type { NeighborJob, NeighborResult } from "./neighbor.ts";
 import { run } from "./processes.ts";
 import type { RawPostgresJob } from "./raw-postgres.ts";
 import type { RawJob, RawResult } from "./raw-sqlite.ts";
@@ -27,6 +28,9 @@ export function runSteadyPosts(
 }
 
 export const steadyPostsPerSecond = (quick: boolean): number => (quick ? 100 : 1_000);
+
+/** The requests of a project beside a busy one. */
+export const runNeighbor = (job: NeighborJob) => runScript<NeighborResult>("bench/neighbor.ts", job);
 
 /** Rows inserted directly into SQLite or PostgreSQL. */
 export const runRawSqlite = (job: RawJob) => runScript<RawResult>("bench/raw-sqlite.ts", job);

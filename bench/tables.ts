@@ -13,6 +13,7 @@ import { insights } from "./rows/insights.ts";
 import { listing } from "./rows/listing.ts";
 import { liveStreams } from "./rows/live-streams.ts";
 import { memory } from "./rows/memory.ts";
+import { neighbors } from "./rows/neighbors.ts";
 import { notifying } from "./rows/notifying.ts";
 import { growth, pages } from "./rows/pages.ts";
 import { postsOnPostgres } from "./rows/posts-on-postgres.ts";
@@ -49,6 +50,7 @@ const sqliteRows: Record<string, Row> = {
   "live-streams": liveStreams,
   memory,
   "hostile-bodies": hostileBodiesCost,
+  neighbors: (options) => neighbors(options),
   "ingest-while-expiring": ingestWhileExpiring,
 };
 

@@ -68,6 +68,8 @@ export const limits = {
   /** Open live streams on one node. */
   streamsPerKey: 1_000,
   streamsPerAccount: 100,
+  /** Events of a project that wait to be matched for its streams, in characters of JSON. */
+  streamQueueCharacters: 16 * 1_048_576,
   pageEvents: 1_000,
   /** Enough for the longest tag key and value with every character escaped. */
   searchCharacters: 4_000,

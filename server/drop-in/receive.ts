@@ -12,7 +12,7 @@ import type { RejectedEvents } from "../ingest/rejected.ts";
 import { limits } from "../limits.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { Turns } from "../turns.ts";
+import { type TurnOwner, Turns } from "../turns.ts";
 import type { Item } from "./item.ts";
 import { naming, type Outcome, recordItems } from "./record-items.ts";
 
@@ -113,7 +113,7 @@ export function createReceive(deps: DropInDeps) {
           key = await identify(inBody, request);
         }
         rateLimit = rateLimits.of(key);
-        items = await collect(wire.map(body, Date.now(), request));
+        items = await collect(wire.map(body, Date.now(), request), key.projectId);
         await rateLimit?.take(items.length);
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
@@ -142,9 +142,9 @@ export function createReceive(deps: DropInDeps) {
 }
 
 /** Makes all items, yielding to other requests. */
-async function collect(mapped: Iterable<Item>): Promise<Item[]> {
+async function collect(mapped: Iterable<Item>, owner: TurnOwner): Promise<Item[]> {
   const items: Item[] = [];
-  const turns = new Turns();
+  const turns = new Turns(owner);
   for (const item of mapped) {
     if (items.length === limits.batchEvents) throw tooManyItems();
     items.push(item);

@@ -1,7 +1,8 @@
 import type { Event } from "../event/event.ts";
-import { matches } from "../event/filter.ts";
+import { compileFilter } from "../event/filter.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import type { EventReader } from "../storage/event-store.ts";
+import { Turns } from "../turns.ts";
 import type { StreamClient } from "./stream-client.ts";
 import { frameOf, readyFrame } from "./stream-frames.ts";
 
@@ -42,11 +43,14 @@ export async function catchUp(
   for (const { projectId, after: stamp, frame } of deletions) {
     if (projectId === client.projectId && compareStamps(stamp, after) >= 0) client.send(frame);
   }
+  const isWanted = compileFilter(client.filter);
+  const turns = new Turns(client.projectId);
   for (let sent = 0; ; ) {
     const page = await events.arrivedAfter(client.projectId, last, pageEvents);
     for (const { arrival, json } of page) {
       if (client.isBehind()) await untilRead(client);
-      if (matches(client.filter, JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
+      if (turns.isOver) await turns.next();
+      if (isWanted(JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
       last = arrival;
     }
     if (page.length === 0 || compareStamps(last, target) >= 0) break;

@@ -1,10 +1,10 @@
 import type { DeletedEvents } from "../event/event.ts";
-import { matches } from "../event/filter.ts";
-import { type ArrivalClock, type ArrivalStamp, compareStamps } from "../event/id.ts";
+import type { ArrivalClock, ArrivalStamp } from "../event/id.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { Arrival, EventReader } from "../storage/event-store.ts";
 import { catchUp, type Deletion } from "./catch-up.ts";
+import { ProjectStream } from "./project-stream.ts";
 import type { Listener, StreamClient } from "./stream-client.ts";
 import { frameOf, heartbeat, readyFrame } from "./stream-frames.ts";
 
@@ -13,15 +13,6 @@ const bufferBytesMax = 524_288;
 const heartbeatMs = 15_000;
 /** Deletions kept for clients that resume. */
 const deletionsMax = 1_000;
-/** Maximum size of messages held back while a client catches up. */
-const heldBytesMax = 8_388_608;
-/**
- * Each flush costs a write for each stream. So the more streams there are, the longer events wait after a flush, to be
- * sent together: not at all for a few streams, 25 milliseconds for a thousand.
- */
-const flushDelayMsPerStream = 0.025;
-const flushDelayMsMin = 1;
-
 /**
  * How long a disconnected client may take to read its buffer. Then the connection is destroyed and its memory freed.
  */
@@ -34,12 +25,10 @@ const drainSeconds = 3;
 export class LiveStreams {
   readonly #events: EventReader;
   readonly #onError: (error: unknown) => void;
-  readonly #clients = new Map<number, Set<StreamClient>>();
+  readonly #projects = new Map<number, ProjectStream>();
   readonly #heartbeat: Timer;
   /** Arrival of the last committed event. Commits keep the order of arrival. */
   #committed: ArrivalStamp;
-  #published: Arrival[] = [];
-  #flushedAtMs = 0;
   /** The newest deletions. */
   readonly #deletions: Deletion[] = [];
 
@@ -52,18 +41,21 @@ export class LiveStreams {
     this.#heartbeat.unref();
   }
 
-  /** Publishes a committed event. Events of one commit are sent together. */
+  /**
+   * Publishes a committed event. If a project's streams are too far behind, because matching takes longer than events
+   * take to arrive, their clients are told to read the listing again.
+   */
   publish(event: Arrival): void {
     this.#committed = event.arrival;
-    const streams = this.#clients.get(event.projectId)?.size;
-    if (streams === undefined) return;
-    if (this.#published.length === 0) this.#scheduleFlush(streams * flushDelayMsPerStream);
-    this.#published.push(event);
+    const project = this.#projects.get(event.projectId);
+    if (!project) return;
+    project.publish(event);
+    if (project.queuedCharacters > limits.streamQueueCharacters) project.reset(this.#committed);
   }
 
   /** Projects with open streams. */
   projects(): Iterable<number> {
-    return this.#clients.keys();
+    return this.#projects.keys();
   }
 
   /** Notes that everything up to this arrival was published to open streams. */
@@ -74,12 +66,7 @@ export class LiveStreams {
   /** Notes that more was committed than can be published: all clients are told to read the listing again. */
   skipped(stamp: ArrivalStamp): void {
     this.#committed = stamp;
-    this.#each((client) => {
-      // A client that is catching up reconnects and resumes from where it was.
-      if (client.held) client.close();
-      client.caughtUpTo = stamp;
-      client.send(frameOf("reset", "{}", stamp));
-    });
+    for (const project of this.#projects.values()) project.reset(stamp);
   }
 
   /** Reports deleted events, after everything published before. */
@@ -87,23 +74,7 @@ export class LiveStreams {
     const frame = frameOf("deleted", JSON.stringify(deleted));
     if (this.#deletions.push({ projectId, after: this.#committed, frame }) > deletionsMax)
       this.#deletions.shift();
-    this.#flush();
-    for (const client of this.#clients.get(projectId) ?? []) {
-      if (client.held) this.#hold(client, { arrival: null, frame });
-      else client.send(frame);
-    }
-  }
-
-  #hold(client: StreamClient, message: { arrival: ArrivalStamp | null; frame: Uint8Array }): void {
-    client.held?.push(message);
-    client.heldBytes += message.frame.length;
-    if (client.heldBytes > heldBytesMax) client.close();
-  }
-
-  #scheduleFlush(delayMs: number): void {
-    const waitMs = delayMs < flushDelayMsMin ? 0 : this.#flushedAtMs + delayMs - performance.now();
-    if (waitMs <= 0) queueMicrotask(() => this.#flush());
-    else setTimeout(() => this.#flush(), waitMs);
+    this.#projects.get(projectId)?.deleted(frame);
   }
 
   /** Sends a message to all streams of an account, whatever their project. */
@@ -117,7 +88,7 @@ export class LiveStreams {
   /** How many streams are open. */
   get count(): number {
     let count = 0;
-    for (const clients of this.#clients.values()) count += clients.size;
+    for (const { size } of this.#projects.values()) count += size;
     return count;
   }
 
@@ -151,7 +122,7 @@ export class LiveStreams {
 
   /** Ends the streams of a deleted project. */
   disconnectProject(projectId: number): void {
-    for (const client of this.#clients.get(projectId) ?? []) client.close();
+    for (const client of [...(this.#projects.get(projectId)?.clients ?? [])]) client.close();
   }
 
   closeAll(): void {
@@ -179,12 +150,12 @@ export class LiveStreams {
           };
           client = {
             ...listener,
-            isUnfiltered: Object.values(listener.filter).every((value) => value === undefined),
             held: listener.after ? [] : null,
             heldBytes: 0,
+            joinedAfter: 0,
             // Earlier events are not sent, even if they have yet to be sent to others.
             caughtUpTo: listener.after ? null : this.#committed,
-            isConnected: () => this.#clients.get(client.projectId)?.has(client) ?? false,
+            isConnected: () => this.#projects.get(client.projectId)?.has(client) ?? false,
             isBehind: () => (controller.desiredSize ?? 0) < bufferBytesMax / 2,
             send: (frame) => {
               if (!client.isConnected()) return;
@@ -229,46 +200,20 @@ export class LiveStreams {
     }
   }
 
-  #flush(): void {
-    const published = this.#published;
-    this.#published = [];
-    this.#flushedAtMs = performance.now();
-    const byProject = Map.groupBy(published, (event) => event.projectId);
-    for (const [projectId, events] of byProject) {
-      const frames = events.map((event) => frameOf("event", event.json, event.arrival));
-      // Built once and shared by all clients without a filter, however slow they are.
-      const all = Buffer.concat(frames);
-      for (const client of this.#clients.get(projectId) ?? []) {
-        const isNew = ({ arrival }: Arrival) =>
-          client.caughtUpTo === null || compareStamps(arrival, client.caughtUpTo) > 0;
-        const isWanted = (arrival: Arrival) =>
-          isNew(arrival) && (client.isUnfiltered || matches(client.filter, arrival.event));
-        if (client.held) {
-          events.forEach((event, index) => {
-            if (isWanted(event)) this.#hold(client, { arrival: event.arrival, frame: frames[index]! });
-          });
-        } else if (client.isUnfiltered && isNew(events[0]!)) client.send(all);
-        else {
-          const wanted = frames.filter((_, index) => isWanted(events[index]!));
-          if (wanted.length > 0) client.send(wanted.length === 1 ? wanted[0]! : Buffer.concat(wanted));
-        }
-      }
-    }
-  }
-
   #add(client: StreamClient): void {
-    const clients = this.#clients.get(client.projectId) ?? new Set();
-    this.#clients.set(client.projectId, clients.add(client));
+    const project = this.#projects.get(client.projectId) ?? new ProjectStream(client.projectId);
+    this.#projects.set(client.projectId, project);
+    project.add(client);
   }
 
   #remove(client: StreamClient): boolean {
-    const clients = this.#clients.get(client.projectId);
-    const existed = clients?.delete(client) ?? false;
-    if (clients?.size === 0) this.#clients.delete(client.projectId);
+    const project = this.#projects.get(client.projectId);
+    const existed = project?.remove(client) ?? false;
+    if (project?.size === 0) this.#projects.delete(client.projectId);
     return existed;
   }
 
   #each(visit: (client: StreamClient) => void): void {
-    for (const clients of this.#clients.values()) for (const client of clients) visit(client);
+    for (const { clients } of this.#projects.values()) for (const client of clients) visit(client);
   }
 }

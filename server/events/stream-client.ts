@@ -14,8 +14,6 @@ export type Listener = {
 
 /** A listener, and its connection. */
 export type StreamClient = Listener & {
-  /** It has no filter, so it gets every event of its project. */
-  isUnfiltered: boolean;
   send: (frame: Uint8Array) => void;
   close: () => void;
   /** Neither side has closed it. */
@@ -24,7 +22,12 @@ export type StreamClient = Listener & {
   isBehind: () => boolean;
   /** Events up to this arrival were sent from the store, where they can be seen before they are published. */
   caughtUpTo: ArrivalStamp | null;
-  /** Messages that were published while the client catches up, to be sent after that. Only events have an arrival. */
-  held: { arrival: ArrivalStamp | null; frame: Uint8Array }[] | null;
+  /** The number of the project's last deletion when the client came. It is sent only later ones. */
+  joinedAfter: number;
+  /** Messages that were published while the client catches up, to be sent after that. */
+  held: HeldMessage[] | null;
   heldBytes: number;
 };
+
+/** Only events have an arrival. */
+export type HeldMessage = { arrival: ArrivalStamp | null; frame: Uint8Array };

@@ -206,7 +206,7 @@ async function readAll(
   onPiece?: (length: number, received: readonly Uint8Array[]) => Promise<void>,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  const turns = new Turns();
+  const turns = new Turns("server");
   let length = 0;
   for await (const piece of pieces ?? []) {
     length += piece.length;

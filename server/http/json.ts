@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
 import { type ProblemError, problem } from "../problems.ts";
-import { Turns } from "../turns.ts";
+import { type TurnOwner, Turns } from "../turns.ts";
 
 // `withoutBom` removes a byte order mark; within a text, it is a character like any other.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -48,7 +48,7 @@ export async function parseForeignJson(bytes: Uint8Array): Promise<unknown> {
   const json = withoutBom(bytes);
   if (json.length > uncheckedBytes) {
     const shape = new JsonShape(0, limits.foreignBatchValues, limits.foreignObjectMembers);
-    const turns = new Turns();
+    const turns = new Turns("strangers");
     while (shape.at < json.length) {
       if (shape.read(json, Math.min(shape.at + stepBytes, json.length))) shape.at++;
       await turns.next();
@@ -201,9 +201,9 @@ export class JsonArray {
    *
    * Throws `body-malformed` if any of it isn't JSON, and `body-too-large` if it has too many items.
    */
-  static async read(bytes: Uint8Array): Promise<JsonArray> {
+  static async read(bytes: Uint8Array, owner: TurnOwner): Promise<JsonArray> {
     const array = new JsonArray(bytes);
-    const turns = new Turns();
+    const turns = new Turns(owner);
     await array.#findItems(turns);
     for (let start = 0; start < array.length; ) {
       const end = array.endOf(start, Number.POSITIVE_INFINITY, stepBytes);

@@ -1,6 +1,6 @@
 import type { JsonArray } from "../http/json.ts";
 import { ProblemError, problem } from "../problems.ts";
-import { nextTurn, Turns } from "../turns.ts";
+import { nextTurn, type TurnOwner, Turns } from "../turns.ts";
 import type { BatchResponse, ItemResult } from "../wire/batch.ts";
 import {
   type CheckedItem,
@@ -80,9 +80,10 @@ export function rejectionsOf(outcomes: readonly ItemOutcome[], array: JsonArray,
 /** Throws the problem that isn't the events' fault, if there is one and no event was recorded. */
 export async function batchResponse(
   outcomes: readonly ItemOutcome[],
+  { projectId }: EventSource,
   headers: Record<string, string> = responseHeaders,
 ): Promise<Response> {
-  const turns = new Turns();
+  const turns = new Turns(projectId);
   const results: string[] = [];
   for (const outcome of outcomes) {
     const result: ItemResult = typeof outcome === "string" ? { ok: true, id: outcome } : outcome.toProblem();
@@ -123,6 +124,7 @@ export function isExternalProblem({ status }: ProblemError): boolean {
  */
 export async function* mapInOrder<Piece, Result>(
   pieces: Iterable<Piece> | AsyncIterable<Piece>,
+  owner: TurnOwner,
   handle: (piece: Piece) => Promise<Result>,
 ): AsyncGenerator<Result> {
   const inProgress: Promise<Result>[] = [];
@@ -132,7 +134,7 @@ export async function* mapInOrder<Piece, Result>(
     result.catch(() => {});
     inProgress.push(result);
     if (inProgress.length >= chunksInProgress) yield await inProgress.shift()!;
-    await nextTurn();
+    await nextTurn(owner);
   }
   for (const result of inProgress) yield await result;
 }

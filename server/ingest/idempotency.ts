@@ -94,7 +94,7 @@ export class Idempotency {
       if (typeof outcome !== "string") return problem(outcome.code, outcome.options);
       return results[next++]!.kind === "timestampFull" ? timestampFull() : outcome;
     });
-    return batchResponse(outcomes, replayedHeaders);
+    return batchResponse(outcomes, source, replayedHeaders);
   }
 
   /** Null if the key exists already. */
@@ -120,13 +120,13 @@ export class Idempotency {
         detail: `An array with an Idempotency-Key must have at most ${limits.keyedBatchBytes.toLocaleString("en")} bytes. Send several arrays, each with its own key.`,
       });
     }
-    const array = await JsonArray.read(bytes);
+    const array = await JsonArray.read(bytes, source.projectId);
     const items: CheckedItem[] = [];
     // Whoever sends the same again gets the same problems, whatever they may read.
     const anySender = { ...source, mayRead: false };
     for await (const chunk of checkedChunks(array, recorder, anySender)) {
       for (const item of chunk.items) items.push(item);
-      await nextTurn();
+      await nextTurn(source.projectId);
     }
     // All in one transaction with the key, however long the array is.
     const outcomes = await recorder.recordAllWith(items, source, (outcomes) =>
@@ -134,7 +134,7 @@ export class Idempotency {
     );
     if (outcomes === null) return null;
     await rejected.keep(rejectionsOf(outcomes, array), source);
-    return batchResponse(outcomes);
+    return batchResponse(outcomes, source);
   }
 }
 

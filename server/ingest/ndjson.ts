@@ -32,13 +32,20 @@ export async function recordLines(
   { recorder, rejected, source, authorize, linesMax, extendTimeout }: Deps,
 ): Promise<Response> {
   const { signal } = request;
+  const owner = source.projectId;
   const totals: Totals = { accepted: 0, duplicates: 0, rejected: 0 };
   let externalProblem: ProblemError | undefined;
   const rejections: LinesResponse["rejections"] = [];
   let keptCount = 0;
 
   async function* checkedLines() {
-    for await (const lines of readLines(bodyPieces(request), { totals, signal, linesMax, extendTimeout })) {
+    for await (const lines of readLines(bodyPieces(request), {
+      totals,
+      owner,
+      signal,
+      linesMax,
+      extendTimeout,
+    })) {
       const denial = await problemOf(() => authorize(lines.length));
       if (denial && denial.status !== 429) lines.at(-1)!.isLast = true;
       const bodies = lines.map(({ body }) => denial ?? body);
@@ -46,7 +53,7 @@ export async function recordLines(
       if (lines.at(-1)!.isLast) return;
     }
   }
-  const chunks = mapInOrder(checkedLines(), async ({ lines, items }) => {
+  const chunks = mapInOrder(checkedLines(), owner, async ({ lines, items }) => {
     const outcomes = await recorder.recordAll(items, source, (events) => {
       totals.duplicates += events;
     });

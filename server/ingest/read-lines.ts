@@ -1,7 +1,7 @@
 import { parseJson, skipWhitespace } from "../http/json.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
-import { Turns } from "../turns.ts";
+import { type TurnOwner, Turns } from "../turns.ts";
 import { chunkBytes, chunkEvents } from "./batch.ts";
 
 /** A line of NDJSON (https://github.com/ndjson/ndjson-spec): its parsed content, or the problem with it. */
@@ -18,6 +18,7 @@ export type Totals = { accepted: number; duplicates: number; rejected: number };
 
 type Options = {
   totals: Totals;
+  owner: TurnOwner;
   signal: AbortSignal;
   /** The most lines to yield at once. */
   linesMax: number;
@@ -32,9 +33,9 @@ const lineEnd = "\n".charCodeAt(0);
  */
 export async function* readLines(
   pieces: AsyncIterable<Uint8Array>,
-  { totals, signal, linesMax, extendTimeout }: Options,
+  { totals, owner, signal, linesMax, extendTimeout }: Options,
 ): AsyncGenerator<Line[]> {
-  const turns = new Turns();
+  const turns = new Turns(owner);
   const splitter = new LineSplitter();
   try {
     extendTimeout();

@@ -107,10 +107,12 @@ export function recordRoute(deps: Deps) {
     try {
       const bytes = await readEventBytes(request, type, headers.get("content-length"), permit, extendTimeout);
       try {
-        if (rateLimit) await rateLimit.take(isArray(bytes) ? (await JsonArray.read(bytes)).length : 1);
+        if (rateLimit)
+          await rateLimit.take(isArray(bytes) ? (await JsonArray.read(bytes, source.projectId)).length : 1);
         if (idempotencyKey !== null) return await idempotency.handle(idempotencyKey, bytes, source);
         if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), source), source);
-        return batchResponse(await recordBatch({ recorder, rejected }, await JsonArray.read(bytes), source));
+        const array = await JsonArray.read(bytes, source.projectId);
+        return batchResponse(await recordBatch({ recorder, rejected }, array, source), source);
       } catch (error) {
         if (error instanceof ProblemError) {
           await rejected.keep([{ body: rejectedText(bytes), problem: error }], source);

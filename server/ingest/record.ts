@@ -3,11 +3,13 @@ import { type CheckedEvent, checkEvent } from "../event/check-event.ts";
 import type { DuplicateResponse, Event } from "../event/event.ts";
 import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts";
 import { tokensOf } from "../event/tokens.ts";
+import { FairQueue } from "../fair-queue.ts";
 import type { ProjectAccess } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import type { ProjectRules, WatchedEvents } from "../notifications/project-rules.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/event-store.ts";
+import { commitWorkMax } from "../storage/group-commit.ts";
 import { Turns } from "../turns.ts";
 import type { DailyQuota, DayCount } from "./daily-quota.ts";
 
@@ -41,10 +43,16 @@ export type Recorded = { json: string; isNew: boolean };
 /** The outcome of a batch item: its event's id, or the problem for which it is rejected. */
 export type ItemOutcome = string | ProblemError;
 
+/** What is stored of batches at a time: one part is being committed while the next one waits. */
+const batchWorkMax = 2 * commitWorkMax;
+
 export type Recorder = ReturnType<typeof createRecorder>;
 
 /** The only way in for events: check, date, store. The store reports them to the live streams. */
 export function createRecorder({ events, channels, rules, quota, clock }: Deps) {
+  // The store commits in the order of arrival, so what a project may have in its queue is what others wait for.
+  const batches = new FairQueue<number>({ capacity: batchWorkMax });
+
   /** The rules come last: what changes while the quota is read still decides. */
   function lookUp(source: EventSource): LookedUp | Promise<LookedUp> {
     const count = quota.of(source);
@@ -152,6 +160,31 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
     return { accepted, outcomes };
   }
 
+  /** Records a part of a batch. Everything until the store has it happens at once. */
+  async function recordPart(
+    items: readonly CheckedItem[],
+    source: EventSource,
+    found: LookedUp,
+    onDuplicates: (events: number) => void,
+  ): Promise<ItemOutcome[]> {
+    const checked = items.filter((item) => !(item instanceof ProblemError)).length;
+    const reservation = quota.reserve(found.count, source, checked);
+    const { accepted, outcomes } = acceptAll(items, source, found, reservation.events);
+    if (accepted.length === 0) {
+      reservation.release();
+      return outcomes;
+    }
+    let stored: (AppendResult | Error)[];
+    try {
+      stored = await reservation.use(() => events.appendAll(accepted));
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      return outcomes.map((outcome) => (typeof outcome === "string" ? error : outcome));
+    }
+    onDuplicates(stored.filter((result) => !(result instanceof Error) && result.kind === "duplicate").length);
+    return mergeResults(outcomes, stored);
+  }
+
   return {
     /**
      * Records an event. Resolves once it is durable: after the commit's fsync, never before.
@@ -197,7 +230,7 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       let names = await channels.of(source, bodies);
       const { projectId } = source;
       const channelFaults = new Map<string, string>();
-      const turns = new Turns();
+      const turns = new Turns(projectId);
       const items: CheckedItem[] = [];
       for (const body of bodies) {
         const event = check(body, source, names, clock.read(), limits.itemFaults, channelFaults);
@@ -222,28 +255,24 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       source: EventSource,
       onDuplicates: (events: number) => void = () => {},
     ): Promise<ItemOutcome[]> {
-      const found = await lookUp(source);
-      const reservation = quota.reserve(
-        found.count,
-        source,
-        items.filter((item) => !(item instanceof ProblemError)).length,
-      );
-      const { accepted, outcomes } = acceptAll(items, source, found, reservation.events);
-      if (accepted.length === 0) {
-        reservation.release();
-        return outcomes;
-      }
-      let stored: (AppendResult | Error)[];
+      const parts = partsOf(items);
+      // All at once, so that no later batch of the project comes in between.
+      const entered = parts.map((part) => batches.enter(source.projectId, part.work));
+      const recorded: Promise<ItemOutcome[]>[] = [];
       try {
-        stored = await reservation.use(() => events.appendAll(accepted));
-      } catch (error) {
-        if (!(error instanceof ProblemError)) throw error;
-        return outcomes.map((outcome) => (typeof outcome === "string" ? error : outcome));
+        for (const [index, part] of parts.entries()) {
+          const leave = await entered[index]!;
+          const found = await lookUp(source);
+          const recording = recordPart(part.items, source, found, onDuplicates).finally(leave);
+          // A failure is thrown below. Until then, it must not count as unhandled.
+          recording.catch(() => {});
+          recorded.push(recording);
+        }
+      } finally {
+        // After a failure, the parts that are left give up their places.
+        for (const place of entered.slice(recorded.length)) void place.then((leave) => leave());
       }
-      onDuplicates(
-        stored.filter((result) => !(result instanceof Error) && result.kind === "duplicate").length,
-      );
-      return mergeResults(outcomes, stored);
+      return (await Promise.all(recorded)).flat();
     },
 
     /** The same in one transaction with the events' companion; null as above. Throws if the store fails, and `quota-reached`. */
@@ -260,6 +289,20 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       return stored && mergeResults(outcomes, stored);
     },
   };
+}
+
+/** Divides a batch, so that no part holds the store for long. */
+function partsOf(items: readonly CheckedItem[]): { items: CheckedItem[]; work: number }[] {
+  const parts: { items: CheckedItem[]; work: number }[] = [];
+  for (const item of items) {
+    const work = item instanceof ProblemError ? 0 : item.tokens.length;
+    const last = parts.at(-1);
+    if (last && last.work + work <= commitWorkMax) {
+      last.items.push(item);
+      last.work += work;
+    } else parts.push({ items: [item], work });
+  }
+  return parts;
 }
 
 /** Merges the store's results into the outcomes of accepted events. */

@@ -2,7 +2,7 @@ import { applyFixes } from "../event/apply-fixes.ts";
 import { parseJson } from "../http/json.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
-import { Turns } from "../turns.ts";
+import { type TurnOwner, Turns } from "../turns.ts";
 import type { RejectedReplay, RejectedReplayResponse } from "../wire/rejected-event.ts";
 import type { EventSource, Recorder } from "./record.ts";
 import { isContentProblem, type RejectedBody, type RejectedEvents } from "./rejected.ts";
@@ -28,7 +28,7 @@ export async function replayMany(
   const limit = limits.rejectedAtOnce;
   const rows = await rejected.bodies(source.projectId, filter, Number(after ?? 0), limit + 1);
   const page = rows.slice(0, limit);
-  const bodies = await bodiesOf(page, (row, event) => {
+  const bodies = await bodiesOf(page, source.projectId, (row, event) => {
     const fixed = applyFixes(event, fixes);
     return keepTime ? withTime(fixed, row.rejectedAt) : fixed;
   });
@@ -72,9 +72,10 @@ function isStop(result: Outcome["result"]): boolean {
 /** The events as they are resent; a problem takes the place of what can't be. */
 async function bodiesOf(
   rows: RejectedBody[],
+  owner: TurnOwner,
   fix: (row: RejectedBody, event: unknown) => unknown,
 ): Promise<unknown[]> {
-  const turns = new Turns();
+  const turns = new Turns(owner);
   const bodies: unknown[] = [];
   for (const row of rows) {
     bodies.push(bodyOf(row, fix));

@@ -108,7 +108,7 @@ async function* windowsOf(
     if (!first) return;
     upTo = first.id;
     // Waiting requests run first.
-    await nextTurn();
+    await nextTurn(projectId);
   }
 }
 

@@ -26,7 +26,7 @@ export async function previewStored(
   const filter: EventFilter = search === null ? {} : { search };
   const fromMs = await startOf(events, projectId, filter, nowMs);
   const matching = eventsBetween(events, projectId, { ...filter, fromMs, toMs: nowMs }, signal);
-  const { count, notifications } = await previewRule(rule, matching, fromMs, nowMs);
+  const { count, notifications } = await previewRule(rule, matching, fromMs, nowMs, projectId);
   return {
     from: new Date(fromMs).toISOString(),
     to: new Date(nowMs).toISOString(),

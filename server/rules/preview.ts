@@ -1,6 +1,6 @@
 import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
-import { Turns } from "../turns.ts";
+import { type TurnOwner, Turns } from "../turns.ts";
 import type { Rule } from "../wire/rule.ts";
 import type { RuleNotification, Step } from "./rule-kind.ts";
 import { ruleMatcher } from "./rule-matcher.ts";
@@ -21,9 +21,10 @@ export async function previewRule(
   events: AsyncIterable<ReceivedEvent>,
   fromMs: number,
   toMs: number,
+  owner: TurnOwner = "server",
 ): Promise<RulePreview> {
   const isMatch = ruleMatcher(rule);
-  const turns = new Turns();
+  const turns = new Turns(owner);
   const preview: RulePreview = { count: 0, notifications: [] };
   let state = startState(rule, fromMs);
   for await (const { event, receivedMs } of events) {

@@ -1,10 +1,10 @@
 import type { Event } from "../event/event.ts";
-import { matches } from "../event/filter.ts";
+import { compileSearch } from "../event/compile-search.ts";
 import { parseSearch } from "../event/search.ts";
 import type { Rule } from "../wire/rule.ts";
 
 /** Returns whether events match the rule. */
 export function ruleMatcher({ q }: Pick<Rule, "q">): (event: Event) => boolean {
   const search = parseSearch(q);
-  return search === null ? () => true : (event) => matches({ search }, event);
+  return search === null ? () => true : compileSearch(search);
 }

@@ -144,7 +144,7 @@ async function* walk(
     if (found.length > 0) yield found;
     if (rows.length < stepUsers) return;
     from = rows.at(-1)!;
-    await nextTurn();
+    await nextTurn(projectId);
   }
 }
 

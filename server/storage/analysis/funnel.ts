@@ -27,7 +27,7 @@ export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Prom
   /** By value; 0 for users whose first step has none. */
   const byValue = new Map<number, StepTimes>();
   const textOf = (value: number) => batches.values.texts[value - 1]!;
-  const turns = new Turns();
+  const turns = new Turns(query.projectId);
   for (let user = 1; user <= users; user++) {
     const attempt = steps.furthest(events.ms, events.masks, order, starts[user]!, starts[user + 1]!);
     if (attempt.length > 0) {

@@ -37,7 +37,7 @@ export function createScan(
 ): Scan {
   return async function scan(query, batches, take, { signal, onProgress }) {
     const { projectId, filters, range } = query;
-    const turns = new Turns();
+    const turns = new Turns(projectId);
     const matches = filters.map((filter) => matchOf(projectId, filter));
     let doneMs = range.fromMs;
 

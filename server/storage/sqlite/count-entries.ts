@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { Turns } from "../../turns.ts";
+import type { Turns } from "../../turns.ts";
 import { rowKeyAt } from "./row-key.ts";
 
 /** Index entries that one statement counts. */
@@ -20,7 +20,7 @@ export function createCountEntries(database: Database) {
     match: string,
     low: bigint,
     high: bigint,
-    turns = new Turns(),
+    turns: Turns,
   ): Promise<number> {
     let all = 0;
     for (let from = low; ; ) {

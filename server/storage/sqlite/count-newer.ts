@@ -33,7 +33,7 @@ export function createCountNewer(database: Database) {
 
   return async function countNewer({ projectId, channels, toMs, max }: NewerQuery): Promise<number[]> {
     const counts: number[] = [];
-    const turns = new Turns();
+    const turns = new Turns(projectId);
     for (const { name, afterMs } of channels) {
       counts.push(countOf(projectId, name, afterMs, toMs, max));
       await turns.next();

@@ -68,7 +68,7 @@ export function createCountSource(
   return {
     begin: ({ projectId, filter }, signal) => ({
       match: matchOf(projectId, filter, vocabulary),
-      turns: new Turns(signal),
+      turns: new Turns(projectId, signal),
     }),
     partialHours: ({ projectId, filter }, hours) => counters.partialHours(projectId, filter.channel, hours),
     forEachCounter,

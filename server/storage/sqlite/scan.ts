@@ -54,7 +54,7 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
 
   return async function scan(query, batches, take, { signal, onProgress }) {
     const { projectId, filters, range } = query;
-    const turns = new Turns();
+    const turns = new Turns(projectId);
     const matches = filters.map((filter) => matchOf(projectId, filter, vocabulary));
     const conditions = matches.map((match) => match.indexQuery);
     const any: TokenCondition = conditions.length === 1 ? conditions[0]! : { kind: "any", of: conditions };

@@ -35,7 +35,7 @@ export function createUsersMatching(database: Database) {
     );
     const end = prefix === "" ? afterAllTexts : endOfPrefix(prefix);
     const found: string[] = [];
-    const turns = new Turns();
+    const turns = new Turns(projectId);
     for (let from = prefix; ; ) {
       const [last] = selectLast.values(projectId, from, end, stepUsers - 1)[0] as [string | null];
       // Right after the last one, because IDs have no control characters.

@@ -12,7 +12,7 @@ export function createUsers(database: Database, texts: IndexedTexts) {
 
   return async function users(query: UserQuery, limit: number) {
     const found: { userId: string; events: number }[] = [];
-    const turns = new Turns();
+    const turns = new Turns(query.projectId);
     for (const { token: word, text } of termsOf(query)) {
       const events = await countEntries(`"${word}"`, earliest, latest, turns);
       if (events > 0) found.push({ userId: text, events });

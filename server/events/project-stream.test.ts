@@ -1,0 +1,101 @@
+import { expect, test } from "bun:test";
+import type { Event } from "../event/event.ts";
+import type { EventFilter } from "../event/filter.ts";
+import { parseSearch } from "../event/search.ts";
+import { until } from "../testing/until.ts";
+import { nextTurn } from "../turns.ts";
+import { ProjectStream } from "./project-stream.ts";
+import type { StreamClient } from "./stream-client.ts";
+
+const decoder = new TextDecoder();
+
+/** A client that keeps what it is sent. */
+function clientOf(filter: EventFilter) {
+  const sent: string[] = [];
+  const client: StreamClient = {
+    projectId: 1,
+    filter,
+    send: (frame) => sent.push(...decoder.decode(frame).trim().split("\n\n")),
+    close: () => {},
+    isConnected: () => true,
+    isBehind: () => false,
+    caughtUpTo: null,
+    joinedAfter: 0,
+    held: null,
+    heldBytes: 0,
+  };
+  return { client, sent };
+}
+
+function arrivalOf(n: number, event: Partial<Event> = {}) {
+  const whole = {
+    name: n % 100 === 99 ? "other" : `a${n % 100}x`,
+    channelId: "c",
+    userId: "",
+    notify: false,
+    tags: {},
+    ...event,
+  } as Event;
+  return { projectId: 1, event: whole, json: JSON.stringify({ n }), arrival: { ms: n, sequence: 0 } };
+}
+
+const prefixes = Array.from({ length: 99 }, (_, n) => `a${n}*`).join(" OR ");
+
+test("an event is matched once for all streams with the same filter", async () => {
+  const stream = new ProjectStream(1);
+  const clients = Array.from({ length: 100 }, () => clientOf({ search: parseSearch(prefixes)! }));
+  for (const { client } of clients) stream.add(client);
+  let reads = 0;
+  const arrival = arrivalOf(1);
+  Object.defineProperty(arrival.event, "name", {
+    get() {
+      reads++;
+      return "a7x";
+    },
+  });
+  stream.publish(arrival);
+  await until(() => clients.every(({ sent }) => sent.length === 1));
+  expect(reads).toBe(1);
+});
+
+test("matching takes turns with other projects, and keeps the order, deletions included", async () => {
+  const stream = new ProjectStream(1);
+  const clients = Array.from({ length: 20 }, (_, n) =>
+    clientOf({ search: parseSearch(`${prefixes} -name:none${n}`)! }),
+  );
+  for (const { client } of clients) stream.add(client);
+  const count = 2_000;
+  for (let n = 0; n < count; n++) {
+    stream.publish(arrivalOf(n));
+    if (n === count / 2) stream.deleted(new TextEncoder().encode("event: deleted\n\n"));
+  }
+  const late = clientOf({});
+  stream.add(late.client);
+  late.client.caughtUpTo = { ms: count, sequence: 0 };
+  let othersTurns = 0;
+  while (clients.some(({ sent }) => sent.length <= count - count / 100)) {
+    await nextTurn(2);
+    othersTurns++;
+  }
+  expect(othersTurns).toBeGreaterThan(3);
+  const numbers = Array.from({ length: count }, (_, n) => n);
+  const expected = numbers.filter((n) => n % 100 !== 99).map((n) => `${n}`);
+  expected.splice(expected.indexOf(`${count / 2}`) + 1, 0, "deleted");
+  for (const { sent } of clients)
+    expect(sent.map((text) => /"n":(\d+)/.exec(text)?.[1] ?? "deleted")).toEqual(expected);
+  expect(late.sent).toEqual([]);
+});
+
+test("a project that is reset drops what waits and tells its clients, in time for later events", async () => {
+  const stream = new ProjectStream(1);
+  const { client, sent } = clientOf({});
+  stream.add(client);
+  for (let n = 0; n < 10; n++) stream.publish(arrivalOf(n));
+  expect(stream.queuedCharacters).toBeGreaterThan(0);
+  stream.reset({ ms: 9, sequence: 0 });
+  expect(stream.queuedCharacters).toBe(0);
+  stream.publish(arrivalOf(10));
+  await until(() => sent.length === 2);
+  expect(sent[0]).toContain("event: reset");
+  expect(sent[1]).toContain('"n":10');
+});

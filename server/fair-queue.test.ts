@@ -1,0 +1,91 @@
+import { expect, test } from "bun:test";
+import { FairQueue } from "./fair-queue.ts";
+
+const settled = () => new Promise(setImmediate);
+
+/** Starts tasks of an owner, each of which ends when it is told to. */
+function starter(queue: FairQueue) {
+  const running: { name: string; end: () => void }[] = [];
+  const start = (owner: number, name: string, weight = 1, signal?: AbortSignal) =>
+    queue.run(
+      owner,
+      () => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        running.push({ name, end: resolve });
+        return promise;
+      },
+      { weight, signal },
+    );
+  const names = () => running.map(({ name }) => name);
+  const end = async (name: string) => {
+    running.splice(names().indexOf(name), 1)[0]!.end();
+    await settled();
+  };
+  return { start, names, end };
+}
+
+test("owners take turns, however many tasks one of them has", async () => {
+  const { start, names, end } = starter(new FairQueue({ capacity: 1 }));
+  const tasks = ["a1", "a2", "a3", "a4"].map((name) => start(1, name));
+  tasks.push(start(2, "b1"), start(3, "c1"), start(2, "b2"));
+  const order: string[] = [];
+  await settled();
+  while (names().length > 0) {
+    order.push(names()[0]!);
+    await end(names()[0]!);
+  }
+  await Promise.all(tasks);
+  expect(order).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
+});
+
+test("an owner has its share at most, and others the rest", async () => {
+  const { start, names, end } = starter(new FairQueue({ capacity: 3, capacityOfOwner: 2 }));
+  const tasks = ["a1", "a2", "a3"].map((name) => start(1, name));
+  tasks.push(start(2, "b1"), start(2, "b2"));
+  await settled();
+  expect(names()).toEqual(["a1", "a2", "b1"]);
+  await end("b1");
+  expect(names()).toEqual(["a1", "a2", "b2"]);
+  await end("a1");
+  expect(names()).toEqual(["a2", "b2", "a3"]);
+  for (const name of names()) await end(name);
+  await Promise.all(tasks);
+});
+
+test("a heavy task waits for room, which later ones don't take, and one beyond the capacity runs alone", async () => {
+  const { start, names, end } = starter(new FairQueue({ capacity: 10 }));
+  const tasks = [start(1, "light", 4), start(3, "heavy", 8), start(2, "later", 2), start(2, "huge", 50)];
+  await settled();
+  expect(names()).toEqual(["light"]);
+  await end("light");
+  expect(names()).toEqual(["heavy", "later"]);
+  await end("later");
+  expect(names()).toEqual(["heavy"]);
+  await end("heavy");
+  expect(names()).toEqual(["huge"]);
+  await end("huge");
+  await Promise.all(tasks);
+});
+
+test("too many that wait are rejected, and one that is aborted makes room", async () => {
+  const queue = new FairQueue({ capacity: 1, waitingOfOwner: 1, detail: "Wait.", retryAfterSeconds: 7 });
+  const { start, names, end } = starter(queue);
+  const running = start(1, "a1");
+  const gone = new AbortController();
+  const waiting = start(1, "a2", 1, gone.signal);
+  await expect(start(1, "a3")).rejects.toMatchObject({
+    code: "overloaded",
+    options: { detail: "Wait.", retryAfterSeconds: 7 },
+  });
+  // Another owner has its own places.
+  const other = start(2, "b1");
+  gone.abort(new Error("gone"));
+  await expect(waiting).rejects.toThrow("gone");
+  const next = start(1, "a4");
+  await end("a1");
+  expect(names()).toEqual(["b1"]);
+  await end("b1");
+  expect(names()).toEqual(["a4"]);
+  await end("a4");
+  await Promise.all([running, other, next]);
+});
