@@ -1,4 +1,4 @@
-import { CamelCasePlugin, Kysely } from "kysely";
+import { CamelCasePlugin, type Dialect, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
@@ -11,7 +11,7 @@ import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
 import { Damage } from "./damage.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
-import { createDialect } from "./dialect.ts";
+import { createDeferredDialect, createDialect } from "./dialect.ts";
 import { databaseBytes, markOpen, runningProcess, unmarkOpen } from "./directory.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeCopies } from "./open.ts";
@@ -20,6 +20,7 @@ import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { hasResidue } from "./residue-scan.ts";
+import { createTogether, rowsOf } from "./together.ts";
 import { Writer } from "./writer.ts";
 
 /** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
@@ -72,10 +73,9 @@ export async function openSqliteStore(
   markOpen(dataDirectory);
   const reader = await Reader.start(dataDirectory, blockEvents, damage.errorOf, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
-  const control = new Kysely<ControlTables>({
-    dialect: createDialect(writer, reading, damage.errorOf),
-    plugins: [new CamelCasePlugin()],
-  });
+  const dialectDeps = { writer, reading, errorOf: damage.errorOf };
+  const open = (dialect: Dialect) => new Kysely<ControlTables>({ dialect, plugins: [new CamelCasePlugin()] });
+  const control = open(createDialect(dialectDeps));
 
   // Only one further turn of all long searches and listings waits for the reader at a time. So a new page waits for one
   // turn at most.
@@ -196,7 +196,12 @@ export async function openSqliteStore(
   return {
     events,
     control,
-    claimDeliveries: createClaimDeliveries(control),
+    together: createTogether(control, (work) => open(createDeferredDialect(dialectDeps, work))),
+    rowsOf,
+    observeWriter(observer) {
+      writer.onHeld = observer;
+    },
+    claimDeliveries: createClaimDeliveries(open(createDialect(dialectDeps, "deliveries"))),
     rateLimiter: createRateLimiter,
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
