@@ -12,11 +12,7 @@ type Deps = {
   jobs: { [Kind in Job["kind"]]: (context: JobContext, job: JobRow) => Promise<void> };
   /** Cleans all files once after users were erased. */
   eraseTraces: (context: JobContext, erasures: JobRow[]) => Promise<void>;
-  /** Adds new events to what lists of users are sorted by. */
-  userActivity: {
-    isBehind: (nowMs: number) => Promise<boolean>;
-    update: (context: JobContext, nowMs: number) => Promise<void>;
-  };
+  correctUsers: JobContext["correctUsers"];
   onRemoved: (eventIds: string[]) => void;
   onError: (error: unknown) => void;
   /** Called when work begins and when it is done. */
@@ -40,8 +36,6 @@ const pollMs = 5_000;
  */
 const restRatio = 3;
 const restMsMax = 500;
-/** The same for the activity of users, which nobody waits for. */
-const activityRestRatio = 4;
 
 const erasuresLease = "erasures";
 
@@ -77,20 +71,13 @@ export class BackgroundWorker {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
     this.#leases = new Leases(deps.store.control, deps.onError);
-    this.#context = { store: deps.store, onRemoved: deps.onRemoved };
+    this.#context = { store: deps.store, onRemoved: deps.onRemoved, correctUsers: deps.correctUsers };
   }
 
   /** Looks for work: at startup, after a job was started, and after a change of retention. */
   wake(): void {
     this.#isExpiryDue = true;
     this.#start();
-  }
-
-  /** Resolves when new events are in the activity of users, or after a while if it is working on something else. */
-  async updateUserActivity(withinMs: number): Promise<void> {
-    if (!(await this.#deps.userActivity.isBehind(this.#now()))) return;
-    if (!this.#running) this.#start();
-    await Promise.race([this.idle(), Bun.sleep(withinMs)]);
   }
 
   #start(): void {
@@ -111,6 +98,7 @@ export class BackgroundWorker {
     const { ids } = await events.remove({ projectId, id }, 1);
     this.#deps.onRemoved(ids);
     if (ids.length === 0) return false;
+    await this.#deps.correctUsers(projectId);
     await events.announceDeleted(projectId, { ids });
     return true;
   }
@@ -148,7 +136,6 @@ export class BackgroundWorker {
         await this.#expire().catch((error) => this.#report(error));
       }
       await this.#buildBlocks().catch((error) => this.#report(error));
-      await this.#updateUserActivity().catch((error) => this.#report(error));
     }
   }
 
@@ -230,27 +217,10 @@ export class BackgroundWorker {
     await this.#context.store.events.indexBlocks(pause, this.#now());
   }
 
-  /** With the lease of erasures, so that no node adds a user whom another one is erasing. */
-  async #updateUserActivity(): Promise<void> {
-    if (!(await this.#deps.userActivity.isBehind(this.#now()))) return;
-    await this.#withLease(
-      erasuresLease,
-      async ({ pause, ...rest }) => {
-        const context = { ...rest, pause: () => this.#orYield(() => this.#orPoll(pause)) };
-        await this.#deps.userActivity.update(context, this.#now());
-      },
-      activityRestRatio,
-    );
-  }
-
   /** Does some work and returns true, or returns false if another node is doing it. */
-  #withLease(
-    name: string,
-    work: (context: JobContext) => Promise<void>,
-    ratio = restRatio,
-  ): Promise<boolean> {
+  #withLease(name: string, work: (context: JobContext) => Promise<void>): Promise<boolean> {
     return this.#leases.whileHeld(name, (isHeld) =>
-      work({ ...this.#context, pause: () => this.#pause(isHeld, ratio) }),
+      work({ ...this.#context, pause: () => this.#pause(isHeld) }),
     );
   }
 
@@ -271,10 +241,10 @@ export class BackgroundWorker {
     if (!(error instanceof Interrupted || error instanceof LeaseLost)) this.#deps.onError(error);
   }
 
-  async #pause(isHeld: () => boolean, ratio = restRatio): Promise<void> {
+  async #pause(isHeld: () => boolean): Promise<void> {
     if (this.#closed) throw new Stopped();
     const tookMs = performance.now() - this.#stepStartedMs;
-    await Bun.sleep(Math.min(tookMs * ratio, restMsMax));
+    await Bun.sleep(Math.min(tookMs * restRatio, restMsMax));
     if (this.#closed) throw new Stopped();
     if (!isHeld()) throw new LeaseLost();
     this.#stepStartedMs = performance.now();
