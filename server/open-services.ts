@@ -37,7 +37,8 @@ import { boxFor, openSecretBox } from "./storage/secret-key.ts";
 import { getOrCreateSecret } from "./storage/settings.ts";
 import type { Store, StoreWatch } from "./storage/store.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
-import { createUserActivity } from "./users/user-activity.ts";
+import { repairTimes } from "./users/repair-times.ts";
+import { UserActivity } from "./users/user-activity.ts";
 import { WebhookReceiver } from "./webhooks/receive.ts";
 
 /** Delay between attempts while the storage is unavailable at startup. */
@@ -209,13 +210,14 @@ async function wireUp(
     store,
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
-    userActivity: createUserActivity(store),
+    correctUsers: (projectId) => repairTimes(store, projectId),
     onRemoved: (ids) => recentEvents.drop(ids),
     deliveryDays: config.deliveryDays,
     auditDays: config.auditDays,
     onError,
     onInfo,
   });
+  const userActivity = new UserActivity({ store, onError });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
   const metrics = isMeasured ? await openMetrics({ store, streams, config }) : null;
   const commits = new CommitMeter();
@@ -272,6 +274,7 @@ async function wireUp(
         addressOf,
       }),
       worker,
+      userActivity,
       projectRules,
       ...notifications.services,
       secrets,
@@ -286,12 +289,14 @@ async function wireUp(
     start() {
       notifications.start();
       worker.wake();
+      userActivity.start();
       void backups?.look();
     },
     async close() {
       // The database may stop first. The token then expires by age.
       await setup?.close().catch(onError);
       backups?.close();
+      await userActivity.close();
       await worker.close();
       await notifications.close();
       await keys.close();

@@ -27,6 +27,7 @@ import type { UnsubscribeLinks } from "./notifications/unsubscribe.ts";
 import type { Readiness } from "./readiness.ts";
 import type { SecretBox } from "./storage/secret-box.ts";
 import type { Store } from "./storage/store.ts";
+import type { UserActivity } from "./users/user-activity.ts";
 import type { WebhookReceiver } from "./webhooks/receive.ts";
 
 /** Services that routes share, wired up in `open-services.ts`. */
@@ -53,6 +54,7 @@ export type Services = {
   rateLimits: KeyRateLimits;
   webhookReceiver: WebhookReceiver;
   worker: BackgroundWorker;
+  userActivity: UserActivity;
   projectRules: ProjectRules;
   fanOut: FanOut;
   /** Events that notify. */

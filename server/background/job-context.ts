@@ -9,6 +9,8 @@ export type JobContext = {
   pause: Pause;
   /** Called with the ids of removed events, so that nothing in memory keeps them. */
   onRemoved: (eventIds: string[]) => void;
+  /** Corrects some of a project's users, whose first or last event was removed. Returns whether there may be more. */
+  correctUsers: (projectId: number) => Promise<boolean>;
 };
 
 /**
@@ -39,8 +41,10 @@ export async function removeAll(
     context.onRemoved(ids);
     if (ids.length > 0) await onStep?.(ids);
     count += ids.length;
-    if (isLast) return count;
+    if (isLast) break;
     from = { fromMs: lastMs! };
     await context.pause();
   }
+  while (count > 0 && (await context.correctUsers(removal.projectId))) await context.pause();
+  return count;
 }

@@ -11,7 +11,7 @@ import { createFirstAccount } from "../testing/first-account.ts";
 import { openTestStore, type TestApp, testApp, testConfig } from "../testing/test-app.ts";
 import { untilListed } from "../testing/until.ts";
 import { eraseTraces, eraseUser } from "../users/erase-user.ts";
-import { createUserActivity } from "../users/user-activity.ts";
+import { repairTimes } from "../users/repair-times.ts";
 import { expireRecords } from "./retention.ts";
 import { BackgroundWorker } from "./worker.ts";
 
@@ -142,7 +142,7 @@ test("an expired event is removed, and its disk space is freed", async () => {
     auditDays: 365,
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
-    userActivity: createUserActivity(store),
+    correctUsers: (projectId) => repairTimes(store, projectId),
     store,
     onRemoved: (ids) => removed.push(...ids),
     onError: fail,
@@ -228,10 +228,14 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
     .execute();
   let pauses = 0;
   const pause = async () => void pauses++;
-  await expireRecords({ store: storage.store, pause, onRemoved: () => {} }, now, {
-    deliveryDays: 30,
-    auditDays: 365,
-  });
+  await expireRecords(
+    { store: storage.store, pause, onRemoved: () => {}, correctUsers: async () => false },
+    now,
+    {
+      deliveryDays: 30,
+      auditDays: 365,
+    },
+  );
   const left = await control.selectFrom("deliveries").select("eventId").orderBy("id").execute();
   expect(left.map(({ eventId }) => eventId)).toEqual(kept.map(({ eventId }) => eventId));
   const jobs = await control.selectFrom("jobs").select("id").orderBy("id").execute();

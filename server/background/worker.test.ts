@@ -8,7 +8,6 @@ import { openSqliteStore } from "../storage/sqlite/index.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { makeStorage, removeStorage, testWatch } from "../testing/engine.ts";
 import { eraseTraces, eraseUser } from "../users/erase-user.ts";
-import { createUserActivity } from "../users/user-activity.ts";
 import { openJobs, startJob } from "./jobs.ts";
 import { BackgroundWorker } from "./worker.ts";
 
@@ -49,7 +48,7 @@ test("blocks are built although other work takes its turn at each of their steps
     store: { ...store, events: { ...store.events, indexBlocks } },
     jobs: { "erase-user": eraseUser, "delete-channel": unused, "delete-project": unused },
     eraseTraces,
-    userActivity: createUserActivity(store),
+    correctUsers: async () => false,
     onRemoved: () => {},
     onError: (error) => errors.push(error),
     deliveryDays: 30,

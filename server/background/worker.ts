@@ -12,11 +12,7 @@ type Deps = {
   jobs: { [Kind in Job["kind"]]: (context: JobContext, job: JobRow) => Promise<void> };
   /** Cleans all files once after users were erased. */
   eraseTraces: (context: JobContext, erasures: JobRow[]) => Promise<void>;
-  /** Adds new events to what lists of users are sorted by. */
-  userActivity: {
-    isBehind: (nowMs: number) => Promise<boolean>;
-    update: (context: JobContext, nowMs: number) => Promise<void>;
-  };
+  correctUsers: JobContext["correctUsers"];
   onRemoved: (eventIds: string[]) => void;
   onError: (error: unknown) => void;
   /** Called when work begins and when it is done. */
@@ -32,8 +28,8 @@ type Deps = {
 /** Expired events are removed within this time, plus the time that removal takes. */
 const expiryEveryMs = 60_000;
 /**
- * How often to look for unfinished jobs, which a dead node may have left, and for events that are in no block. Long work
- * of the least urgent kinds takes turns of this length.
+ * How often to look for unfinished jobs, which a dead node may have left, and for events that are in no block; also
+ * during long work.
  */
 const pollMs = 5_000;
 /**
@@ -42,17 +38,12 @@ const pollMs = 5_000;
  */
 const restRatio = 3;
 const restMsMax = 500;
-/** The same for the activity of users, which nobody waits for. */
-const activityRestRatio = 4;
 
 const erasuresLease = "erasures";
 
 /** Thrown when the server stops. The work continues at the next start. */
 class Stopped extends Error {}
-/**
- * Thrown in a job, an expiry or an update of the activity of users when other work takes its turn. Their next run
- * continues.
- */
+/** Thrown in a job or an expiry when a job was started. Their next run continues. */
 class Interrupted extends Error {}
 /** Thrown when this node did not renew its lease, so another one may have taken over. */
 class LeaseLost extends Error {}
@@ -73,8 +64,6 @@ export class BackgroundWorker {
   #running: Promise<void> | null = null;
   /** A job was started, or retention changed. */
   #hasNewWork = false;
-  /** An update of the activity of users ended with its turn. */
-  #hasMoreActivity = false;
   #isExpiryDue = true;
   #expiredAtMs = 0;
   #closed = false;
@@ -88,20 +77,13 @@ export class BackgroundWorker {
     this.#now = deps.now ?? Date.now;
     this.#everyMs = deps.everyMs ?? pollMs;
     this.#leases = new Leases(deps.store.control, deps.onError);
-    this.#context = { store: deps.store, onRemoved: deps.onRemoved };
+    this.#context = { store: deps.store, onRemoved: deps.onRemoved, correctUsers: deps.correctUsers };
   }
 
   /** Looks for work: at startup, after a job was started, and after a change of retention. */
   wake(): void {
     this.#isExpiryDue = true;
     this.#start();
-  }
-
-  /** Resolves when new events are in the activity of users, or after a while if it is working on something else. */
-  async updateUserActivity(withinMs: number): Promise<void> {
-    if (!(await this.#deps.userActivity.isBehind(this.#now()))) return;
-    if (!this.#running) this.#start();
-    await Promise.race([this.idle(), Bun.sleep(withinMs)]);
   }
 
   #start(): void {
@@ -122,6 +104,7 @@ export class BackgroundWorker {
     const { ids } = await events.remove({ projectId, id }, 1);
     this.#deps.onRemoved(ids);
     if (ids.length === 0) return false;
+    await this.#deps.correctUsers(projectId);
     await events.announceDeleted(projectId, { ids });
     return true;
   }
@@ -147,10 +130,9 @@ export class BackgroundWorker {
   }
 
   async #run(): Promise<void> {
-    while (this.#hasNewWork || this.#hasMoreActivity) {
+    while (this.#hasNewWork) {
       await this.#doUrgent();
       await this.#buildBlocks().catch((error) => this.#report(error));
-      await this.#updateUserActivity().catch((error) => this.#report(error));
     }
   }
 
@@ -257,33 +239,13 @@ export class BackgroundWorker {
     await this.#pause(() => true);
     if (!(this.#hasNewWork || this.#isTurnOver())) return;
     await this.#doUrgent().catch((error) => this.#report(error));
-    await this.#updateUserActivity().catch((error) => this.#report(error));
     this.#startTurn();
-  }
-
-  /** With the lease of erasures, so that no node adds a user whom another one is erasing. */
-  async #updateUserActivity(): Promise<void> {
-    this.#hasMoreActivity = false;
-    if (!(await this.#deps.userActivity.isBehind(this.#now()))) return;
-    this.#startTurn();
-    await this.#withLease(
-      erasuresLease,
-      async ({ pause, ...rest }) => {
-        const context = { ...rest, pause: () => this.#orYield(() => this.#orEndTurn(pause)) };
-        await this.#deps.userActivity.update(context, this.#now());
-      },
-      activityRestRatio,
-    );
   }
 
   /** Does some work and returns true, or returns false if another node is doing it. */
-  #withLease(
-    name: string,
-    work: (context: JobContext) => Promise<void>,
-    ratio = restRatio,
-  ): Promise<boolean> {
+  #withLease(name: string, work: (context: JobContext) => Promise<void>): Promise<boolean> {
     return this.#leases.whileHeld(name, (isHeld) =>
-      work({ ...this.#context, pause: () => this.#pause(isHeld, ratio) }),
+      work({ ...this.#context, pause: () => this.#pause(isHeld) }),
     );
   }
 
@@ -305,14 +267,6 @@ export class BackgroundWorker {
     this.#startTurn();
   }
 
-  /** Lets blocks, and what other nodes left, take their turn in a long update. */
-  async #orEndTurn(pause: Pause): Promise<void> {
-    await pause();
-    if (!this.#isTurnOver()) return;
-    this.#hasMoreActivity = true;
-    throw new Interrupted();
-  }
-
   async #orYield(pause: Pause): Promise<void> {
     await pause();
     if (this.#hasNewWork) throw new Interrupted();
@@ -324,10 +278,10 @@ export class BackgroundWorker {
     if (!(error instanceof Interrupted || error instanceof LeaseLost)) this.#deps.onError(error);
   }
 
-  async #pause(isHeld: () => boolean, ratio = restRatio): Promise<void> {
+  async #pause(isHeld: () => boolean): Promise<void> {
     if (this.#closed) throw new Stopped();
     const tookMs = performance.now() - this.#stepStartedMs;
-    await Bun.sleep(Math.min(tookMs * ratio, restMsMax));
+    await Bun.sleep(Math.min(tookMs * restRatio, restMsMax));
     if (this.#closed) throw new Stopped();
     if (!isHeld()) throw new LeaseLost();
     this.#stepStartedMs = performance.now();

@@ -16,12 +16,6 @@ export async function deleteChannel(context: JobContext, job: JobRow): Promise<v
     // Again for events that arrived in the meantime; now, so that later events are reported after it.
     await announce();
     await events.removeEmptyChannel(projectId, channel);
-    // The activity of users is checked soon.
-    await control
-      .updateTable("userActivityPositions")
-      .set({ checkedAt: 0 })
-      .where("projectId", "=", projectId)
-      .execute();
     await changeJob(control, job.id, { state: "cleaning" });
   }
   await events.shrink(context.pause);

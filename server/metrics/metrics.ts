@@ -15,6 +15,7 @@ import {
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const heldSeconds = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 1];
 const batchEvents = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
 /** Database counts are reused for this long, so that frequent scrapes cost nothing. */
 const reuseMs = 5_000;
@@ -34,6 +35,7 @@ export class Metrics {
   readonly #commits: Histogram;
   readonly #syncs: Histogram;
   readonly #batches: Histogram;
+  readonly #held: Histogram;
   readonly #rejected: Counter;
   readonly #delay = monitorEventLoopDelay({ resolution: 20 });
 
@@ -64,6 +66,14 @@ export class Metrics {
       buckets: batchEvents,
       registers,
     });
+    this.#held = new Histogram({
+      name: "tidings_writer_held_seconds",
+      help: "Time for which SQLite's one writer was held, with the fsync, by the kind of work",
+      labelNames: ["work"],
+      buckets: heldSeconds,
+      registers,
+    });
+    store.observeWriter((work, ms) => this.#held.observe({ work }, ms / 1_000));
     this.#rejected = new Counter({
       name: "tidings_rejected_requests_total",
       help: "Requests to record events that were rejected, by status",

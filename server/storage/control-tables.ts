@@ -118,8 +118,24 @@ export type ControlTables = AuthTables &
     };
     users: { projectId: number; userId: string; properties: string; updatedAt: number };
     /** Derived from events, for sorting: see users/user-activity.ts. */
-    userActivity: { projectId: number; userId: string; events: number; firstAt: number; lastAt: number };
-    userActivityPositions: { projectId: number; ms: number; sequence: number; checkedAt: number };
+    userActivity: {
+      projectId: number;
+      userId: string;
+      events: number;
+      firstAt: number;
+      lastAt: number;
+      /** Grows with each removal of the first or last event; above 0, `firstAt` and `lastAt` can be wrong. */
+      stale: Generated<number>;
+    };
+    userActivityPositions: {
+      projectId: number;
+      ms: number;
+      sequence: number;
+      /** Grows when events are removed before they were counted. */
+      removals: Generated<number>;
+      /** The last user whose entry was compared with the events; null if none is to be. */
+      checkedTo: string | null;
+    };
     jobs: {
       id: string;
       projectId: number;

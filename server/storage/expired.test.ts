@@ -55,10 +55,11 @@ for (const engine of storeEngines) {
         await keep(store, { projects: 30, audit: 3_650 });
         await store.events.indexBlocks(noPause, nowMs);
       }
+      const correctUsers = async () => false;
       const removed: string[][] = [[], []];
       const counts = [
         await expire(
-          { store: one.store, pause: noPause, onRemoved: (ids) => removed[0]!.push(...ids) },
+          { store: one.store, pause: noPause, onRemoved: (ids) => removed[0]!.push(...ids), correctUsers },
           nowMs,
         ),
         await expire(
@@ -66,6 +67,7 @@ for (const engine of storeEngines) {
             store: { ...other.store, events: { ...other.store.events, removeExpired: async () => 0 } },
             pause: noPause,
             onRemoved: (ids) => removed[1]!.push(...ids),
+            correctUsers,
           },
           nowMs,
         ),

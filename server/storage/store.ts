@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely, RawBuilder, Selectable, Transaction } from "kysely";
 import type { ControlTables } from "./control-tables.ts";
 import type { EventStore } from "./event-store.ts";
 import type { MigrationProgress } from "./migrations.ts";
@@ -17,10 +17,57 @@ export type ClaimDeliveries = (
   shares: readonly DeliveryShare[],
 ) => Promise<Selectable<ControlTables["deliveries"]>[]>;
 
+/** What the writer of SQLite is held for. docs/monitoring.md explains each. */
+export type WriterWork =
+  | "events"
+  | "counters"
+  | "control"
+  | "transaction"
+  | "user-activity"
+  | "fan-out"
+  | "deliveries"
+  | "removal"
+  | "purge"
+  | "shrink"
+  | "blocks"
+  | "checkpoint";
+
+/** The writer was held for so many milliseconds, with the fsync. */
+export type OnHeld = (work: WriterWork, ms: number) => void;
+
+/**
+ * Runs a transaction that the program makes by itself, such as the deliveries of events, without holding up events. On
+ * SQLite its statements go to the writer in one message, when `run` has returned:
+ *
+ * - A `SELECT` runs at once and doesn't see what the transaction writes. If it would give other rows by the time of the
+ *   commit, nothing is written and `run` is called again, so it must have no other effects.
+ * - What is written gives no result, so there is no `RETURNING`, and no number of rows.
+ *
+ * On PostgreSQL it is an ordinary transaction.
+ */
+export type Together = <Result>(
+  work: WriterWork,
+  run: (transaction: Transaction<ControlTables>) => Promise<Result>,
+) => Promise<Result>;
+
+/**
+ * The values of rows as a query for `INSERT … SELECT`, with a single parameter: the statement's text is the same for any
+ * number of rows.
+ */
+export type RowsOf = <Table extends keyof ControlTables & string>(
+  table: Table,
+  columns: readonly (keyof ControlTables[Table] & string)[],
+  rows: readonly object[],
+) => RawBuilder<never>;
+
 /** Events, and everything else in the control tables. */
 export interface Store {
   events: EventStore;
   control: Kysely<ControlTables>;
+  together: Together;
+  rowsOf: RowsOf;
+  /** On SQLite, where one thread writes; PostgreSQL has no such thing. */
+  observeWriter(observer: OnHeld): void;
   claimDeliveries: ClaimDeliveries;
   rateLimiter(options: RateLimiterOptions): RateLimiter;
   /** The size of everything in the database. */

@@ -5,6 +5,7 @@ import { endOfPrefix } from "../storage/text-range.ts";
 import { nextTurn } from "../turns.ts";
 import type { UserSort } from "../wire/user.ts";
 import type { UserProperties } from "../wire/user-rule.ts";
+import { exactCounts, withTimes } from "./exact-users.ts";
 import {
   type ActivityRow,
   activityColumns,
@@ -18,7 +19,6 @@ import {
   type UserPage,
   writeCursor,
 } from "./list-users.ts";
-import { exactCounts } from "./user-activity.ts";
 import { likePatterns, matchesUser, parseUserSearch, type UserSearch } from "./user-search.ts";
 
 /** Users that are looked at in one step, between two of which other requests get their turn. */
@@ -51,12 +51,17 @@ export async function findUsers(store: Store, options: Options): Promise<UserPag
     if (found.length > limit) break;
   }
   const page = found.slice(0, limit);
+  const timed = await withTimes(
+    store,
+    projectId,
+    page.map(({ row }) => row),
+  );
   const last = page.at(-1)?.row;
   const position = last && (sort === "id" ? { userId: last.userId } : { sort, ...last });
   return {
-    users: page.map(({ row: { userId, firstAt, lastAt, properties }, events }) => ({
+    users: timed.map(({ userId, firstAt, lastAt, properties }, index) => ({
       userId,
-      events,
+      events: page[index]!.events,
       firstSeenAt: isoOf(firstAt),
       lastSeenAt: isoOf(lastAt),
       properties,
@@ -94,7 +99,7 @@ async function read(
   const [rows, properties] = await Promise.all([
     control
       .selectFrom("userActivity")
-      .select(["userId", "firstAt", "lastAt", `${columnOf(sort) ?? "events"} as value`])
+      .select(["userId", "firstAt", "lastAt", "stale", `${columnOf(sort) ?? "events"} as value`])
       .where("projectId", "=", projectId)
       .where("userId", "in", userIds)
       .execute(),
@@ -126,7 +131,7 @@ async function* walk(
     const rest = from ? beyond(all, column, from) : all;
     const sorted = column ? rest.orderBy(column, "desc").orderBy("userId", "desc") : rest.orderBy("userId");
     const rows = await sorted
-      .select(["userId", "firstAt", "lastAt", `${column ?? "events"} as value`])
+      .select(["userId", "firstAt", "lastAt", "stale", `${column ?? "events"} as value`])
       // Not a join: a planner without statistics would read all properties in each step.
       .select((eb) =>
         eb

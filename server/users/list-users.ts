@@ -5,7 +5,7 @@ import type { Store } from "../storage/store.ts";
 import { endOfPrefix } from "../storage/text-range.ts";
 import type { UserInList, UserSort } from "../wire/user.ts";
 import { faultInUserId, type UserProperties } from "../wire/user-rule.ts";
-import { dropUser, exactCounts } from "./user-activity.ts";
+import { exactCounts, withTimes } from "./exact-users.ts";
 
 export type ListOptions = {
   projectId: number;
@@ -18,7 +18,7 @@ export type ListOptions = {
 
 export type UserPage = { users: UserInList[]; nextCursor: string | null };
 
-export type ActivityRow = { userId: string; firstAt: number; lastAt: number; value: number };
+export type ActivityRow = { userId: string; firstAt: number; lastAt: number; stale: number; value: number };
 
 /** If up to this many users have a prefix, they are sorted; if more, they are found soon in the sorted index. */
 const prefixRows = 1_000;
@@ -32,7 +32,7 @@ export async function listById(store: Store, options: ListOptions): Promise<User
   const page = found.slice(0, limit);
   const ids = page.map(({ userId }) => userId);
   const [seen, properties] = await Promise.all([
-    activityOf(store.control, projectId, ids),
+    activityOf(store, projectId, ids),
     propertiesOf(store.control, projectId, ids),
   ]);
   return {
@@ -66,7 +66,7 @@ export async function listWithProperties(store: Store, options: ListOptions): Pr
   const page = found.slice(0, limit);
   const ids = page.map(({ userId }) => userId);
   const [seen, counts] = await Promise.all([
-    activityOf(store.control, projectId, ids),
+    activityOf(store, projectId, ids),
     exactCounts(store, projectId, ids),
   ]);
   return {
@@ -98,11 +98,9 @@ export async function listByActivity(store: Store, options: ListOptions): Promis
     );
     for (const row of next) {
       const events = exact.get(row.userId);
-      if (events === undefined) await dropUser(store, projectId, row.userId);
-      else {
-        rows.push(row);
-        counts.set(row.userId, events);
-      }
+      if (events === undefined) continue;
+      rows.push(row);
+      counts.set(row.userId, events);
     }
     if (next.length < wanted) break;
     after = next.at(-1)!;
@@ -113,8 +111,9 @@ export async function listByActivity(store: Store, options: ListOptions): Promis
     projectId,
     page.map(({ userId }) => userId),
   );
+  const timed = await withTimes(store, projectId, page);
   return {
-    users: page.map(({ userId, firstAt, lastAt }) => ({
+    users: timed.map(({ userId, firstAt, lastAt }) => ({
       userId,
       events: counts.get(userId)!,
       firstSeenAt: isoOf(firstAt),
@@ -136,7 +135,7 @@ async function readRows(
   const column = activityColumns[sort as keyof typeof activityColumns];
   const all = control
     .selectFrom("userActivity")
-    .select(["userId", "firstAt", "lastAt", `${column} as value`])
+    .select(["userId", "firstAt", "lastAt", "stale", `${column} as value`])
     .where("projectId", "=", projectId);
   const sorted = (rows: typeof all) => {
     const from = after
@@ -177,15 +176,15 @@ export function compareIds(a: Pick<Position, "userId">, b: Pick<Position, "userI
   return Buffer.compare(Buffer.from(a.userId), Buffer.from(b.userId));
 }
 
-async function activityOf(control: Kysely<ControlTables>, projectId: number, userIds: string[]) {
+async function activityOf(store: Store, projectId: number, userIds: string[]) {
   if (userIds.length === 0) return new Map<string, never>();
-  const rows = await control
+  const rows = await store.control
     .selectFrom("userActivity")
-    .select(["userId", "firstAt", "lastAt"])
+    .select(["userId", "firstAt", "lastAt", "stale"])
     .where("projectId", "=", projectId)
     .where("userId", "in", userIds)
     .execute();
-  return new Map(rows.map((row) => [row.userId, row]));
+  return new Map((await withTimes(store, projectId, rows)).map((row) => [row.userId, row]));
 }
 
 export async function propertiesOf(control: Kysely<ControlTables>, projectId: number, userIds: string[]) {

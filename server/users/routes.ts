@@ -16,6 +16,7 @@ import {
 } from "../wire/user.ts";
 import { findUsers } from "./find-users.ts";
 import { listByActivity, listById, listWithProperties } from "./list-users.ts";
+import type { UserActivity } from "./user-activity.ts";
 import { checkUserId, findUser, putProperties } from "./users.ts";
 
 /** How long a list waits for the newest events to be counted. */
@@ -23,7 +24,7 @@ const updateMs = 250;
 
 export function addUserRoutes(
   routes: Routes,
-  { store, worker }: { store: Store; worker: BackgroundWorker },
+  { store, worker, userActivity }: { store: Store; worker: BackgroundWorker; userActivity: UserActivity },
 ): void {
   routes.add(
     {
@@ -45,7 +46,7 @@ export function addUserRoutes(
           throw problem("query-invalid", { detail: '"has=properties" needs "sort=id", and no "q".' });
         return { ok: true, ...(await listWithProperties(store, options)) };
       }
-      if (isSearch || sort !== "id") await worker.updateUserActivity(updateMs);
+      if (isSearch || sort !== "id") await userActivity.update(updateMs);
       if (isSearch) return { ok: true, ...(await findUsers(store, { ...options, q, signal })) };
       const list = sort === "id" ? listById : listByActivity;
       return { ok: true, ...(await list(store, options)) };

@@ -1,93 +1,226 @@
-import type { JobContext } from "../background/job-context.ts";
+import { Leases } from "../background/leases.ts";
 import type { Event } from "../event/event.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
+import type { Pause } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";
+import { checkUsers } from "./check-users.ts";
+import { repairTimes } from "./repair-times.ts";
 
-/** Events added in one step, and users checked in one. */
+/** Events read in one step. */
 const stepEvents = 2_000;
-const stepUsers = 100;
-/** Deleted events are taken off the entries within this time. Lists show exact counts before that. */
-const checkEveryMs = 24 * 60 * 60 * 1_000;
+/** Entries of users that one commit changes, and projects whose position it changes. */
+const commitUsers = 100;
+const commitProjects = 50;
+/** How often to look for events that arrived on another node or were not asked for. */
+const pollMs = 5_000;
+/** After each step, the next one waits four times as long as the step took, as nobody waits for it. */
+const restRatio = 4;
+const restMsMax = 500;
+/** A project without new events is read from here on at the latest, so that reading doesn't begin at its last event. */
+const positionLagMs = 60 * 60 * 1_000;
 
-/** Keeps what the list of users is sorted by up to date, behind the recording of events and not as a part of it. */
-export type UserActivity = {
-  /** Whether events arrived since the last update of this process, or a check is due. */
-  isBehind: (nowMs: number) => Promise<boolean>;
-  update: (context: JobContext, nowMs: number) => Promise<void>;
-};
+/** Thrown when the server stops, or when another node may have taken over. */
+class Stopped extends Error {}
 
-export function createUserActivity(store: Store): UserActivity {
-  const { control, events } = store;
-  let updatedTo: ArrivalStamp | null = null;
+/** The events up to a position are counted. */
+type Position = ArrivalStamp & { removals: number };
+type Entry = { projectId: number; userId: string; events: number; firstAt: number; lastAt: number };
+/** What one commit adds: entries, and the positions before and after. */
+type Addition = { entries: Entry[]; moves: Map<number, { from: Position; to: ArrivalStamp }> };
 
-  return {
-    async isBehind(nowMs) {
-      const last = await events.lastArrival();
-      if (last !== null && (updatedTo === null || compareStamps(last, updatedTo) > 0)) return true;
-      const due = await control
-        .selectFrom("userActivityPositions")
-        .select("projectId")
-        .where("checkedAt", "<=", nowMs - checkEveryMs)
-        .limit(1)
-        .execute();
-      return due.length > 0;
-    },
+type Deps = { store: Store; onError: (error: unknown) => void };
 
-    async update({ pause }, nowMs) {
-      const last = await events.lastArrival();
-      const projects = await control
-        .selectFrom("projects")
-        .leftJoin("userActivityPositions as position", "position.projectId", "projects.id")
-        .select(["projects.id", "position.ms", "position.sequence", "position.checkedAt"])
-        .where("projects.deletedAt", "is", null)
-        .execute();
-      for (const { id, ms, sequence, checkedAt } of projects) {
-        await addEvents(id, { ms: ms ?? 0, sequence: sequence ?? 0 }, checkedAt ?? nowMs, pause);
-        if (checkedAt !== null && checkedAt + checkEveryMs <= nowMs) await check(id, nowMs, pause);
-      }
-      updatedTo = last;
-    },
-  };
+/**
+ * Keeps what the list of users is sorted by: the number of each user's events, the first and the last. Recording doesn't
+ * touch it: this reads the events that arrived, of all projects in turns, and adds them up. Removals subtract from it in
+ * their own commit. One node does it at a time.
+ */
+export class UserActivity {
+  readonly #deps: Deps;
+  readonly #leases: Leases;
+  #timer: Timer | null = null;
+  #running: Promise<void> | null = null;
+  #isClosed = false;
+  #stepStartedMs = 0;
+  /** All events up to here are counted. */
+  #updatedTo: ArrivalStamp | null = null;
 
-  async function addEvents(
-    projectId: number,
-    from: ArrivalStamp,
-    checkedAt: number,
-    pause: JobContext["pause"],
-  ): Promise<void> {
-    for (let after = from; ; ) {
-      const arrived = await events.arrivedAfter(projectId, after, stepEvents);
-      const last = arrived.at(-1);
-      if (!last) return;
-      after = last.arrival;
-      await addStep(
-        projectId,
-        arrived.map(({ json }) => JSON.parse(json) as Event),
-        after,
-        checkedAt,
-      );
-      await pause();
-    }
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#leases = new Leases(deps.store.control, deps.onError);
   }
 
-  /** Adds some events and the position after them in one transaction, so that each event is counted once. */
-  async function addStep(
-    projectId: number,
-    added: Event[],
-    { ms, sequence }: ArrivalStamp,
-    checkedAt: number,
-  ) {
-    const rows = [...Map.groupBy(added, ({ userId }) => userId)].flatMap(([userId, own]) => {
-      if (userId === "") return [];
-      const timesMs = own.map(({ createdAt }) => Date.parse(createdAt));
-      const times = { firstAt: Math.min(...timesMs), lastAt: Math.max(...timesMs) };
-      return [{ projectId, userId, events: own.length, ...times }];
+  /** Counts new events, now and whenever there are some. */
+  start(): void {
+    if (this.#isClosed) return;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#running ??= this.#run()
+      .catch((error) => {
+        if (!(error instanceof Stopped)) this.#deps.onError(error);
+      })
+      .finally(() => {
+        this.#running = null;
+        if (this.#isClosed) return;
+        this.#timer = setTimeout(() => this.start(), pollMs);
+        this.#timer.unref();
+      });
+  }
+
+  /** Resolves when the events that arrived before are counted, or after a while if there are many. */
+  async update(withinMs: number): Promise<void> {
+    if (!(await this.#isBehind())) return;
+    // What is running may have read the project before its newest event.
+    const running = this.#running;
+    this.start();
+    const counted = async () => {
+      await running;
+      this.start();
+      await this.#running;
+    };
+    await Promise.race([counted(), Bun.sleep(withinMs)]);
+  }
+
+  /** Resolves when there is nothing left to do. */
+  async idle(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  /** Ends after the current step. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  async #isBehind(): Promise<boolean> {
+    const last = await this.#deps.store.events.lastArrival();
+    return last !== null && (this.#updatedTo === null || compareStamps(last, this.#updatedTo) > 0);
+  }
+
+  async #run(): Promise<void> {
+    const { store } = this.#deps;
+    if (!(await this.#isBehind()) && !(await this.#hasRepairs())) return;
+    await this.#leases.whileHeld("user activity", async (isHeld) => {
+      const pause = () => this.#pause(isHeld);
+      this.#stepStartedMs = performance.now();
+      for (;;) {
+        await this.#addAll(pause);
+        while (await repairTimes(store)) await pause();
+        // New events go before the next users to check.
+        if (!(await checkUsers(store)) && !(await this.#isBehind())) return;
+        await pause();
+      }
     });
-    await control.transaction().execute(async (transaction) => {
-      if (rows.length > 0) {
+  }
+
+  /** Whether there is something to do without new events. */
+  async #hasRepairs(): Promise<boolean> {
+    const { control } = this.#deps.store;
+    const stale = control.selectFrom("userActivity").select("projectId").where("stale", ">", 0).limit(1);
+    const unchecked = control
+      .selectFrom("userActivityPositions")
+      .select("projectId")
+      .where("checkedTo", "is not", null)
+      .limit(1);
+    return (await stale.execute()).length > 0 || (await unchecked.execute()).length > 0;
+  }
+
+  /** Counts the new events of all projects: a step of each, then the next step of those that have more. */
+  async #addAll(pause: Pause): Promise<void> {
+    const last = await this.#deps.store.events.lastArrival();
+    if (last === null) return;
+    let projects = await this.#projectsAfter(last);
+    while (projects.length > 0) {
+      const withMore: number[] = [];
+      let addition: Addition = { entries: [], moves: new Map() };
+      const commit = async () => {
+        if (addition.moves.size > 0) await this.#commit(addition);
+        addition = { entries: [], moves: new Map() };
+        await pause();
+      };
+      for (const { id, position } of projects) {
+        const arrived = await this.#deps.store.events.arrivedAfter(id, position, stepEvents);
+        if (arrived.length > 0) withMore.push(id);
+        else if (last.ms - position.ms > positionLagMs) addition.moves.set(id, { from: position, to: last });
+        let from = position;
+        let entries = new Map<string, Entry>();
+        for (const { arrival, json } of arrived) {
+          addTo(entries, id, JSON.parse(json) as Event);
+          addition.moves.set(id, { from, to: arrival });
+          if (entries.size + addition.entries.length < commitUsers) continue;
+          addition.entries.push(...entries.values());
+          await commit();
+          from = { ...arrival, removals: from.removals };
+          entries = new Map();
+        }
+        addition.entries.push(...entries.values());
+        if (addition.moves.size >= commitProjects) await commit();
+      }
+      await commit();
+      const more = new Set(withMore);
+      projects = more.size > 0 ? (await this.#projectsAfter(last)).filter(({ id }) => more.has(id)) : [];
+    }
+    this.#updatedTo = last;
+  }
+
+  /** The projects whose position is before an arrival. */
+  async #projectsAfter(last: ArrivalStamp): Promise<{ id: number; position: Position }[]> {
+    const rows = await this.#deps.store.control
+      .selectFrom("projects")
+      .leftJoin("userActivityPositions as position", "position.projectId", "projects.id")
+      .select(["projects.id", "position.ms", "position.sequence", "position.removals"])
+      .where("projects.deletedAt", "is", null)
+      .execute();
+    return rows
+      .map(({ id, ms, sequence, removals }) => ({
+        id,
+        position: { ms: ms ?? 0, sequence: sequence ?? 0, removals: removals ?? 0 },
+      }))
+      .filter(({ position }) => compareStamps(position, last) < 0);
+  }
+
+  /**
+   * Adds to entries, and moves the positions. Of a project whose position was moved, or of which uncounted events were
+   * removed, nothing is added: they are read again.
+   */
+  async #commit({ entries, moves }: Addition): Promise<void> {
+    const { store } = this.#deps;
+    const projects = [...moves.keys()];
+    const positions = (rows: { projectId: number; ms: number; sequence: number }[]) =>
+      store.rowsOf("userActivityPositions", ["projectId", "ms", "sequence"], rows);
+    await store.together("user-activity", async (transaction) => {
+      // Locks the positions on PostgreSQL, and makes missing ones.
+      await transaction
+        .insertInto("userActivityPositions")
+        .columns(["projectId", "ms", "sequence"])
+        .expression(positions(projects.map((projectId) => ({ projectId, ms: 0, sequence: 0 }))))
+        .onConflict((conflict) =>
+          conflict
+            .column("projectId")
+            .doUpdateSet((eb) => ({ removals: eb.ref("userActivityPositions.removals") })),
+        )
+        .execute();
+      const known = await transaction
+        .selectFrom("userActivityPositions")
+        .select(["projectId", "ms", "sequence", "removals"])
+        .where("projectId", "in", projects)
+        .execute();
+      const knownOf = new Map(known.map((row) => [row.projectId, row]));
+      const isCurrent = (projectId: number) => {
+        const { from } = moves.get(projectId)!;
+        const { ms, sequence, removals } = knownOf.get(projectId) ?? { ms: 0, sequence: 0, removals: 0 };
+        return from.ms === ms && from.sequence === sequence && from.removals === removals;
+      };
+      const current = projects.filter(isCurrent);
+      if (current.length === 0) return;
+      const added = entries.filter(({ projectId }) => isCurrent(projectId));
+      if (added.length > 0)
         await transaction
           .insertInto("userActivity")
-          .values(rows)
+          .columns(["projectId", "userId", "events", "firstAt", "lastAt"])
+          .expression(
+            store.rowsOf("userActivity", ["projectId", "userId", "events", "firstAt", "lastAt"], added),
+          )
           .onConflict((conflict) =>
             conflict.columns(["projectId", "userId"]).doUpdateSet((eb) => {
               const own = "userActivity" as const;
@@ -105,93 +238,56 @@ export function createUserActivity(store: Store): UserActivity {
                   .then(eb.ref("excluded.lastAt"))
                   .else(eb.ref(`${own}.lastAt`))
                   .end(),
+                // Times that are being looked up may not include these events.
+                stale: eb
+                  .case()
+                  .when(`${own}.stale`, ">", 0)
+                  .then(eb(`${own}.stale`, "+", 1))
+                  .else(0)
+                  .end(),
               };
             }),
           )
           .execute();
-      }
       await transaction
         .insertInto("userActivityPositions")
-        .values({ projectId, ms, sequence, checkedAt })
-        .onConflict((conflict) => conflict.column("projectId").doUpdateSet({ ms, sequence }))
+        .columns(["projectId", "ms", "sequence"])
+        .expression(
+          positions(
+            current.map((projectId) => {
+              const { ms, sequence } = moves.get(projectId)!.to;
+              return { projectId, ms, sequence };
+            }),
+          ),
+        )
+        .onConflict((conflict) =>
+          conflict.column("projectId").doUpdateSet((eb) => ({
+            ms: eb.ref("excluded.ms"),
+            sequence: eb.ref("excluded.sequence"),
+          })),
+        )
         .execute();
     });
   }
 
-  /** Compares the entries with the events, some of which were deleted since. */
-  async function check(projectId: number, nowMs: number, pause: JobContext["pause"]): Promise<void> {
-    for (let last = ""; ; ) {
-      const rows = await control
-        .selectFrom("userActivity")
-        .select(["userId", "events"])
-        .where("projectId", "=", projectId)
-        .where("userId", ">", last)
-        .orderBy("userId")
-        .limit(stepUsers)
-        .execute();
-      const counts = await exactCounts(
-        store,
-        projectId,
-        rows.map(({ userId }) => userId),
-      );
-      for (const { userId, events: counted } of rows) {
-        const exact = counts.get(userId) ?? 0;
-        if (exact !== counted) await correct(projectId, userId, exact);
-      }
-      if (rows.length < stepUsers) break;
-      last = rows.at(-1)!.userId;
-      await pause();
-    }
-    await control
-      .updateTable("userActivityPositions")
-      .set({ checkedAt: nowMs })
-      .where("projectId", "=", projectId)
-      .execute();
-  }
-
-  async function correct(projectId: number, userId: string, exact: number): Promise<void> {
-    const seen = await seenAt(store, projectId, userId);
-    if (!seen) return dropUser(store, projectId, userId);
-    await control
-      .updateTable("userActivity")
-      .set({ events: exact, firstAt: Date.parse(seen.first), lastAt: Date.parse(seen.last) })
-      .where("projectId", "=", projectId)
-      .where("userId", "=", userId)
-      .execute();
+  async #pause(isHeld: () => boolean): Promise<void> {
+    if (this.#isClosed) throw new Stopped();
+    const tookMs = performance.now() - this.#stepStartedMs;
+    await Bun.sleep(Math.min(tookMs * restRatio, restMsMax));
+    if (this.#isClosed || !isHeld()) throw new Stopped();
+    this.#stepStartedMs = performance.now();
   }
 }
 
-/** How many events each of some users has. Users without events are missing. */
-export async function exactCounts(
-  { events }: Store,
-  projectId: number,
-  userIds: readonly string[],
-): Promise<Map<string, number>> {
-  if (userIds.length === 0) return new Map();
-  const users = await events.users({ projectId, userIds }, userIds.length);
-  return new Map(users.map(({ userId, events }) => [userId, events]));
-}
-
-/** The `createdAt` of a user's first and last event; null without events. */
-export async function seenAt(
-  { events }: Store,
-  projectId: number,
-  userId: string,
-): Promise<{ first: string; last: string } | null> {
-  const [first, last] = await Promise.all(
-    (["asc", "desc"] as const).map(async (order) => {
-      const [json] = (await events.page({ projectId, filter: { userId }, order }, 1)).events;
-      return json === undefined ? null : (JSON.parse(json) as Event).createdAt;
-    }),
-  );
-  return first && last ? { first, last } : null;
-}
-
-/** Removes the entry of a user whose events are gone. */
-export async function dropUser({ control }: Store, projectId: number, userId: string): Promise<void> {
-  await control
-    .deleteFrom("userActivity")
-    .where("projectId", "=", projectId)
-    .where("userId", "=", userId)
-    .execute();
+function addTo(entries: Map<string, Entry>, projectId: number, { userId, createdAt }: Event): void {
+  if (userId === "") return;
+  const ms = Date.parse(createdAt);
+  const entry = entries.get(userId);
+  if (!entry) {
+    entries.set(userId, { projectId, userId, events: 1, firstAt: ms, lastAt: ms });
+    return;
+  }
+  entry.events++;
+  entry.firstAt = Math.min(entry.firstAt, ms);
+  entry.lastAt = Math.max(entry.lastAt, ms);
 }

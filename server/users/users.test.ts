@@ -375,6 +375,171 @@ describe("sorted by activity", () => {
   });
 });
 
+describe("after deletions", () => {
+  type Sent = { id: string; userId: string; channel: string; ms: number };
+  const people = ["a", "b", "c", "d"];
+  const start = Date.UTC(2026, 2, 1);
+  let secret: string;
+  let projectId: number;
+  let sent: Sent[] = [];
+  beforeAll(async () => {
+    ({ secret } = await app.another("Deleted", "deleted@example.com"));
+    const project = await app.running.store.control
+      .selectFrom("projects")
+      .select("id")
+      .where("name", "=", "Deleted")
+      .executeTakeFirstOrThrow();
+    projectId = project.id;
+  });
+
+  async function send(events: Omit<Sent, "id">[]): Promise<void> {
+    const body = events.map(({ ms, ...event }) => ({ ...event, name: "n", createdAt: ms }));
+    const { results } = (await (await app.post(body, secret)).json()) as { results: { id: string }[] };
+    sent.push(...events.map((event, index) => ({ ...event, id: results[index]!.id })));
+  }
+
+  /** What the lists say, and what a plain computation says. */
+  async function expectRight(): Promise<void> {
+    const expected = [...Map.groupBy(sent, ({ userId }) => userId)].map(([userId, own]) => ({
+      userId,
+      events: own.length,
+      firstSeenAt: Math.min(...own.map(({ ms }) => ms)),
+      lastSeenAt: Math.max(...own.map(({ ms }) => ms)),
+    }));
+    const byId = (a: { userId: string }, b: { userId: string }) => (a.userId < b.userId ? 1 : -1);
+    const by = (key: "events" | "firstSeenAt" | "lastSeenAt") =>
+      expected.toSorted((a, b) => b[key] - a[key] || byId(a, b));
+    for (const [sort, order] of [
+      ["id", expected.toSorted((a, b) => byId(b, a))],
+      ["events", by("events")],
+      ["firstSeen", by("firstSeenAt")],
+      ["lastSeen", by("lastSeenAt")],
+    ] as const) {
+      const response = await app.request(`/api/users?sort=${sort}`, {}, secret);
+      const { users } = (await response.json()) as { users: User[] };
+      expect({
+        sort,
+        users: users.map(({ userId, events, firstSeenAt, lastSeenAt }) => ({
+          userId,
+          events,
+          firstSeenAt: Date.parse(firstSeenAt!),
+          lastSeenAt: Date.parse(lastSeenAt!),
+        })),
+      }).toEqual({ sort, users: order });
+    }
+  }
+
+  /** Until all events are in the entries. A list has new events counted. */
+  const counted = () =>
+    until(async () => {
+      await app.request("/api/users?sort=events", {}, secret);
+      const rows = await app.running.store.control
+        .selectFrom("userActivity")
+        .select("events")
+        .where("projectId", "=", projectId)
+        .execute();
+      return rows.reduce((sum, { events }) => sum + events, 0) === sent.length;
+    });
+
+  test("of any events, counted before or not, lists are right at once", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(3), fc.nat(20)), { minLength: 1, maxLength: 8 }),
+        fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
+        fc.boolean(),
+        async (events, deleted, waits) => {
+          await send(
+            events.map(([person, day]) => ({
+              userId: people[person]!,
+              channel: "one",
+              ms: start + day * 86_400_000,
+            })),
+          );
+          if (waits) await counted();
+          for (const number of deleted) {
+            const event = sent[number % sent.length];
+            if (!event) break;
+            await app.request(`/api/events/${event.id}`, { method: "DELETE" }, secret);
+            sent = sent.filter(({ id }) => id !== event.id);
+          }
+          if (!waits) await counted();
+          await expectRight();
+        },
+      ),
+      { numRuns: 8 },
+    );
+  });
+
+  test("of a channel, when the job is done", async () => {
+    await send(
+      Array.from({ length: 120 }, (_, n) => ({
+        userId: people[n % 3]!,
+        channel: n % 2 ? "kept" : "gone",
+        ms: start + n * 1_000,
+      })),
+    );
+    await counted();
+    const response = await app.request("/api/channels/gone", { method: "DELETE" }, secret);
+    const { job } = (await response.json()) as { job: { id: string } };
+    await until(async () => {
+      const { job: now } = (await (await app.request(`/api/jobs/${job.id}`, {}, secret)).json()) as {
+        job: { state: string };
+      };
+      return now.state === "done";
+    });
+    sent = sent.filter(({ channel }) => channel !== "gone");
+    await expectRight();
+  });
+
+  test("entries of an earlier version are compared once, in turns with the new events of others", async () => {
+    const { control, together } = app.running.store;
+    const ghosts = Array.from({ length: 300 }, (_, n) => ({
+      projectId,
+      userId: `ghost ${n}`,
+      events: 1,
+      firstAt: start,
+      lastAt: start,
+    }));
+    await together("control", async (transaction) => {
+      await transaction.insertInto("userActivity").values(ghosts).execute();
+      await transaction
+        .updateTable("userActivity")
+        .set({ events: 99, firstAt: 1 })
+        .where("userId", "=", "a")
+        .where("projectId", "=", projectId)
+        .execute();
+      await transaction
+        .updateTable("userActivityPositions")
+        .set({ checkedTo: "" })
+        .where("projectId", "=", projectId)
+        .execute();
+    });
+    const { secret: other } = await app.another("Meanwhile", "meanwhile@example.com");
+    await app.post({ channel: "c", name: "n", userId: "new" }, other);
+    const isListed = async () => {
+      const response = await app.request("/api/users?sort=lastSeen", {}, other);
+      return ((await response.json()) as { users: unknown[] }).users.length === 1;
+    };
+    await until(isListed);
+    const unchecked = await control
+      .selectFrom("userActivityPositions")
+      .select("checkedTo")
+      .where("projectId", "=", projectId)
+      .executeTakeFirstOrThrow();
+    expect(unchecked.checkedTo).not.toBeNull();
+    await counted();
+    expect(
+      await control
+        .selectFrom("userActivity")
+        .select("userId")
+        .where("projectId", "=", projectId)
+        .where("userId", "like", "ghost %")
+        .execute(),
+    ).toEqual([]);
+    await expectRight();
+  });
+});
+
 describe("found by properties", () => {
   type Known = {
     userId: string;

@@ -3,7 +3,7 @@ import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import type { User } from "../wire/user.ts";
 import { faultInUserId, type UserProperties } from "../wire/user-rule.ts";
-import { seenAt } from "./user-activity.ts";
+import { seenAt } from "./exact-users.ts";
 
 /** A user's events and properties; null if there are neither. */
 export async function findUser(store: Store, projectId: number, userId: string): Promise<User | null> {

@@ -32,7 +32,7 @@ export function createDeleteEvents(runQuery: Query, { readFullPage }: ReturnType
       const { rows, isLast } = await find(removal, limit);
       if (rows.length === 0) return { ids: [], lastMs: null, isLast };
       const [removed] = await runQuery<{ ids: string[] }>(
-        "SELECT remove_events($1, $2, $3, $4)::text[] AS ids",
+        "SELECT remove_events_of_users($1, $2, $3, $4)::text[] AS ids",
         [
           removal.projectId,
           bigints(rows.map(({ ms }) => ms)),

@@ -1,4 +1,5 @@
 import type { Pause } from "../event-store.ts";
+import { integers } from "./arrays.ts";
 import { readPartitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
 
@@ -19,6 +20,8 @@ export function createExpirePartitions(runQuery: Query) {
    * The next page of each table being cleared, in case this is interrupted. Another process starts at the first page.
    */
   const nextPages = new Map<string, number>();
+  /** The projects of the events seen so far. The entries of their users are compared with the events afterwards. */
+  const projectsOf = new Map<string, Set<number>>();
 
   /** Partitions that end later than this can't have expired; null if all events are kept forever. */
   async function expiredMs(nowMs: number): Promise<number | null> {
@@ -69,13 +72,20 @@ export function createExpirePartitions(runQuery: Query) {
             page,
             page + stepPages,
           ]);
+          await noteProjects(name, page);
           onRemoved(row!.ids);
           count += row!.ids.length;
           nextPages.set(name, page + stepPages);
           await pause();
         }
+        await runQuery("UPDATE user_activity_positions SET checked_to = '' WHERE project_id = ANY ($1)", [
+          integers([...(projectsOf.get(name) ?? [])]),
+        ]);
         const [row] = await runQuery<{ dropped: boolean }>("SELECT drop_detached($1) AS dropped", [name]);
-        if (row!.dropped) nextPages.delete(name);
+        if (row!.dropped) {
+          nextPages.delete(name);
+          projectsOf.delete(name);
+        }
       } catch (error) {
         // Another process cleared and dropped it first.
         if ((error as { code?: string }).code !== undefinedTable) throw error;
@@ -84,6 +94,16 @@ export function createExpirePartitions(runQuery: Query) {
       await pause();
     }
     return count;
+  }
+
+  async function noteProjects(name: string, page: number): Promise<void> {
+    const rows = await runQuery<{ id: number }>(
+      `SELECT DISTINCT project_id AS id FROM "${name}" WHERE ctid >= $1::tid AND ctid < $2::tid`,
+      [`(${page},0)`, `(${page + stepPages},0)`],
+    );
+    const projects = projectsOf.get(name) ?? new Set();
+    for (const { id } of rows) projects.add(id);
+    projectsOf.set(name, projects);
   }
 
   return {

@@ -11,6 +11,7 @@ import { migrate } from "./migrate.ts";
 import { takeOver } from "./migration-guard.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
+import { rowsOf } from "./rows-of.ts";
 import { checkServer } from "./server-settings.ts";
 
 /** Between two attempts to reach a server that does not answer yet. */
@@ -42,6 +43,9 @@ export async function openPostgresStore(
     return {
       events,
       control,
+      together: (_, run) => control.transaction().execute(run),
+      rowsOf,
+      observeWriter: () => {},
       claimDeliveries: createClaimDeliveries(control),
       rateLimiter: (options) => createRateLimiter(pool, options),
       async bytes() {

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import type { Event } from "../../event/event.ts";
 import { stampOfId } from "../../event/id.ts";
 import { token } from "../../event/tokens.ts";
 import { CounterDeltas } from "../counter-deltas.ts";
@@ -11,10 +12,16 @@ import type { Merging } from "./merging.ts";
 import { latest, rowKeyAt, rowKeySql } from "./row-key.ts";
 import type { BlockWriter } from "./write-blocks.ts";
 
-type Row = { ms: number; sequence: number; id: string; body: string };
+type Row = { ms: number; sequence: number; id: string; body: string; isCounted: 0 | 1 };
 
-const columns =
-  "events.row_key >> 21 AS ms, events.row_key & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
+/** A step ends after this time, so that events don't wait for it, or else after so many events. */
+const stepMs = 1.5;
+const stepEventsMin = 10;
+
+/** `isCounted`: the event is in the entry of its user (users/user-activity.ts). */
+const columns = `events.row_key >> 21 AS ms, events.row_key & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body,
+  coalesce(events.arrival, events.row_key) <= coalesce(
+    (SELECT ms << 21 | sequence FROM user_activity_positions WHERE project_id = events.project_id), -1) AS isCounted`;
 
 /** Removes events with everything that belongs to them. Call it within a transaction. */
 export function createRemove(
@@ -70,6 +77,17 @@ export function createRemove(
   const updateLastEvent = database.prepare(
     "UPDATE channels SET last_event_at = ?3 WHERE project_id = ?1 AND name = ?2",
   );
+  const noteUncounted = database.prepare(
+    `INSERT INTO user_activity_positions (project_id, ms, sequence, removals)
+     SELECT id, 0, 0, 1 FROM projects WHERE id = ?1 ON CONFLICT DO UPDATE SET removals = removals + 1`,
+  );
+  const subtractFromUser = database.prepare(
+    `UPDATE user_activity SET events = events - ?3, stale = stale + (first_at >= ?4 OR last_at <= ?5)
+     WHERE project_id = ?1 AND user_id = ?2`,
+  );
+  const deleteEmptyUser = database.prepare(
+    "DELETE FROM user_activity WHERE project_id = ?1 AND user_id = ?2 AND events <= 0",
+  );
   const addToJob = database.prepare("UPDATE jobs SET done = done + ?2 WHERE id = ?1");
 
   function find(removal: Removal | OneEvent, limit: number): Row[] {
@@ -80,23 +98,43 @@ export function createRemove(
 
   return function remove(removal: Removal | OneEvent, limit: number, jobId?: string): Removed {
     const { projectId } = removal;
-    const rows = find(removal, limit);
-    const counts = new CounterDeltas();
     // The counts to subtract may not have been added yet.
     counterWriter.flush();
+    const untilMs = performance.now() + stepMs;
+    const found = find(removal, limit);
+    const counts = new CounterDeltas();
+    const ofUsers = new Map<string, { counted: number; firstMs: number; lastMs: number }>();
     const blocksEndMs = blockWriter.endMs();
-    // Overwrite the rows in place first: when SQLite deletes rows it moves others, and leaves copies of these.
-    for (const { ms, sequence } of rows) overwriteEvent.run(ms, sequence);
-    for (const { ms, sequence, id, body } of rows) {
-      deleteEvent.run(ms, sequence);
-      deleteTokens.run(ms, sequence);
-      merging.removed();
-      deleteSentId.run(projectId, id);
-      if (ms < blocksEndMs) blockWriter.removed(ms);
-      deleteOutbox.run(dashed(id), projectId);
-      deleteDeliveries.run(dashed(id), projectId);
-      const { channelId, name } = JSON.parse(`{${body}}`) as { channelId: string; name: string };
-      counts.add(projectId, channelId, name, ms);
+    let removed = 0;
+    while (removed < found.length && (removed === 0 || performance.now() < untilMs)) {
+      const rows = found.slice(removed, removed + stepEventsMin);
+      removed += rows.length;
+      // Overwrite the rows in place first: when SQLite deletes rows it moves others, and leaves copies of these.
+      for (const { ms, sequence } of rows) overwriteEvent.run(ms, sequence);
+      for (const { ms, sequence, id, body, isCounted } of rows) {
+        deleteEvent.run(ms, sequence);
+        deleteTokens.run(ms, sequence);
+        merging.removed();
+        deleteSentId.run(projectId, id);
+        if (ms < blocksEndMs) blockWriter.removed(ms);
+        deleteOutbox.run(dashed(id), projectId);
+        deleteDeliveries.run(dashed(id), projectId);
+        const { channelId, name, userId } = JSON.parse(`{${body}}`) as Event;
+        counts.add(projectId, channelId, name, ms);
+        if (userId === "") continue;
+        const { counted, firstMs, lastMs } = ofUsers.get(userId) ?? { counted: 0, firstMs: ms, lastMs: ms };
+        ofUsers.set(userId, {
+          counted: counted + isCounted,
+          firstMs: Math.min(firstMs, ms),
+          lastMs: Math.max(lastMs, ms),
+        });
+      }
+    }
+    const rows = found.slice(0, removed);
+    if (rows.some(({ isCounted }) => !isCounted)) noteUncounted.run(projectId);
+    for (const [userId, { counted, firstMs, lastMs }] of ofUsers) {
+      subtractFromUser.run(projectId, userId, counted, firstMs, lastMs);
+      if (counted > 0) deleteEmptyUser.run(projectId, userId);
     }
     for (const { channel, name, hour, events } of counts.byHour()) {
       subtractFromCounter.run(projectId, channel, name, hour, events);
@@ -116,7 +154,7 @@ export function createRemove(
     return {
       ids: rows.map(({ id }) => dashed(id)),
       lastMs: rows.at(-1)?.ms ?? null,
-      isLast: "id" in removal || rows.length < limit,
+      isLast: "id" in removal || (removed === found.length && found.length < limit),
     };
   };
 }

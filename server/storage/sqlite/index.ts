@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from "node:fs";
-import { CamelCasePlugin, Kysely } from "kysely";
+import { CamelCasePlugin, type Dialect, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
@@ -12,7 +12,7 @@ import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
 import { Damage } from "./damage.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
-import { createDialect } from "./dialect.ts";
+import { createDeferredDialect, createDialect } from "./dialect.ts";
 import { databaseBytes, directoryRefusal, markOpen, unmarkOpen, wasUsed } from "./directory.ts";
 import { awaitDirectory } from "./directory-lock.ts";
 import type { FileLock } from "./file-lock.ts";
@@ -21,10 +21,10 @@ import { databaseFile, openForReading, removeCopies } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
-
 import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { hasResidue } from "./residue-scan.ts";
 import { removeDeadScratch, scratchIn } from "./scratch.ts";
+import { createTogether, rowsOf } from "./together.ts";
 import { Writer } from "./writer.ts";
 
 /** How long an erasure waits for a backup that is being made, such as one that is sent over a slow line. */
@@ -111,10 +111,9 @@ async function openLocked(
   markOpen(dataDirectory, lock !== null);
   const reader = await Reader.start(dataDirectory, blockEvents, damage.errorOf, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
-  const control = new Kysely<ControlTables>({
-    dialect: createDialect(writer, reading, damage.errorOf),
-    plugins: [new CamelCasePlugin()],
-  });
+  const dialectDeps = { writer, reading, errorOf: damage.errorOf };
+  const open = (dialect: Dialect) => new Kysely<ControlTables>({ dialect, plugins: [new CamelCasePlugin()] });
+  const control = open(createDialect(dialectDeps));
 
   // Only one further turn of all long searches and listings waits for the reader at a time. So a new page waits for one
   // turn at most.
@@ -242,7 +241,12 @@ async function openLocked(
   return {
     events,
     control,
-    claimDeliveries: createClaimDeliveries(control),
+    together: createTogether(control, (work) => open(createDeferredDialect(dialectDeps, work))),
+    rowsOf,
+    observeWriter(observer) {
+      writer.onHeld = observer;
+    },
+    claimDeliveries: createClaimDeliveries(open(createDialect(dialectDeps, "deliveries"))),
     rateLimiter: createRateLimiter,
     bytes: async () => databaseBytes(dataDirectory),
     async close() {

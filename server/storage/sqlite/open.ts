@@ -30,6 +30,9 @@ const readerCacheKib = 16 * 1_024;
  */
 const checkpointPages = 16_384;
 
+/** Statements that each connection keeps prepared. All of the program's are fewer, without those of changing length. */
+Database.MAX_QUERY_CACHE_SIZE = 300;
+
 export function openForWriting(file: string): Database {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);

@@ -26,9 +26,14 @@ export type AppendRequest = {
   rejected?: { events: RejectedEvent[]; retention: RejectedRetention };
 };
 
+/** A statement, and its rows as JSON if the transaction depends on them. */
+export type Statement = { sql: string; parameters: readonly unknown[] };
+export type Check = Statement & { rows: string };
+
 export type WriterRequest =
   | AppendRequest
-  | { kind: "execute"; sql: string; parameters: readonly unknown[] }
+  | ({ kind: "execute" } & Statement)
+  | { kind: "executeAll"; checks: Check[]; statements: Statement[] }
   | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
   | { kind: "removeEmptyChannel"; projectId: number; name: string }
   | { kind: "purge"; step: PurgeStep }
@@ -50,15 +55,20 @@ export type AppendAnswer = {
   syncMs: number;
 };
 
-export type WriterAnswer =
+export type WriterAnswer = {
+  /** Milliseconds for which the writer worked on the request, with its fsync. */
+  heldMs?: number;
+} & (
   | { kind: "ready" }
   | AppendAnswer
   | { kind: "executed"; result: ExecuteResult }
+  | { kind: "executedAll"; isConflict: boolean }
   | { kind: "removed"; removed: Removed }
   | { kind: "stepped"; isMore: boolean }
   | { kind: "done" }
   | Failed
-  | { kind: "closed" };
+  | { kind: "closed" }
+);
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
 const counterWriter = createCounterWriter(database);
@@ -162,10 +172,34 @@ function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
   return { kind: "executed", result: { rows: [], changes, lastInsertRowid } };
 }
 
+/** Runs statements in one transaction, unless what they were decided by has changed. */
+function executeAll(checks: Check[], statements: Statement[]): WriterAnswer {
+  counterWriter.forgetChannels();
+  begin.run();
+  try {
+    const isConflict = checks.some(
+      ({ sql, parameters, rows }) =>
+        JSON.stringify(database.query(sql).all(...(parameters as SQLQueryBindings[]))) !== rows,
+    );
+    if (isConflict) rollback.run();
+    else {
+      for (const { sql, parameters } of statements)
+        database.query(sql).run(...(parameters as SQLQueryBindings[]));
+      commit.run();
+    }
+    return { kind: "executedAll", isConflict };
+  } catch (error) {
+    if (database.inTransaction) rollback.run();
+    throw error;
+  }
+}
+
 function answer(request: WriterRequest): WriterAnswer {
   switch (request.kind) {
     case "append":
       return appendBatch(request);
+    case "executeAll":
+      return executeAll(request.checks, request.statements);
     case "execute":
       return execute(request.sql, request.parameters);
     case "remove": {
@@ -198,10 +232,14 @@ function answer(request: WriterRequest): WriterAnswer {
 }
 
 self.onmessage = ({ data: request }) => {
+  const startMs = performance.now();
+  let answered: WriterAnswer;
   try {
-    self.postMessage(answer(request));
+    answered = answer(request);
   } catch (error) {
-    self.postMessage(failure(error) satisfies WriterAnswer);
+    answered = failure(error);
   }
+  answered.heldMs = performance.now() - startMs;
+  self.postMessage(answered);
 };
 self.postMessage({ kind: "ready" } satisfies WriterAnswer);

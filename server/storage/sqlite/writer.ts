@@ -2,6 +2,7 @@ import { ProblemError } from "../../problems.ts";
 import { threadFile } from "../../program-files.ts";
 import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import { type Batch, type BatchResults, GroupCommit, type OnCreated } from "../group-commit.ts";
+import type { OnHeld, WriterWork } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { ErrorOf } from "./damage.ts";
@@ -12,8 +13,10 @@ import type { BlockStep } from "./write-blocks.ts";
 import type {
   AppendAnswer,
   AppendRequest,
+  Check,
   ExecuteResult,
   Failed,
+  Statement,
   WriterAnswer,
   WriterRequest,
 } from "./writer-thread.ts";
@@ -26,9 +29,26 @@ import type {
 const stayAwakeEvents = 16;
 const canStayAwake = navigator.hardwareConcurrency > 1;
 
-/** The HTTP thread's side of the writer. A control transaction has the writer to itself until it ends. */
+/** What the steps of a purge are counted as. */
+const purgeWork: Record<PurgeStep, WriterWork> = {
+  beginMerge: "purge",
+  merge: "purge",
+  purgeColumns: "purge",
+  purgeTokens: "purge",
+  purgeUnfinished: "purge",
+  rewrite: "purge",
+  shrink: "shrink",
+  truncateLog: "checkpoint",
+};
+
+/**
+ * The HTTP thread's side of the writer. Each request is one message, and a commit of its own. Only `hold` keeps events
+ * waiting for longer than one.
+ */
 export class Writer {
   readonly batches: GroupCommit;
+  /** Called after each request. */
+  onHeld: OnHeld = () => {};
   readonly #thread: Worker;
   readonly #checkpoints: Checkpoints;
   readonly #errorOf: ErrorOf;
@@ -75,19 +95,39 @@ export class Writer {
   }
 
   /** Runs one statement in a commit of its own. */
-  execute(sql: string, parameters: readonly unknown[]): Promise<ExecuteResult> {
-    return this.transaction((run) => run(sql, parameters));
+  async execute(
+    sql: string,
+    parameters: readonly unknown[],
+    work: WriterWork = "control",
+  ): Promise<ExecuteResult> {
+    const answer = await this.#runExclusive({ kind: "execute", sql, parameters }, work);
+    return (answer as Extract<WriterAnswer, { kind: "executed" }>).result;
   }
 
-  /** Holds the writer while `work` runs its statements, which include `BEGIN` and `COMMIT` if it needs them. */
-  transaction<T>(
+  /**
+   * Runs statements in one transaction. Returns false and changes nothing if a check doesn't give the rows that it gave
+   * before.
+   */
+  async executeAll(checks: Check[], statements: Statement[], work: WriterWork): Promise<boolean> {
+    const answer = await this.#runExclusive({ kind: "executeAll", checks, statements }, work);
+    return !(answer as Extract<WriterAnswer, { kind: "executedAll" }>).isConflict;
+  }
+
+  /**
+   * Holds the writer while `work` runs its statements, which include `BEGIN` and `COMMIT`. Events wait for all of its
+   * round trips, so this is for what people do, not for what the program does by itself.
+   */
+  hold<T>(
     work: (run: (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResult>) => Promise<T>,
   ): Promise<T> {
     const result = this.#control.then(async () => {
+      let startMs = performance.now();
       try {
         await this.batches.pause();
+        startMs = performance.now();
         return await work((sql, parameters) => this.#executeNow(sql, parameters));
       } finally {
+        this.onHeld("transaction", performance.now() - startMs);
         // Before the next transaction: events must not wait for all transactions in the queue.
         this.batches.resume();
       }
@@ -97,26 +137,26 @@ export class Writer {
   }
 
   async removeEmptyChannel(projectId: number, name: string): Promise<void> {
-    await this.#runExclusive({ kind: "removeEmptyChannel", projectId, name });
+    await this.#runExclusive({ kind: "removeEmptyChannel", projectId, name }, "removal");
   }
 
   async remove(removal: Removal | OneEvent, limit: number, jobId: string | undefined): Promise<Removed> {
-    const answer = await this.#runExclusive({ kind: "remove", removal, limit, jobId });
+    const answer = await this.#runExclusive({ kind: "remove", removal, limit, jobId }, "removal");
     return (answer as Extract<WriterAnswer, { kind: "removed" }>).removed;
   }
 
   /** Returns whether the step has more to do. */
   async purge(step: PurgeStep): Promise<boolean> {
-    return this.#step({ kind: "purge", step });
+    return this.#step({ kind: "purge", step }, purgeWork[step]);
   }
 
   /** Returns whether the step has more to do. */
   async buildBlock(step: BlockStep): Promise<boolean> {
-    return this.#step({ kind: "buildBlock", step });
+    return this.#step({ kind: "buildBlock", step }, "blocks");
   }
 
-  async #step(request: WriterRequest): Promise<boolean> {
-    const answer = await this.#runExclusive(request);
+  async #step(request: WriterRequest, work: WriterWork): Promise<boolean> {
+    const answer = await this.#runExclusive(request, work);
     return (answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
   }
 
@@ -127,10 +167,12 @@ export class Writer {
   async flushCounters(): Promise<void> {
     if (this.#countersAreBehind) {
       this.#countersAreBehind = false;
-      this.#counterFlush = this.#runExclusive({ kind: "flushCounters" }).catch((error: unknown) => {
-        this.#countersAreBehind = true;
-        if (!(error instanceof ProblemError)) throw error;
-      });
+      this.#counterFlush = this.#runExclusive({ kind: "flushCounters" }, "counters").catch(
+        (error: unknown) => {
+          this.#countersAreBehind = true;
+          if (!(error instanceof ProblemError)) throw error;
+        },
+      );
     }
     await this.#counterFlush;
   }
@@ -145,9 +187,10 @@ export class Writer {
   }
 
   /** Sends a request that is a commit of its own, between batches and control transactions. */
-  #runExclusive(request: WriterRequest): Promise<WriterAnswer> {
+  #runExclusive(request: WriterRequest, work: WriterWork): Promise<WriterAnswer> {
     const result = this.#control.then(async () => {
       const answer = await this.#send(request);
+      this.onHeld(work, answer.heldMs!);
       if (answer.kind === "failed") throw this.#failure(answer);
       return answer;
     });
@@ -169,6 +212,7 @@ export class Writer {
     this.#stayAwake();
     const answer = await this.#send(requestOf(batch));
     this.#eventsInProgress -= waiting;
+    this.onHeld("events", answer.heldMs!);
     if (answer.kind === "failed") throw this.#failure(answer);
     const { listed, withCompanion, syncMs } = answer as AppendAnswer;
     return {

@@ -1,0 +1,146 @@
+import type { Event } from "../event/event.ts";
+import type { ArrivalStamp } from "../event/id.ts";
+import type { Store } from "../storage/store.ts";
+import { exactCounts } from "./exact-users.ts";
+import { unchangedOf } from "./repair-times.ts";
+
+/** Users compared in one step. */
+const stepUsers = 50;
+/** More new events than this are counted first. */
+const uncountedMax = 1_000;
+/** Attempts for users whose events arrive while these are counted. */
+const attemptsMax = 5;
+
+/**
+ * Compares the entries of some users with their events, in one of the projects that wait for it: after an upgrade from a
+ * version that didn't correct entries at once, and after PostgreSQL removed a whole month. Returns false if none waits.
+ */
+export async function checkUsers(store: Store): Promise<boolean> {
+  const { control } = store;
+  // The project that is least advanced, so that they take turns.
+  const position = await control
+    .selectFrom("userActivityPositions")
+    .selectAll()
+    .where("checkedTo", "is not", null)
+    .orderBy("checkedTo")
+    .limit(1)
+    .executeTakeFirst();
+  if (!position) return false;
+  const { projectId } = position;
+  const rows = await control
+    .selectFrom("userActivity")
+    .select(["projectId", "userId", "events", "firstAt", "lastAt", "stale"])
+    .where("projectId", "=", projectId)
+    .where("userId", ">", position.checkedTo!)
+    .orderBy("userId")
+    .limit(stepUsers)
+    .execute();
+  for (let attempt = 1; rows.length > 0; attempt++) {
+    if ((await correct(store, position, rows)) || attempt === attemptsMax) break;
+  }
+  const checkedTo = rows.length < stepUsers ? null : rows.at(-1)!.userId;
+  await control
+    .updateTable("userActivityPositions")
+    .set({ checkedTo })
+    .where("projectId", "=", projectId)
+    // If it was started again meanwhile, it begins again.
+    .where("checkedTo", "=", position.checkedTo)
+    .execute();
+  return true;
+}
+
+type Row = {
+  projectId: number;
+  userId: string;
+  events: number;
+  firstAt: number;
+  lastAt: number;
+  stale: number;
+};
+
+/** Corrects entries that count too many or too few. Returns false if events arrived in between, so that it can't tell. */
+async function correct(
+  store: Store,
+  { projectId }: { projectId: number },
+  rows: readonly Row[],
+): Promise<boolean> {
+  const position = await positionOf(store, projectId);
+  const before = await uncounted(store, projectId, position);
+  const userIds = rows.map(({ userId }) => userId);
+  const exact = await exactCounts(store, projectId, userIds);
+  const after = await uncounted(store, projectId, position);
+  if (before === null || after === null) return false;
+  const corrected: Row[] = [];
+  const gone: string[] = [];
+  let isCertain = true;
+  for (const row of rows) {
+    const { userId } = row;
+    const counted = (exact.get(userId) ?? 0) - (before.get(userId) ?? 0);
+    if (counted === row.events) continue;
+    if (before.get(userId) !== after.get(userId)) isCertain = false;
+    else if (counted <= 0) gone.push(userId);
+    else corrected.push({ ...row, events: counted });
+  }
+  if (corrected.length === 0 && gone.length === 0) return isCertain;
+  const isDone = await store.together("user-activity", async (transaction) => {
+    const unchanged = await unchangedOf(transaction, projectId, rows);
+    const current = await transaction
+      .selectFrom("userActivityPositions")
+      .select(["ms", "sequence", "removals"])
+      .where("projectId", "=", projectId)
+      .executeTakeFirst();
+    const isSame =
+      current?.ms === position.ms &&
+      current.sequence === position.sequence &&
+      current.removals === position.removals &&
+      rows.every(({ userId }) => unchanged.has(userId));
+    if (!isSame) return false;
+    if (corrected.length > 0)
+      await transaction
+        .insertInto("userActivity")
+        .columns(["projectId", "userId", "events", "firstAt", "lastAt"])
+        .expression(
+          store.rowsOf("userActivity", ["projectId", "userId", "events", "firstAt", "lastAt"], corrected),
+        )
+        .onConflict((conflict) =>
+          conflict.columns(["projectId", "userId"]).doUpdateSet((eb) => ({
+            events: eb.ref("excluded.events"),
+            // The times are looked up, too.
+            stale: eb("userActivity.stale", "+", 1),
+          })),
+        )
+        .execute();
+    if (gone.length > 0)
+      await transaction
+        .deleteFrom("userActivity")
+        .where("projectId", "=", projectId)
+        .where("userId", "in", gone)
+        .execute();
+    return true;
+  });
+  return isDone && isCertain;
+}
+
+async function positionOf({ control }: Store, projectId: number) {
+  return control
+    .selectFrom("userActivityPositions")
+    .select(["ms", "sequence", "removals"])
+    .where("projectId", "=", projectId)
+    .executeTakeFirstOrThrow();
+}
+
+/** How many events of each user arrived after a position; null if there are too many to tell. */
+async function uncounted(
+  { events }: Store,
+  projectId: number,
+  position: ArrivalStamp,
+): Promise<Map<string, number> | null> {
+  const arrived = await events.arrivedAfter(projectId, position, uncountedMax);
+  if (arrived.length === uncountedMax) return null;
+  const counts = new Map<string, number>();
+  for (const { json } of arrived) {
+    const { userId } = JSON.parse(json) as Event;
+    counts.set(userId, (counts.get(userId) ?? 0) + 1);
+  }
+  return counts;
+}
