@@ -20,6 +20,8 @@ export type CountQuery = {
   split?: Split;
   /** How many series a split returns, the largest ones. */
   series: number;
+  /** The only values that a split looks at; all by default. */
+  values?: readonly string[] | undefined;
 };
 
 /** Channels, each with the time after which its events count; milliseconds since 1970. */
