@@ -277,7 +277,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
         fc.constantFrom(...splits),
         fc.integer({ min: 1, max: 40 }),
         moment,
-        fc.option(fc.uniqueArray(fc.constantFrom("a", "b", "c", "pro", "free", "1", "2", "none")), {
+        fc.option(fc.uniqueArray(fc.constantFrom<string[]>("a", "b", "c", "pro", "free", "1", "2", "none")), {
           nil: undefined,
         }),
         async (filter, split, buckets, fromMs, values) => {

@@ -168,9 +168,12 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
         range,
         split,
         fc.integer({ min: 1, max: 4 }),
-        fc.option(fc.uniqueArray(fc.constantFrom("a", "rare", "pay", "pro", "free", "__proto__", "none")), {
-          nil: undefined,
-        }),
+        fc.option(
+          fc.uniqueArray(fc.constantFrom<string[]>("a", "rare", "pay", "pro", "free", "__proto__", "none")),
+          {
+            nil: undefined,
+          },
+        ),
         async (metric, filter, bounds, split, series, values) => {
           const measured = await store.events.measure(
             {
