@@ -191,6 +191,35 @@ test("results are those of the search, in the range, split and compared", async 
     await call("POST", `/api/boards/preview?${query}`, { tile: { id: "t", type: "number", ...place } }, 400);
 });
 
+test("a table compares the values that it shows with the period before, where they were far from the largest", async () => {
+  const event = (hours: number, device: number, userId: string) => ({
+    channel: "devices",
+    name: `Used ${device}`,
+    userId,
+    tags: { model: `m${device}`, load: "2" },
+    createdAt: at(hours),
+  });
+  // Whole hours, so that counters answer, and 110 values with more events than the two that are shown.
+  const events = Array.from({ length: 220 }, (_, n) => event(-900, 10 + (n % 110), `u${n}`));
+  events.push(event(-900, 1, "u"), event(-850, 1, "u"), event(-850, 1, "v"), event(-850, 2, "u"));
+  expect((await app.post(events)).status).toBe(201);
+  for (const split of ["tag.model", "name"])
+    for (const [metric, factor] of [
+      ["events", 1],
+      ["users", 1],
+      ["sum", 2],
+    ] as const) {
+      const of = metric === "sum" ? { metric, tag: "load" } : { metric };
+      const tile = { split, limit: 2, q: "channel:devices", ...of };
+      const { rows } = await preview("table", tile, `${range(-874.5, -824.5)}&compare=true`);
+      const text = split === "name" ? "Used " : "m";
+      expect(rows).toEqual([
+        { value: `${text}1`, total: 2 * factor, before: factor },
+        { value: `${text}2`, total: factor, before: 0 },
+      ]);
+    }
+});
+
 test("users and a tag's numbers are computed, in all and split", async () => {
   const users = await preview("number", { metric: "users" }, range(-24, 0));
   expect(users.value).toBe(3);

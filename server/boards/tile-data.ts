@@ -99,12 +99,14 @@ async function tableData(tile: TileOf<"table">, context: Context): Promise<TileD
     progress: first,
     splitBy: tile,
   });
+  // The same values, however few events they had: the largest ones of the period before may be others.
+  const values = series.map(({ value }) => value!);
   const before =
     range.compares &&
     (await measure(tile, context, {
       bounds: boundsBefore(range),
       progress: second,
-      splitBy: { ...tile, limit: limits.statsSeries },
+      splitBy: { ...tile, values },
     }));
   // Of no events there are none, but their average is unknown.
   const missing = ["average", "minimum", "maximum"].includes(tile.metric) ? null : 0;
@@ -218,17 +220,17 @@ type Measuring = {
   bounds: number[];
   progress: Progress;
   /** Without it, all events are measured together. */
-  splitBy?: { split?: string | undefined; limit: number };
+  splitBy?: { split?: string | undefined; limit: number; values?: string[] };
 };
 
-/** Computes a tile's metric for each bucket, in all and for the largest values of its split. */
+/** Computes a tile's metric for each bucket, in all and for the given or the largest values of its split. */
 async function measure(
   { q, metric, tag }: Measured,
   { store: { events }, projectId }: Context,
-  { bounds, progress, splitBy: { split: by, limit } = { limit: 1 } }: Measuring,
+  { bounds, progress, splitBy: { split: by, limit, values } = { limit: 1 } }: Measuring,
 ): Promise<Measurement> {
   const split = by === undefined ? undefined : splitOf(by);
-  const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit };
+  const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit, values };
   if (metric === "events") return countEvents(events, { ...query, ...(split && { split }) });
   const { all, series, rest } = await events.measure({ ...query, metric, tag, split }, progress);
   return {

@@ -277,7 +277,10 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
         fc.constantFrom(...splits),
         fc.integer({ min: 1, max: 40 }),
         moment,
-        async (filter, split, buckets, fromMs) => {
+        fc.option(fc.uniqueArray(fc.constantFrom<string[]>("a", "b", "c", "pro", "free", "1", "2", "none")), {
+          nil: undefined,
+        }),
+        async (filter, split, buckets, fromMs, values) => {
           const [projectId] = projects;
           const lengthMs = Math.floor((settledMs - fromMs) / buckets);
           const bounds = Array.from({ length: buckets + 1 }, (_, index) => fromMs + index * lengthMs);
@@ -287,6 +290,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
             bounds,
             series: 50,
             ...(split && { split }),
+            values,
           });
           const all = new Array<number>(buckets).fill(0);
           const series = new Map<string, number[]>();
@@ -296,7 +300,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
             all[bucket]!++;
             counted++;
             const value = split && valueIn(event, split);
-            if (value === undefined) continue;
+            if (value === undefined || values?.includes(value) === false) continue;
             if (!series.has(value)) series.set(value, new Array<number>(buckets).fill(0));
             series.get(value)![bucket]!++;
           }

@@ -23,7 +23,10 @@ export type CountSource<Own> = {
   ) => Own & { match: { isExact: boolean; hasNumbers: boolean } };
   /** The hours, from the first to before the last, in which some names have no counter of their own. */
   partialHours: (query: CountQuery, hours: [from: number, to: number]) => number[] | Promise<number[]>;
-  /** Reads the counters of whole hours, by channel or name, or only their sums. Tags have no counters. */
+  /**
+   * Reads the counters of whole hours, by channel or name, or only their sums. Tags have no counters. The value is null
+   * if there is no split, and may be null for values that the query doesn't look at.
+   */
   forEachCounter: (
     state: CountState & Own,
     split: Split | undefined,
@@ -51,7 +54,7 @@ export function createCount<Own>(source: CountSource<Own>) {
       ...source.begin(query, signal),
       buckets,
       all,
-      histogram: new Histogram(),
+      histogram: new Histogram(query.values),
     };
     try {
       for (const part of counterRangesOf(query, await partialHours(query))) {
@@ -81,11 +84,11 @@ export function createCount<Own>(source: CountSource<Own>) {
     const isByName = split?.by === "name" && filter.name === undefined;
     await source.forEachCounter(state, isByName ? undefined : split, hours, (value, bucket, events) => {
       all[bucket]! += events;
-      if (split && !isByName) histogram.add(value!, bucket, events);
+      if (split && !isByName && value !== null) histogram.add(value, bucket, events);
     });
     if (!isByName) return;
     await source.forEachCounter(state, split, hours, (value, bucket, events) => {
-      histogram.add(value!, bucket, events);
+      if (value !== null) histogram.add(value, bucket, events);
     });
   }
 

@@ -20,17 +20,29 @@ export type CountQuery = {
   split?: Split;
   /** How many series a split returns, the largest ones. */
   series: number;
+  /** The only values that a split looks at; all by default. */
+  values?: readonly string[] | undefined;
 };
 
 /** Channels, each with the time after which its events count; milliseconds since 1970. */
 export type NewerQuery = {
   projectId: number;
   channels: readonly { name: string; afterMs: number }[];
-  /** Events up to the end of this time's hour count. */
-  toMs: number;
   /** The highest count: a channel that has more is not counted further. */
   max: number;
 };
+
+/** Events of a channel that are read to count newer ones. Only if so many are dated ahead can some be missed. */
+export const newerReadMax = 5_000;
+
+/** Milliseconds since 1970. */
+export type LateQuery = { projectId: number; times: readonly number[] };
+
+/** Arrivals after a time that are read to find late events. If more arrive in that hour, later ones can be missed. */
+export const lateReadMax = 2_000;
+
+/** Events, by `createdAt` and id, and a time in milliseconds since 1970. */
+export type ArrivedLaterQuery = { projectId: number; afterMs: number; events: readonly Cursor[] };
 
 /** Users whose id begins with a prefix, after one of them, in the engine's order; or the given ones. */
 export type UserQuery = { projectId: number } & (

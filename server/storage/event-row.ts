@@ -14,6 +14,11 @@ export function idOf(json: string): string {
   return json.slice('{"id":"'.length, '{"id":"'.length + idLength);
 }
 
+/** `createdAt` in milliseconds since 1970. */
+export function createdAtMsOf(json: string): number {
+  return Date.parse(json.slice(-'2026-01-01T00:00:00.000Z"}'.length, -'"}'.length));
+}
+
 /** @param hexId - 32 lower-case hexadecimal digits */
 export function eventJson(hexId: string, body: string, createdAtMs: number): string {
   return jsonOf(dashed(hexId), body, createdAtMs);

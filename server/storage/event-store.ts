@@ -10,10 +10,12 @@ import type {
   Watch,
 } from "./analysis/queries.ts";
 import type {
+  ArrivedLaterQuery,
   CountQuery,
   Counts,
   EventQuery,
   KnownTexts,
+  LateQuery,
   NewerQuery,
   OneEvent,
   Page,
@@ -167,8 +169,18 @@ export interface EventReader {
 export interface EventCounter {
   /** Counts events; null if a split has more than `limits.statsSplitValues` values. An aborted signal ends it. */
   count(query: CountQuery, signal?: AbortSignal): Promise<Counts | null>;
-  /** Counts events of channels after a time, each up to a maximum, in the channels' order. Fast at any number of events. */
+  /**
+   * Counts events of channels that arrived after a time and are dated after it, each up to a maximum, in the channels'
+   * order. Fast at any number of events.
+   */
   countNewer(query: NewerQuery): Promise<number[]>;
+  /**
+   * For each time, the JSON of events that arrived after it but are dated up to it. Backdated ones (`isBackdated`) are
+   * left out.
+   */
+  lateEvents(query: LateQuery): Promise<string[][]>;
+  /** Of each event, whether it arrived after a time, whatever its `createdAt` is. */
+  arrivedLater(query: ArrivedLaterQuery): Promise<boolean[]>;
   /** Resolves once `channels` counts every event stored before. Await it before reading or writing these counts. */
   flushCounters(): Promise<void>;
   /** Up to `limit` users with events, and the number of these. */

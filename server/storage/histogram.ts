@@ -40,9 +40,16 @@ export class TooManyValuesError extends Error {}
 /** Counts by value and bucket; buckets without events take no memory. */
 export class Histogram {
   readonly #counts = new Map<string, Map<number, number>>();
+  readonly #values: ReadonlySet<string> | null;
+
+  /** @param values - the only values that count; all by default */
+  constructor(values?: readonly string[]) {
+    this.#values = values ? new Set(values) : null;
+  }
 
   /** Throws `TooManyValuesError`. */
   add(value: string, bucket: number, events: number): void {
+    if (this.#values?.has(value) === false) return;
     let counts = this.#counts.get(value);
     if (counts === undefined) {
       if (this.#counts.size >= limits.statsSplitValues) throw new TooManyValuesError();

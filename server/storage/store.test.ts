@@ -5,6 +5,7 @@ import type { Event } from "../event/event.ts";
 import { csvRow } from "../event/event-format.ts";
 import { ArrivalClock, type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { parseSearch } from "../event/search.ts";
+import { limits } from "../limits.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
@@ -690,40 +691,6 @@ for (const engine of stores) {
       });
     });
 
-    test("newer events of channels are counted from any time on, up to a maximum", async () => {
-      const projectId = await newProject();
-      const other = await newProject();
-      // Quarters of an hour, so that times are often those of an event, or at the edge of an hour.
-      const quarters = fc.integer({ min: 0, max: 20 });
-      const sample = { numRuns: 120, seed: 11 };
-      const sent = fc.sample(
-        fc.record({ quarter: quarters, channel: fc.constantFrom("a", "b", "c") }),
-        sample,
-      );
-      const msOf = (quarter: number) => day + (quarter * hour) / 4;
-      for (const { quarter, channel } of sent) {
-        await append(projectId, { createdAtMs: msOf(quarter), channel });
-        await append(other, { createdAtMs: msOf(quarter), channel });
-      }
-      const toMs = msOf(20) + hour;
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(fc.record({ name: fc.constantFrom("a", "b", "none"), quarter: quarters }), {
-            maxLength: 5,
-          }),
-          fc.integer({ min: 1, max: 60 }),
-          async (asked, max) => {
-            const channels = asked.map(({ name, quarter }) => ({ name, afterMs: msOf(quarter) }));
-            const expected = asked.map(({ name, quarter }) =>
-              Math.min(max, sent.filter((each) => each.channel === name && each.quarter > quarter).length),
-            );
-            expect(await store.events.countNewer({ projectId, channels, toMs, max })).toEqual(expected);
-          },
-        ),
-        { numRuns: 30 },
-      );
-    });
-
     test("users are listed with their number of events, by prefix or after another user", async () => {
       const projectId = await newProject();
       for (const userId of ["", "u1", "u2", "u2", "v"]) await append(projectId, { userId });
@@ -814,6 +781,68 @@ for (const engine of stores) {
       expect(await appended).toHaveLength(500);
       await open();
       expect(await streamed(all(projectId))).toHaveLength(500);
+    });
+
+    test("events are newer than a time by their arrival, also late ones and those dated ahead", async () => {
+      const [projectId, other] = [await newProject(), await newProject()];
+      // After all other arrivals. In quarters of an hour, so that times are often those of an event, or hours.
+      const baseMs = Math.ceil(clock.last!.ms / hour) * hour + hour;
+      const msOf = (quarter: number) => baseMs + (quarter * hour) / 4;
+      const quarters = fc.integer({ min: 0, max: 20 });
+      const channels = fc.constantFrom("a", "b", "c");
+      const drafts = fc.array(
+        fc.record({ arrived: quarters, after: fc.integer({ min: -8, max: 8 }), channel: channels }),
+        { minLength: 150, maxLength: 150 },
+      );
+      const sent = fc.sample(drafts, { numRuns: 1, seed: 11 })[0]!.toSorted((a, b) => a.arrived - b.arrived);
+      const accepted = sent.flatMap(({ arrived, after, channel }, sequence) =>
+        [projectId, other].map((projectId, index) =>
+          acceptedEvent({
+            projectId,
+            arrival: { ms: msOf(arrived), sequence: 2 * sequence + index },
+            event: { channelId: channel },
+            createdAtMs: after === 0 ? undefined : msOf(arrived + after),
+          }),
+        ),
+      );
+      for (const result of await store.events.appendAll(accepted))
+        expect(result).toEqual({ kind: "created" });
+      await store.events.flushCounters();
+      const own = accepted.filter((event) => event.projectId === projectId);
+      const cursors = own.map(({ createdAtMs, event }) => ({ ms: createdAtMs, id: event.id }));
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.record({ name: fc.constantFrom("a", "b", "none"), quarter: quarters }), {
+            maxLength: 5,
+          }),
+          fc.integer({ min: 1, max: 60 }),
+          async (asked, max) => {
+            const channels = asked.map(({ name, quarter }) => ({ name, afterMs: msOf(quarter) }));
+            const times = channels.map(({ afterMs }) => afterMs);
+            const counts = channels.map(({ name, afterMs }) => {
+              const newer = own.filter(
+                ({ event, arrival, createdAtMs }) =>
+                  event.channelId === name && arrival.ms > afterMs && createdAtMs > afterMs,
+              );
+              return Math.min(max, newer.length);
+            });
+            expect(await store.events.countNewer({ projectId, channels, max })).toEqual(counts);
+            const late = times.map((ms) =>
+              own
+                .filter(({ arrival, createdAtMs }) => arrival.ms > ms && createdAtMs <= ms)
+                .filter(({ arrival, createdAtMs }) => arrival.ms - createdAtMs <= limits.notifyAgeMs)
+                .map(({ json }) => json),
+            );
+            const found = await store.events.lateEvents({ projectId, times });
+            expect(found.map((events) => events.toSorted())).toEqual(late.map((events) => events.toSorted()));
+            for (const afterMs of times)
+              expect(await store.events.arrivedLater({ projectId, afterMs, events: cursors })).toEqual(
+                own.map(({ arrival }) => arrival.ms > afterMs),
+              );
+          },
+        ),
+        { numRuns: 30 },
+      );
     });
   });
 }

@@ -8,9 +8,6 @@ import type { Viewer } from "./views.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 
-/** The clocks of clients may be this far ahead. */
-const clockSkewMs = 5 * 60_000;
-
 /** Until when a member has read a project's channels and views, and which channels are pinned. */
 export async function findMarks(control: Control, { projectId, account }: Viewer) {
   const [member, channels, views] = await Promise.all([
@@ -53,27 +50,28 @@ export async function markSeen(
   const marks = await findMarks(transaction, viewer);
   const rows = await transaction
     .selectFrom("channels")
-    .select(["name", "lastEventAt"])
+    .select("name")
     .where("projectId", "=", viewer.projectId)
     .execute();
-  const newest = new Map(rows.map(({ name, lastEventAt }) => [name, lastEventAt ?? 0]));
   return {
-    channels: await markChannels(transaction, viewer, channels, { marks, newest }),
-    views: await markViews(transaction, viewer, views, { marks, newest }),
+    channels: await markChannels(transaction, viewer, channels, {
+      marks,
+      names: new Set(rows.map(({ name }) => name)),
+    }),
+    views: await markViews(transaction, viewer, views, marks),
   };
 }
 
-/** A member's marks, and when the newest event of each channel was. */
-type Seen = { marks: Awaited<ReturnType<typeof findMarks>>; newest: ReadonlyMap<string, number> };
+type Marks = Awaited<ReturnType<typeof findMarks>>;
 
 async function markChannels(
   transaction: Transaction<ControlTables>,
   { projectId, account }: Viewer,
   asked: SeenMarks["channels"],
-  { marks, newest }: Seen,
+  { marks, names }: { marks: Marks; names: ReadonlySet<string> },
 ): Promise<SeenResponse["channels"]> {
   const known = [...new Map(asked.map((each) => [each.name, each])).values()].filter(({ name }) =>
-    newest.has(name),
+    names.has(name),
   );
   const earlierOf = (name: string) => marks.channels.get(name)?.seenAt ?? marks.joinedAt;
   if (known.length > 0) {
@@ -84,7 +82,7 @@ async function markChannels(
           projectId,
           accountId: account.id,
           channel: name,
-          seenAt: markOf(seenAt, earlierOf(name), newest.get(name)!),
+          seenAt: markOf(seenAt, earlierOf(name)),
           pin: null,
         })),
       )
@@ -102,7 +100,7 @@ async function markViews(
   transaction: Transaction<ControlTables>,
   { projectId, account }: Viewer,
   asked: SeenMarks["views"],
-  { marks, newest }: Seen,
+  marks: Marks,
 ): Promise<SeenResponse["views"]> {
   if (asked.length === 0) return [];
   const askedOf = new Map(asked.map((each) => [each.id, each]));
@@ -113,7 +111,6 @@ async function markViews(
     .where((eb) => eb.or([eb("accountId", "is", null), eb("accountId", "=", account.id)]))
     .where("id", "in", [...askedOf.keys()])
     .execute();
-  const newestEvent = Math.max(0, ...newest.values());
   const views = known.map(({ id, createdAt }) => ({
     id,
     earlier: marks.views.get(id) ?? Math.max(createdAt, marks.joinedAt),
@@ -125,7 +122,7 @@ async function markViews(
         views.map(({ id, earlier }) => ({
           viewId: id,
           accountId: account.id,
-          seenAt: markOf(askedOf.get(id)?.seenAt, earlier, newestEvent),
+          seenAt: markOf(askedOf.get(id)?.seenAt, earlier),
         })),
       )
       .onConflict((conflict) =>
@@ -138,13 +135,13 @@ async function markViews(
   return views.map(({ id, earlier }) => ({ id, seenAt: iso(earlier) }));
 }
 
-/** The new mark: the time that was asked for, or past the newest event and not before the earlier mark. */
-function markOf(asked: string | undefined, earlier: number, newestEvent: number): number {
+/**
+ * The new mark: the time that was asked for, or now and not before the earlier mark. Never in the future, because marks
+ * are compared with arrivals.
+ */
+function markOf(asked: string | undefined, earlier: number): number {
   const now = Date.now();
-  const latest = now + clockSkewMs;
-  return asked === undefined
-    ? Math.max(now - 1, earlier, Math.min(newestEvent, latest))
-    : Math.min(msOf(asked), latest);
+  return asked === undefined ? Math.max(now, earlier) : Math.min(msOf(asked), now);
 }
 
 /** Pins these channels of the project, in this order, and no others. Throws `channel-unknown`. */

@@ -1,6 +1,9 @@
 import { listChannels } from "../channels/channels.ts";
+import type { Event } from "../event/event.ts";
+import { type Cursor, matches } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
 import { limits } from "../limits.ts";
+import { createdAtMsOf, idOf } from "../storage/event-row.ts";
 import type { Store } from "../storage/store.ts";
 import type { Sidebar, View } from "../wire/view.ts";
 import { findMarks } from "./marks.ts";
@@ -19,13 +22,16 @@ export async function readSidebar(store: Store, viewer: Viewer): Promise<Omit<Si
     listViews(control, viewer),
     findMarks(control, viewer),
   ]);
-  const newest = channels.map(({ lastEventAt }) => (lastEventAt === null ? 0 : Date.parse(lastEventAt)));
+  // A late event is dated before the time up to which events are read.
+  const newest = channels.map(
+    ({ lastEventAt }) => (lastEventAt === null ? 0 : Date.parse(lastEventAt)) + limits.notifyAgeMs,
+  );
   const asked = channels.flatMap(({ name, archivedAt }, at) => {
     const afterMs = marks.channels.get(name)?.seenAt ?? marks.joinedAt;
     return archivedAt === null && newest[at]! > afterMs ? [{ name, afterMs }] : [];
   });
   const [counts, unreadOfViews] = await Promise.all([
-    events.countNewer({ projectId, channels: asked, toMs: Date.now(), max: limits.unreadEvents }),
+    countChannels(store, projectId, asked),
     countViews(store, projectId, views, (view) => {
       const afterMs = marks.views.get(view.id) ?? Math.max(Date.parse(view.createdAt), marks.joinedAt);
       return newest.some((ms) => ms > afterMs) ? afterMs : null;
@@ -42,35 +48,76 @@ export async function readSidebar(store: Store, viewer: Viewer): Promise<Omit<Si
   };
 }
 
+/** Counts the events of each channel that arrived after its time. */
+async function countChannels(
+  { events }: Store,
+  projectId: number,
+  channels: readonly { name: string; afterMs: number }[],
+): Promise<number[]> {
+  const max = limits.unreadEvents;
+  const counts = await events.countNewer({ projectId, channels, max });
+  const open = new Set(channels.flatMap(({ afterMs }, at) => (counts[at]! < max ? [afterMs] : [])));
+  const late = await lateEvents({ events }, projectId, [...open]);
+  return channels.map(({ name, afterMs }, at) => {
+    const own = late.get(afterMs)?.filter(({ channelId }) => channelId === name) ?? [];
+    return Math.min(max, counts[at]! + own.length);
+  });
+}
+
 /**
  * Counts the events of each view.
  *
  * @param afterMsOf - after which time they count; null if there are none
  */
 async function countViews(
-  { events }: Store,
+  { events }: Pick<Store, "events">,
   projectId: number,
   views: readonly View[],
   afterMsOf: (view: View) => number | null,
 ): Promise<(number | null)[]> {
   const signal = AbortSignal.timeout(limits.unreadViewsMs);
-  const toMs = Date.now() + 1;
+  const times = views.map(afterMsOf);
+  const late = lateEvents({ events }, projectId, [...new Set(times.filter((ms) => ms !== null))]);
   return Promise.all(
-    views.map(async (view) => {
-      const afterMs = afterMsOf(view);
+    views.map(async (view, at) => {
+      const afterMs = times[at]!;
       if (afterMs === null) return 0;
-      const search = parseSearch(view.q);
-      const filter = { fromMs: afterMs + 1, toMs, ...(search && { search }) };
       try {
-        const counting = events.page({ projectId, filter, order: "desc" }, limits.unreadEvents, signal);
-        const page = await Promise.race([counting, aborted(signal)]);
-        return page?.events.length ?? null;
+        return await Promise.race([countView(view, afterMs), aborted(signal)]);
       } catch (error) {
         if (signal.aborted) return null;
         throw error;
       }
     }),
   );
+
+  /** Counts events that are dated after a time and arrived after it, and then the late ones. */
+  async function countView({ q }: View, afterMs: number): Promise<number> {
+    const search = parseSearch(q);
+    const filter = { fromMs: afterMs + 1, ...(search && { search }) };
+    let count = (await late).get(afterMs)!.filter((event) => !search || matches({ search }, event)).length;
+    for (let after: Cursor | undefined; ; ) {
+      const query = { projectId, filter, order: "desc" as const, ...(after && { after }) };
+      const page = await events.page(query, limits.unreadEvents, signal);
+      const found = page.events.map((json) => ({ ms: createdAtMsOf(json), id: idOf(json) }));
+      const isLater = await events.arrivedLater({ projectId, afterMs, events: found });
+      count += isLater.filter(Boolean).length;
+      if (count >= limits.unreadEvents) return limits.unreadEvents;
+      if (page.next === null) return count;
+      signal.throwIfAborted();
+      after = page.next;
+    }
+  }
+}
+
+/** For each time, the events that arrived after it but are dated up to it. */
+async function lateEvents(
+  { events }: Pick<Store, "events">,
+  projectId: number,
+  times: readonly number[],
+): Promise<Map<number, Event[]>> {
+  const late = await events.lateEvents({ projectId, times });
+  return new Map(times.map((ms, at) => [ms, late[at]!.map((json) => JSON.parse(json) as Event)]));
 }
 
 /** Resolves when the signal aborts. A query that doesn't look at it then goes on alone. */

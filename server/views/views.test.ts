@@ -79,10 +79,25 @@ describe("unread events of a channel", () => {
     expect([await unreadOf("owner", "old"), await unreadOf("owner", "archived")]).toEqual([0, 0]);
   });
 
-  test("of a client whose clock is a little ahead are read too", async () => {
-    await app.post({ channel: "ahead", name: "n", createdAt: Date.now() + 60_000 });
-    await seen("owner", { channels: [{ name: "ahead" }] });
-    expect(await unreadOf("owner", "ahead")).toBe(0);
+  test("go by their arrival: one dated ahead is read too, and hides none of the next, nor do late ones", async () => {
+    const post = (minutes: number) =>
+      app.post({ channel: "ahead", name: "Dated", createdAt: Date.now() + minutes * 60_000 });
+    const { id } = await newView("owner", { name: "Dated", q: "name:Dated" });
+    const unread = async () => [
+      await unreadOf("owner", "ahead"),
+      (await sidebar("owner")).views.find((view) => view.id === id)?.unread,
+    ];
+    for (const minutes of [1, 200]) await post(minutes);
+    expect(await unread()).toEqual([2, 2]);
+    await seen("owner", { channels: [{ name: "ahead" }], views: [{ id }] });
+    expect(await unread()).toEqual([0, 0]);
+    await app.post({ channel: "ahead", name: "Dated" });
+    // Late by half an hour, ahead, and imported.
+    for (const minutes of [-30, 100, -90]) await post(minutes);
+    expect(await unread()).toEqual([3, 3]);
+    await seen("owner", { channels: [{ name: "ahead" }], views: [{ id }] });
+    expect(await unread()).toEqual([0, 0]);
+    await call("owner", "DELETE", `/views/${id}`);
   });
 });
 

@@ -168,7 +168,13 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
         range,
         split,
         fc.integer({ min: 1, max: 4 }),
-        async (metric, filter, bounds, split, series) => {
+        fc.option(
+          fc.uniqueArray(fc.constantFrom<string[]>("a", "rare", "pay", "pro", "free", "__proto__", "none")),
+          {
+            nil: undefined,
+          },
+        ),
+        async (metric, filter, bounds, split, series, values) => {
           const measured = await store.events.measure(
             {
               projectId: projects[0],
@@ -177,6 +183,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
               metric,
               series,
               split,
+              values,
               ...(metric !== "users" && { tag: "amount" }),
             },
             {},
@@ -199,8 +206,8 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
           };
           const byValue = Map.groupBy(counted, (event) => (split ? valueIn(event, split) : undefined));
           const top = [...byValue.keys()]
-            .filter((value) => value !== undefined)
-            .map((value) => ({ value, ...measuredOf(byValue.get(value)!) }))
+            .filter((value) => value !== undefined && values?.includes(value) !== false)
+            .map((value) => ({ value: value!, ...measuredOf(byValue.get(value)!) }))
             .toSorted((a, b) => b.overall! - a.overall! || (a.value < b.value ? -1 : 1))
             .slice(0, series);
           const others = counted.filter(

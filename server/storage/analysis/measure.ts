@@ -12,6 +12,8 @@ export async function measure(scan: Scan, query: MeasureQuery, watch: Watch): Pr
   const { projectId, filter, bounds, metric, tag, split } = query;
   const fields = { users: metric === "users", split, number: tag };
   const batches = new Batches(fields, [filter]);
+  const { texts } = batches.values;
+  if (query.values) batches.values.close(query.values);
   const buckets = new Buckets(bounds);
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
   let ignored = 0;
@@ -21,12 +23,13 @@ export async function measure(scan: Scan, query: MeasureQuery, watch: Watch): Pr
   const byValue = split && new Groups(metric, buckets.length);
   await read(0, split ? 0.5 : 1, ({ users, values, numbers, tagNumbers }, at, bucket) => {
     all.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
-    byValue?.add(values[at]!, bucket, users[at]!, tagNumbers, numbers[at]!);
+    // Values that the query doesn't look at have no text.
+    const value = values[at]! > texts.length ? 0 : values[at]!;
+    byValue?.add(value, bucket, users[at]!, tagNumbers, numbers[at]!);
   });
   const measured = { all: all.measured(0), ignored };
   if (!byValue) return { ...measured, series: [], rest: null };
 
-  const { texts } = batches.values;
   const groups = texts.map((text, index) => ({ text, group: index + 1 }));
   const top = byValue.largest(query.series, groups);
   const isTop = new Set(top.map(({ group }) => group));

@@ -166,11 +166,19 @@ function slotOf(group: number, user: number): number {
 export class Texts {
   readonly texts: string[] = [];
   readonly #numbers = new Map<string, number>();
+  #isClosed = false;
+
+  /** Numbers these texts and no others: all other texts get the next number. */
+  close(texts: readonly string[]): void {
+    for (const text of texts) this.add(text);
+    this.#isClosed = true;
+  }
 
   /** Throws `TooLargeError`. */
   add(text: string): number {
     const known = this.#numbers.get(text);
     if (known !== undefined) return known;
+    if (this.#isClosed) return this.texts.length + 1;
     TooLargeError.check("values", this.texts.length);
     this.texts.push(text);
     this.#numbers.set(text, this.texts.length);

@@ -34,6 +34,8 @@ export type MeasureQuery = {
   split?: Split | undefined;
   /** How many series a split returns, the largest ones. */
   series: number;
+  /** The only values that a split looks at; all others are the rest. All by default. */
+  values?: readonly string[] | undefined;
 };
 
 export type Measures = {

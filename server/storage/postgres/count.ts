@@ -58,10 +58,10 @@ export function createCountSource(
     hours: MsRange,
     take: (value: string | null, bucket: number, events: number) => void,
   ): Promise<void> {
-    const { projectId, filter, bounds } = state;
+    const { projectId, filter, bounds, values } = state;
     const isByName = split?.by === "name" || filter.name !== undefined;
     const rows = await runQuery<{ value: string | null; bucket: number; events: number }>(
-      `SELECT ${split ? (split.by === "name" ? "counted.name" : "counted.channel") : "NULL"} AS value,
+      `SELECT ${lookedAtSql(split ? (split.by === "name" ? "counted.name" : "counted.channel") : "NULL", "$8")} AS value,
          width_bucket(counted.hour * ${hourMs}::bigint, $4::bigint[]) - 1 AS bucket, sum(counted.events) AS events
        FROM channels JOIN ${isByName ? "counters" : "channel_counters"} AS counted
          ON counted.project_id = channels.project_id AND counted.channel = channels.name
@@ -77,6 +77,7 @@ export function createCountSource(
         filter.channel ?? null,
         filter.name ?? null,
         rowsMax(state),
+        values ?? null,
       ],
       countMs,
     );
@@ -173,13 +174,22 @@ export function createCountSource(
 
   /** Adds the events of a range, grouped by the database. */
   async function addGrouped(state: State, { fromMs, toMs }: MsRange): Promise<void> {
-    const { projectId, match, split, bounds, all, histogram } = state;
+    const { projectId, match, split, bounds, all, histogram, values } = state;
     const rows = await runQuery<{ value: string | null; bucket: number; events: number }>(
-      `SELECT ${valueSql(split)} AS value, width_bucket(created_at, $4::bigint[]) - 1 AS bucket, count(*) AS events
+      `SELECT ${lookedAtSql(valueSql(split), "$8")} AS value, width_bucket(created_at, $4::bigint[]) - 1 AS bucket, count(*) AS events
        FROM events WHERE project_id = $1 AND created_at >= $2 AND created_at < $3
          AND ($5::tsquery IS NULL OR tokens @@ $5::tsquery) AND ($6::text IS NULL OR true)
        GROUP BY 1, 2 LIMIT $7`,
-      [projectId, fromMs, toMs, bounds, match.query, split?.by === "tag" ? split.key : null, rowsMax(state)],
+      [
+        projectId,
+        fromMs,
+        toMs,
+        bounds,
+        match.query,
+        split?.by === "tag" ? split.key : null,
+        rowsMax(state),
+        values ?? null,
+      ],
       countMs,
     );
     for (const { value, bucket, events } of rows) {
@@ -206,6 +216,11 @@ export function createCountSource(
 /** If a query returns this many groups, the split has too many values. */
 function rowsMax({ buckets }: State): number {
   return (limits.statsSplitValues + 1) * buckets.length + 1;
+}
+
+/** A value if the query looks at it, otherwise null. */
+function lookedAtSql(value: string, values: string): string {
+  return `CASE WHEN ${values}::text[] IS NULL OR ${value} = ANY(${values}) THEN ${value} END`;
 }
 
 function valueSql(split: Split | undefined): string {

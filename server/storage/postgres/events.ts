@@ -14,6 +14,7 @@ import { createDeleteEvents } from "./delete-events.ts";
 import { createExpirePartitions } from "./expire-partitions.ts";
 import { Feed } from "./feed.ts";
 import { createKnownTexts } from "./known-texts.ts";
+import { createLateEvents } from "./late-events.ts";
 import { scanRowsUsual } from "./page.ts";
 import { analyzeTables, Partitions } from "./partitions.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
@@ -91,6 +92,7 @@ export async function createPostgresEvents({
     flushCounters: async () => {},
     count: createCount(createCountSource(runQuery, read, blocks)),
     countNewer: createCountNewer(runQuery),
+    ...createLateEvents(runQuery),
     ...limited({
       measure: (query, watch) => measure(scan, query, watch),
       funnel: (query, watch) => funnel(scan, query, watch),

@@ -182,10 +182,9 @@ async function openLocked(
       await writer.flushCounters();
       return reader.cancellable<Counts | null>({ kind: "count", query }, { ...(signal && { signal }) });
     },
-    async countNewer(query) {
-      await writer.flushCounters();
-      return reader.request<number[]>({ kind: "countNewer", query });
-    },
+    countNewer: (query) => reader.request<number[]>({ kind: "countNewer", query }),
+    lateEvents: (query) => reader.request<string[][]>({ kind: "lateEvents", query }),
+    arrivedLater: (query) => reader.request<boolean[]>({ kind: "arrivedLater", query }),
     ...analyzer,
     users: (query, limit) => reader.request({ kind: "users", query, limit }),
     usersMatching: (query, limit, signal) =>

@@ -8,9 +8,11 @@ import { retention } from "../analysis/retention.ts";
 import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
 import { createCount } from "../count.ts";
 import type {
+  ArrivedLaterQuery,
   CountQuery,
   EventQuery,
   KnownTexts,
+  LateQuery,
   NewerQuery,
   Removal,
   UserQuery,
@@ -22,6 +24,7 @@ import { createCountSource } from "./count.ts";
 import { createCountNewer } from "./count-newer.ts";
 import { createCountRemovable } from "./delete-events.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
+import { createLateEvents } from "./late-events.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
 import { createScan } from "./scan.ts";
@@ -47,6 +50,8 @@ export type ReaderRequest =
   | { kind: "startingWith"; projectId: number; texts: KnownTexts; prefix: string; limit: number }
   | { kind: "count"; query: CountQuery }
   | { kind: "countNewer"; query: NewerQuery }
+  | { kind: "lateEvents"; query: LateQuery }
+  | { kind: "arrivedLater"; query: ArrivedLaterQuery }
   | { kind: "users"; query: UserQuery; limit: number }
   | { kind: "usersMatching"; query: UserTermsQuery; limit: number }
   | { kind: "measure"; query: MeasureQuery }
@@ -87,6 +92,7 @@ const blocks = createBlocks(database);
 const read = createRead(database, vocabulary, blocks);
 const count = createCount(createCountSource(database, vocabulary, texts, blocks));
 const countNewer = createCountNewer(database);
+const late = createLateEvents(database);
 const scan = createScan(database, vocabulary, blocks);
 const users = createUsers(database, texts);
 const usersMatching = createUsersMatching(database);
@@ -126,6 +132,10 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return count(request.query, watch().signal);
     case "countNewer":
       return countNewer(request.query);
+    case "lateEvents":
+      return late.lateEvents(request.query);
+    case "arrivedLater":
+      return late.arrivedLater(request.query);
     case "users":
       return users(request.query, request.limit);
     case "usersMatching":
