@@ -30,7 +30,7 @@ export function createLateEvents(database: Database) {
   return {
     async lateEvents({ projectId, times }: LateQuery): Promise<string[][]> {
       const late: string[][] = [];
-      const turns = new Turns();
+      const turns = new Turns(projectId);
       for (const ms of times) {
         const [low, mark] = [rowKeyAt(Math.max(0, ms - limits.notifyAgeMs)), rowKeyAt(ms + 1)];
         const to = rowKeyAt(ms + limits.notifyAgeMs + 1);
