@@ -334,12 +334,13 @@ describe("nodes that share work", () => {
     await addOwnersBrowser(service.subscribe());
     const both = [await start(), await start(), await start()];
     const count = 60;
-    const posted = await Promise.all(
-      Array.from({ length: count }, (_, n) =>
-        post(both[n % both.length]!, { channel: "c", name: `n${n}`, notify: true }),
-      ),
+    await Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        const event = { id: Bun.randomUUIDv7(), channel: "c", name: `n${n}`, notify: true };
+        // 503 on a machine that is too busy.
+        await until(async () => [200, 201].includes((await post(both[n % both.length]!, event)).status));
+      }),
     );
-    expect(new Set(posted.map(({ status }) => status))).toEqual(new Set([201]));
     const titles = new Set<string>();
     for (let n = 0; n < count; n++) {
       const { payload } = await service.next();

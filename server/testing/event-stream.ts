@@ -23,12 +23,12 @@ export async function openStream(
   const messages = read(response.body!);
   return {
     response,
-    /** Resolves to the next message (of a type, if given), or to null at the stream's end. */
+    /** Resolves to the next message (of a type, if given; else any but heartbeats), or to null at the stream's end. */
     async next(type?: string): Promise<Message | null> {
       for (;;) {
         const { value, done } = await messages.next();
         if (done) return null;
-        if (type === undefined || value.type === type) return value;
+        if (type === undefined ? value.type !== "heartbeat" : value.type === type) return value;
       }
     },
     /** Resolves to the parsed data of the next `count` events. */

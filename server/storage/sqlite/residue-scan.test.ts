@@ -15,6 +15,7 @@ test("what SQLite left in unallocated space is deleted, too", async () => {
     expect(sent.status).toBe(201);
   }
   const database = new Database(databaseFile(app.config.dataDirectory));
+  database.run("PRAGMA busy_timeout = 30000");
   // Deletes without zeroing, which leaves the same as when SQLite moves a row to another page.
   database.run("PRAGMA secure_delete = OFF");
   database.run("INSERT INTO users VALUES (1, 'another', ?, 1)", [userId]);
