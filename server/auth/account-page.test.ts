@@ -112,11 +112,11 @@ test("two-factor authentication: turned on by scanning, used to sign in, with re
   await dialog.getByText("Can't scan it?").click();
   await expectAccessible("QR code", page);
   const secret = (await dialog.locator("pre").textContent())!;
-  const code = () => totpCode(`otpauth://totp/x?secret=${secret}`);
+  const code = (stepsLater: number) => totpCode(`otpauth://totp/x?secret=${secret}`, stepsLater);
   await dialog.getByLabel("Code", { exact: true }).fill("000000");
   await dialog.getByRole("button", { name: "Turn on" }).click();
   await dialog.getByText("The code is wrong.").waitFor();
-  await dialog.getByLabel("Code", { exact: true }).fill(code());
+  await dialog.getByLabel("Code", { exact: true }).fill(code(0));
   await dialog.getByRole("button", { name: "Turn on" }).click();
   await dialog.getByText("Two-factor authentication is on").waitFor();
   await expectAccessible("recovery codes", page);
@@ -134,7 +134,7 @@ test("two-factor authentication: turned on by scanning, used to sign in, with re
   await page.keyboard.press("Enter");
   await page.getByText("The code is wrong.").waitFor();
   await expectAccessible("second factor", page);
-  await page.getByLabel("Code from your authenticator app").fill(code());
+  await page.getByLabel("Code from your authenticator app").fill(code(1));
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/p\/default/);
 

@@ -53,7 +53,6 @@ export async function deleteAccount(
       await startJob(transaction, { projectId: id, kind: "delete-project" });
       await recordAudit(transaction, actor, { action: "project.deleted", projectId: id, target: slug });
     }
-    await transaction.deleteFrom("verifications").where("value", "=", accountId).execute();
     await transaction.deleteFrom("accounts").where("id", "=", accountId).execute();
     await recordAudit(transaction, actor, { action: "account.deleted", target: email });
     return alone.map(({ id }) => id);
