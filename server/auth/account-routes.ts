@@ -220,8 +220,9 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       problems: [409, 429],
     },
     async ({ account, actor, request, body }) => {
-      await reauthentication.check(await requireSession(auth, request), body.password, actor.address);
-      const closedProjects = await deleteAccount(control, account.id, actor);
+      const session = await requireSession(auth, request);
+      await reauthentication.check(session, body.password, actor.address);
+      const closedProjects = await deleteAccount(control, account.id, session.epoch, actor);
       for (const id of closedProjects) {
         keys.invalidateProject(id);
         streams.disconnectProject(id);

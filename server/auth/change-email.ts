@@ -75,8 +75,8 @@ export type RestoredEmail = {
 
 /**
  * Gives an account back to the address that a "this wasn't me" link was sent to. Whoever changed the address loses
- * everything: the password, the sessions and links, what signs in and was added since or shortly before, and their own
- * link to take the account back. What an earlier owner of the account was sent goes on working.
+ * everything: the password, the sessions and links, what signs in or is notified and was added since or shortly before,
+ * and their own link to take the account back. What an earlier owner of the account was sent goes on working.
  *
  * Throws `link-invalid` and `account-exists`.
  */
@@ -94,6 +94,13 @@ export async function restoreEmail(
   const owner: Actor = { ...actor, kind: "account", id: accountId, name: email };
   const time = new Date(Date.parse(createdAt) - suspectHours * 60 * 60_000).toISOString();
   await removeSignInMethods(transaction, { id: accountId, email }, { epoch, time }, owner);
+  // They must not be told of events, either.
+  await transaction
+    .deleteFrom("destinations")
+    .where("accountId", "=", accountId)
+    .where("kind", "=", "browser")
+    .where("createdAt", ">", Date.parse(time))
+    .execute();
   await transaction
     .updateTable("credentials")
     .set({ password: null, updatedAt: new Date().toISOString() })

@@ -8,6 +8,7 @@ import { type TestApp, testPassword, testPasswords } from "../testing/test-app.t
 import { totpCode } from "../testing/totp.ts";
 import { createLink } from "./account-links.ts";
 import { raiseCredentialEpoch } from "./credential-epoch.ts";
+import { deleteAccount } from "./delete-account.ts";
 import { disableTwoFactor, setPassword } from "./recover-account.ts";
 
 let app: TestApp;
@@ -238,6 +239,9 @@ test("of two changes with the same proof, one is made", async () => {
     }),
   );
   expect(await late.catch(({ code }) => code)).toBe("sign-in-needed");
+  const { control } = app.running.store;
+  const deletion = deleteAccount(control, id, credentialEpoch - 1, commandActor);
+  expect(await deletion.catch(({ code }) => code)).toBe("sign-in-needed");
 });
 
 test("a session that nobody stamped is none", async () => {
@@ -313,6 +317,11 @@ describe('"this wasn\'t me"', () => {
       .values({ ...identity, createdAt: now, updatedAt: now, credentialEpoch: 2 })
       .execute();
     expect(await emailOf(thief)).toBe(`thief-${email}`);
+    const device = { kind: "browser" as const, label: "Thief", address: `https://push/${id}`, secret: null };
+    await control
+      .insertInto("destinations")
+      .values({ ...device, id: Bun.randomUUIDv7(), accountId: id, enabled: 1, createdAt: Date.now() })
+      .execute();
 
     const restored = await restore(token);
     expect(restored).toMatchObject({ status: 200, body: { ok: true, email } });
@@ -322,6 +331,8 @@ describe('"this wasn\'t me"', () => {
     expect(await accountOf(email)).toMatchObject({ id, emailVerified: 1, twoFactorEnabled: 0 });
     const credentials = control.selectFrom("credentials").select("providerId").where("userId", "=", id);
     expect(await credentials.execute()).toEqual([{ providerId: "credential" }]);
+    const destinations = control.selectFrom("destinations").select("kind").where("accountId", "=", id);
+    expect((await destinations.execute()).map(({ kind }) => kind).toSorted()).toEqual(["dashboard", "email"]);
     // The password that the thief knows is gone, until the owner chooses a new one.
     expect(await signIn(email)).toContain("not signed in: 401");
     expect(outcome(await reset(restored.body.token))).toBe(200);

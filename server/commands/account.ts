@@ -156,7 +156,7 @@ const remove = defineCommand({
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const account = await findAccount(control, args.email);
-      const projects = await deleteAccount(control, account.id, commandActor);
+      const projects = await deleteAccount(control, account.id, null, commandActor);
       const also =
         projects.length === 0 ? "" : ` Its ${projects.length} projects without other members are deleted.`;
       await report(
