@@ -153,6 +153,7 @@ test("two-factor authentication: turned on by scanning, used to sign in, with re
   await page.goto(`${app.running.baseUrl}/account`);
   await signOut(page);
   await enterPassword(page, "two@example.com");
+  await page.getByLabel("Code from your authenticator app").waitFor();
   // Where the OpenID Connect provider leads back to.
   await page.goto(`${app.running.baseUrl}/sign-in?step=code`);
   await page.getByRole("button", { name: "Use a recovery code" }).click();

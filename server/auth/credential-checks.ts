@@ -15,7 +15,7 @@ import { stepOf } from "./totp.ts";
 type Row = Record<string, unknown>;
 
 /** Remembers the credential epoch that a call acts under: the first one that it reads, unless it changes it itself. */
-export function noteEpoch(call: AuthCall | undefined, accountId: string, epoch: number): void {
+function noteEpoch(call: AuthCall | undefined, accountId: string, epoch: number): void {
   if (!call) return;
   call.epochs ??= new Map();
   if (!call.epochs.has(accountId)) call.epochs.set(accountId, epoch);
@@ -30,48 +30,62 @@ export async function validRows<R extends Row>(
   model: string,
   rows: R[],
 ): Promise<R[]> {
-  const valid: R[] = [];
-  for (const row of rows) if (await isValid(control, model, row)) valid.push(row);
-  return valid;
-}
-
-async function isValid(control: Kysely<ControlTables>, model: string, row: Row): Promise<boolean> {
   const call = currentCall();
-  const account = (model === "user" ? row : row.user) as Row | undefined | null;
-  if (account) noteEpoch(call, account.id as string, account.credentialEpoch as number);
+  for (const row of rows) {
+    const account = (model === "user" ? row : row.user) as Row | undefined | null;
+    if (account) noteEpoch(call, account.id as string, account.credentialEpoch as number);
+  }
+  if (rows.length === 0) return rows;
+  const ids = rows.map(({ id }) => id as string);
   switch (model) {
-    case "session": {
-      const current = account?.credentialEpoch ?? (await credentialEpochOf(control, row.userId as string));
-      return row.credentialEpoch === current;
-    }
+    case "session":
+      return validSessions(control, rows);
     case "verification": {
-      const challenge = await control
+      const challenges = await control
         .selectFrom("verifications")
         .leftJoin("accounts", "accounts.id", "verifications.accountId")
-        .select(["accountId", "verifications.credentialEpoch", "accounts.credentialEpoch as current"])
-        .where("verifications.id", "=", row.id as string)
-        .executeTakeFirst();
-      if (!challenge) return false;
-      const { accountId, credentialEpoch, current } = challenge;
-      if (accountId === null) return true;
-      if (credentialEpoch !== current) return false;
-      noteEpoch(call, accountId, credentialEpoch);
-      return true;
+        .select(["verifications.id", "accountId", "verifications.credentialEpoch as epoch"])
+        .where("verifications.id", "in", ids)
+        .where((eb) =>
+          eb.or([
+            eb("accountId", "is", null),
+            eb("verifications.credentialEpoch", "=", eb.ref("accounts.credentialEpoch")),
+          ]),
+        )
+        .execute();
+      for (const { accountId, epoch } of challenges) if (accountId) noteEpoch(call, accountId, epoch);
+      return withIds(rows, challenges);
     }
     case "passkey": {
-      // With the passkey itself: it may have been removed since it was read.
-      const owner = await control
+      // With the passkeys themselves: one may have been removed since it was read.
+      const passkeys = await control
         .selectFrom("passkeys")
         .innerJoin("accounts", "accounts.id", "passkeys.userId")
-        .select(["accounts.id", "accounts.credentialEpoch"])
-        .where("passkeys.id", "=", row.id as string)
-        .executeTakeFirst();
-      if (owner) noteEpoch(call, owner.id, owner.credentialEpoch);
-      return owner !== undefined;
+        .select(["passkeys.id", "userId", "accounts.credentialEpoch as epoch"])
+        .where("passkeys.id", "in", ids)
+        .execute();
+      for (const { userId, epoch } of passkeys) noteEpoch(call, userId, epoch);
+      return withIds(rows, passkeys);
     }
     default:
-      return true;
+      return rows;
   }
+}
+
+/** Sessions of their account's epoch. Most are read with the account. */
+async function validSessions<R extends Row>(control: Kysely<ControlTables>, rows: R[]): Promise<R[]> {
+  const current = new Map<unknown, unknown>();
+  for (const { userId, user } of rows) {
+    if (current.has(userId)) continue;
+    const epoch = (user as Row | null | undefined)?.credentialEpoch;
+    current.set(userId, epoch ?? (await credentialEpochOf(control, userId as string)));
+  }
+  return rows.filter(({ userId, credentialEpoch }) => credentialEpoch === current.get(userId));
+}
+
+function withIds<R extends Row>(rows: R[], valid: { id: string }[]): R[] {
+  const ids = new Set<unknown>(valid.map(({ id }) => id));
+  return rows.filter(({ id }) => ids.has(id));
 }
 
 /** The epoch that a row is stamped with. Throws `sign-in-needed` if the account has changed since the call began. */
