@@ -62,6 +62,7 @@ const openPages = [
   open("/forgot-password", async () => (await accountPages()).ForgotPasswordPage),
   open("/reset-password", async () => (await accountPages()).ResetPasswordPage),
   open("/confirm-email", async () => (await accountPages()).ConfirmEmailPage),
+  open("/restore-email", async () => (await accountPages()).RestoreEmailPage),
   open("/setup", async () => (await import("./setup/setup-page.tsx")).SetupPage),
 ] as const;
 

@@ -41,8 +41,9 @@ const call = (operation: string, expected: number, values: Call = {}) =>
   contract.call(app, session, operation, expected, values);
 
 /** Returns the first email to an address. */
-async function emailTo(address: string): Promise<ReceivedEmail> {
-  const received = () => withEmail.inbox.received.find(({ to }) => to.includes(address));
+async function emailTo(address: string, about = ""): Promise<ReceivedEmail> {
+  const received = () =>
+    withEmail.inbox.received.find(({ to, subject }) => to.includes(address) && subject.includes(about));
   await until(() => received() !== undefined);
   return received()!;
 }
@@ -326,6 +327,14 @@ test("accounts", async () => {
   const changed = await emailTo(change.email);
   await call("POST /api/account/email/confirm", 200, { body: { token: tokenIn(changed) } });
 
+  const told = await emailTo(app.owner, "The email address of your Tidings account was changed");
+  const restoring = { as: "nobody", body: { token: tokenIn(told) } } as const;
+  const restored = await call("POST /api/account/email/restore", 200, restoring);
+  const reset = { token: restored.token, newPassword: testPassword };
+  await call("POST /api/auth/reset-password", 200, { as: "nobody", body: reset });
+  await call("POST /api/auth/reset-password", 403, { as: "nobody", body: reset });
+  session = { cookie: await app.signIn(), origin: app.address };
+
   const { control } = app.running.store;
   const [account] = await control.selectFrom("accounts").select("id").execute();
   // Adding one takes a browser with an authenticator.
@@ -335,7 +344,7 @@ test("accounts", async () => {
   await call("PATCH /api/account/passkeys/{id}", 200, { params: { id: "p1" }, body: { name: "Phone" } });
   await call("DELETE /api/account/passkeys/{id}", 200, { params: { id: "p1" } });
 
-  await app.signIn(change.email);
+  await app.signIn();
   const { sessions } = await call("GET /api/sessions", 200);
   const other = sessions.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent);
   await call("DELETE /api/sessions/{id}", 200, { params: { id: other.id } });

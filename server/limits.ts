@@ -156,8 +156,10 @@ export const limits = {
   emailCharacters: 254,
   passwordCharactersMin: 10,
   passwordCharactersMax: 128,
-  /** Passwords that are hashed or wait for it: up to ten seconds of work. */
-  passwordsHashing: 100,
+  /** Passwords that wait to be hashed: up to ten seconds of work. */
+  passwordsWaiting: 100,
+  /** Guesses at an account's password by all of its sessions together, whatever they ask for with it. */
+  passwordGuesses: { attempts: 10, seconds: 15 * 60 },
   pushEndpointCharacters: 2_048,
   destinationsPerAccount: 50,
   /** Mutes of an account that are not over, and how long one can last: a year. */

@@ -3,7 +3,8 @@ import { AccountEmails } from "./auth/account-emails.ts";
 import { ApiKeyCache } from "./auth/api-key-cache.ts";
 import { createAuth } from "./auth/auth.ts";
 import { Authorizer } from "./auth/authorizer.ts";
-import { oneAtATime, type PasswordHashing } from "./auth/passwords.ts";
+import { inTurns, type PasswordHashing } from "./auth/passwords.ts";
+import { Reauthentication } from "./auth/reauthenticate.ts";
 import { type OpenSetup, openSetup } from "./auth/setup.ts";
 import { SignInLimits, type SignInTiers } from "./auth/sign-in-limits.ts";
 import { BackgroundWorker } from "./background/worker.ts";
@@ -164,7 +165,7 @@ async function wireUp(
   const secrets = await retrying(() => openSecretBox(config, control));
 
   const secret = await retrying(() => getOrCreateSecret(control, secrets, "authSecret", generateSecretKey));
-  const passwords = oneAtATime(hashing);
+  const passwords = inTurns(hashing);
   const auth = createAuth(control, { secret, baseUrl, config, passwords, rateLimiter, log });
   const isSecure = baseUrl.startsWith("https:");
   const signInLimits = new SignInLimits({ rateLimiter, secret, isSecure, tiers: signInTiers });
@@ -253,6 +254,7 @@ async function wireUp(
       store,
       auth,
       passwords,
+      reauthentication: new Reauthentication({ store, passwords }),
       signInLimits,
       emails: mailer && new AccountEmails(mailer, baseUrl, onError),
       authorizer: new Authorizer({ control, auth, keys, baseUrl }),

@@ -2,7 +2,8 @@ import type { AccountEmails } from "./auth/account-emails.ts";
 import type { ApiKeyCache } from "./auth/api-key-cache.ts";
 import type { Auth } from "./auth/auth.ts";
 import type { Authorizer } from "./auth/authorizer.ts";
-import type { PasswordHashing } from "./auth/passwords.ts";
+import type { PasswordQueue } from "./auth/passwords.ts";
+import type { Reauthentication } from "./auth/reauthenticate.ts";
 import type { SignInLimits } from "./auth/sign-in-limits.ts";
 import type { BackgroundWorker } from "./background/worker.ts";
 import type { BackupSchedule } from "./backup/schedule.ts";
@@ -39,7 +40,8 @@ export type Services = {
   readiness: Readiness;
   store: Store;
   auth: Auth;
-  passwords: PasswordHashing;
+  passwords: PasswordQueue;
+  reauthentication: Reauthentication;
   signInLimits: SignInLimits;
   /** Null if email isn't configured. */
   emails: AccountEmails | null;

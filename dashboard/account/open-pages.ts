@@ -2,5 +2,6 @@
 export { ConfirmEmailPage } from "./confirm-email-page.tsx";
 export { ForgotPasswordPage } from "./forgot-password-page.tsx";
 export { ResetPasswordPage } from "./reset-password-page.tsx";
+export { RestoreEmailPage } from "./restore-email-page.tsx";
 export { SignInPage } from "./sign-in-page.tsx";
 export { SignUpPage } from "./sign-up-page.tsx";

@@ -17,13 +17,23 @@ type SignInFormProps = {
   /** Links below the password, and below everything. */
   children?: ReactNode;
   footer?: ReactNode;
+  /** Whether the OpenID Connect provider led back, and the account has a second factor. */
+  asksForCode?: boolean;
   /** What went wrong before the form, such as at the provider. */
   notice?: string | undefined;
 };
 
 /** All ways to sign in: password and second factor, passkey, OpenID Connect. */
-export function SignInForm({ email: knownEmail, next, onDone, children, footer, notice }: SignInFormProps) {
-  const [needsCode, setNeedsCode] = useState(false);
+export function SignInForm({
+  email: knownEmail,
+  next,
+  onDone,
+  children,
+  footer,
+  asksForCode = false,
+  notice,
+}: SignInFormProps) {
+  const [needsCode, setNeedsCode] = useState(asksForCode);
   const [tooLate, setTooLate] = useState<string>();
   if (needsCode) {
     return (

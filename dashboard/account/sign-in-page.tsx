@@ -17,7 +17,9 @@ const providerErrors: Record<string, string> = {
 };
 
 export function SignInPage() {
-  const { next, error }: { next?: string; error?: string } = useSearch({ strict: false });
+  const { next, error, step }: { next?: string; error?: string; step?: string } = useSearch({
+    strict: false,
+  });
   const navigate = useNavigate();
   const { data: options } = useQuery(signInOptionsQuery);
   const path = safePath(next);
@@ -36,6 +38,7 @@ export function SignInPage() {
       <SignInForm
         next={path}
         onDone={onDone}
+        asksForCode={step === "code"}
         footer={
           options?.signUp && (
             <p className="text-muted text-sm">

@@ -1,7 +1,7 @@
 import type { EmailContent, Mailer } from "../notifications/email.ts";
 import { emailButton, emailPage } from "../notifications/email-page.ts";
 import type { AuditAction } from "../wire/audit.ts";
-import { linkHours } from "./account-links.ts";
+import { linkHours, restoreDays } from "./account-links.ts";
 
 type Content = {
   subject: string;
@@ -91,13 +91,26 @@ export class AccountEmails {
     });
   }
 
-  /** Tells an account's former address of a change that its owner should know of. */
-  sendEmailChanged(to: string, newEmail: string): void {
+  /** Tells an account's former address of the change, with a link for an owner who didn't make it. */
+  sendEmailChanged(to: string, newEmail: string, restoreToken: string): void {
     this.#send(to, {
       subject: "The email address of your Tidings account was changed",
       text: [
         `Your account now belongs to the address ${newEmail}. You can't sign in with ${to} anymore.`,
-        "If this wasn't you, tell the people who run this server at once.",
+        `If this wasn't you, take the account back. The link works once, for ${restoreDays} days. It ends all sessions, and you choose a new password.`,
+      ],
+      action: { text: "This wasn't me", url: this.#link("restore-email", restoreToken) },
+      footer: "You get this email because it is about the safety of your account.",
+    });
+  }
+
+  /** Tells the address that an account was taken back from. */
+  sendEmailRestored(to: string): void {
+    this.#send(to, {
+      subject: "Your Tidings account was taken back",
+      text: [
+        `The former address of the account took it back. You can't sign in with ${to} anymore.`,
+        "If the account is yours, tell the people who run this server at once.",
       ],
       footer: "You get this email because it is about the safety of your account.",
     });

@@ -96,10 +96,22 @@ test("the profile's name and email address can be changed", async () => {
   await page.getByRole("link", { name: "Open Tidings" }).click();
   await page.goto(`${app.running.baseUrl}/account`);
   await page.getByText("hopper@example.com").first().waitFor();
-  expect((await inbox.next()).to).toEqual(["profile@example.com"]);
   expect(complaints).toEqual([
     "Failed to load resource: the server responded with a status of 403 (Forbidden)",
   ]);
+
+  // The former address takes the account back.
+  const told = await emailAbout("The email address of your Tidings account was changed");
+  expect(told.to).toEqual(["profile@example.com"]);
+  await page.goto(`${app.running.baseUrl}/restore-email?token=${tokenIn(told)}`);
+  await expectAccessible("restore email", page);
+  await page.getByRole("button", { name: "This wasn't me" }).click();
+  await page.getByText("It belongs to profile@example.com").waitFor();
+  await page.getByRole("link", { name: "Choose a new password" }).click();
+  await page.getByLabel("New password").fill("only mine from now on");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByText("Your password is changed").waitFor();
+  expect(await app.signIn("profile@example.com", "only mine from now on")).toContain("session_token");
 }, 60_000);
 
 test("two-factor authentication: turned on by scanning, used to sign in, with recovery codes", async () => {
@@ -112,11 +124,11 @@ test("two-factor authentication: turned on by scanning, used to sign in, with re
   await dialog.getByText("Can't scan it?").click();
   await expectAccessible("QR code", page);
   const secret = (await dialog.locator("pre").textContent())!;
-  const code = () => totpCode(`otpauth://totp/x?secret=${secret}`);
+  const code = (stepsLater: number) => totpCode(`otpauth://totp/x?secret=${secret}`, stepsLater);
   await dialog.getByLabel("Code", { exact: true }).fill("000000");
   await dialog.getByRole("button", { name: "Turn on" }).click();
   await dialog.getByText("The code is wrong.").waitFor();
-  await dialog.getByLabel("Code", { exact: true }).fill(code());
+  await dialog.getByLabel("Code", { exact: true }).fill(code(0));
   await dialog.getByRole("button", { name: "Turn on" }).click();
   await dialog.getByText("Two-factor authentication is on").waitFor();
   await expectAccessible("recovery codes", page);
@@ -134,13 +146,16 @@ test("two-factor authentication: turned on by scanning, used to sign in, with re
   await page.keyboard.press("Enter");
   await page.getByText("The code is wrong.").waitFor();
   await expectAccessible("second factor", page);
-  await page.getByLabel("Code from your authenticator app").fill(code());
+  await page.getByLabel("Code from your authenticator app").fill(code(1));
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/p\/default/);
 
   await page.goto(`${app.running.baseUrl}/account`);
   await signOut(page);
   await enterPassword(page, "two@example.com");
+  await page.getByLabel("Code from your authenticator app").waitFor();
+  // Where the OpenID Connect provider leads back to.
+  await page.goto(`${app.running.baseUrl}/sign-in?step=code`);
   await page.getByRole("button", { name: "Use a recovery code" }).click();
   await page.getByLabel("Recovery code").fill(codes[0]!);
   await page.keyboard.press("Enter");

@@ -13,24 +13,25 @@ import {
   EmailChange,
   EmailChangeResponse,
   EmailConfirmed,
+  EmailRestored,
   LinkToken,
   Me,
 } from "../wire/account.ts";
 import type { AccountEmails } from "./account-emails.ts";
-import { consumeLink, createLink, invalidLink } from "./account-links.ts";
+import { consumeLink, createLink } from "./account-links.ts";
 import { accountResponse } from "./account-response.ts";
 import { type Auth, requireSession, sessionOf } from "./auth.ts";
-import { changeEmail } from "./change-email.ts";
+import { changeEmail, restoreEmail } from "./change-email.ts";
 import { ownsInstallation } from "./create-account.ts";
+import { changedMeanwhile } from "./credential-epoch.ts";
 import { deleteAccount } from "./delete-account.ts";
-import type { PasswordHashing } from "./passwords.ts";
-import { reauthenticate } from "./reauthenticate.ts";
+import type { Reauthentication } from "./reauthenticate.ts";
 
 type Deps = {
   store: Store;
   auth: Auth;
   baseUrl: string;
-  passwords: PasswordHashing;
+  reauthentication: Reauthentication;
   /** Null if email isn't configured. */
   emails: AccountEmails | null;
   keys: { invalidateProject: (id: number) => void };
@@ -43,9 +44,9 @@ type Deps = {
 
 /** The signed-in account: its profile, email address and deletion. */
 export function addAccountRoutes(routes: Routes, deps: Deps): void {
-  const { auth, baseUrl, passwords, emails, keys, streams, worker, streamAuthorizer, vapidPublicKey } = deps;
+  const { auth, baseUrl, reauthentication, emails, keys, streams, worker, streamAuthorizer, vapidPublicKey } =
+    deps;
   const { control } = deps.store;
-  const attempts = deps.store.rateLimiter({ name: "reauthentication", points: 10, seconds: 15 * 60 });
 
   routes.add(
     {
@@ -121,7 +122,8 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     },
     async ({ account, actor, request, body }) => {
       const session = await requireSession(auth, request);
-      await reauthenticate(control, passwords, session, body.password, attempts);
+      await reauthentication.check(session, body.password, actor.address);
+      const { epoch } = session;
       const email = body.email.toLowerCase();
       if (email === account.email)
         throw problem("account-request-invalid", { detail: "This is your email address already." });
@@ -132,15 +134,18 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
           .select("id")
           .where("email", "=", email)
           .executeTakeFirst();
-        const token = await createLink(
-          control,
-          "change-email",
-          JSON.stringify({ accountId: account.id, email }),
-        );
+        const token = await createLink(control, "change-email", { accountId: account.id, epoch, email });
         if (!owner) emails.sendEmailConfirmation(email, token);
         return { ok: true, confirmation: true };
       }
-      const change = { accountId: account.id, email, isVerified: false, keepSession: session.id };
+      const change = {
+        accountId: account.id,
+        epoch,
+        email,
+        isVerified: false,
+        keepSession: session.id,
+        canTellFormer: false,
+      };
       await control.transaction().execute((transaction) => changeEmail(transaction, change, actor));
       await streamAuthorizer.check();
       return { ok: true, confirmation: false };
@@ -162,19 +167,42 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     },
     async ({ actor, request, body }) => {
       const session = await sessionOf(auth, request.headers);
-      const { email, former } = await control.transaction().execute(async (transaction) => {
-        const link = JSON.parse(await consumeLink(transaction, "change-email", body.token)) as {
-          accountId: string;
-          email: string;
-        };
+      const { email, changed } = await control.transaction().execute(async (transaction) => {
+        const link = await consumeLink(transaction, "change-email", body.token);
         const keepSession = session?.account.id === link.accountId ? session.id : null;
-        const former = await changeEmail(transaction, { ...link, isVerified: true, keepSession }, actor);
-        if (former === null) throw invalidLink();
-        return { email: link.email, former };
+        const change = { ...link, isVerified: true, keepSession, canTellFormer: emails !== null };
+        return { email: link.email, changed: await changeEmail(transaction, change, actor) };
       });
-      emails?.sendEmailChanged(former, email);
+      if (!changed) throw changedMeanwhile();
+      if (changed.restoreToken !== null)
+        emails?.sendEmailChanged(changed.former, email, changed.restoreToken);
       await streamAuthorizer.check();
       return { ok: true, email };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/account/email/restore",
+      operationId: "restoreEmail",
+      by: "anyone",
+      tag: "Account",
+      summary: "Take an account back to its former email address",
+      description:
+        "Takes the token from the link that the former address was sent. The password and all sessions end, and so does what signs in and was added since. Returns a token to reset the password.",
+      body: LinkToken,
+      response: EmailRestored,
+      problems: [403, 409],
+    },
+    async ({ actor, body }) => {
+      const { accountId, email, resetToken, displaced } = await control
+        .transaction()
+        .execute((transaction) => restoreEmail(transaction, body.token, actor));
+      await reauthentication.forget(accountId);
+      if (displaced !== null) emails?.sendEmailRestored(displaced);
+      await streamAuthorizer.check();
+      return { ok: true, email, token: resetToken };
     },
   );
 
@@ -192,8 +220,9 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       problems: [409, 429],
     },
     async ({ account, actor, request, body }) => {
-      await reauthenticate(control, passwords, await requireSession(auth, request), body.password, attempts);
-      const closedProjects = await deleteAccount(control, account.id, actor);
+      const session = await requireSession(auth, request);
+      await reauthentication.check(session, body.password, actor.address);
+      const closedProjects = await deleteAccount(control, account.id, session.epoch, actor);
       for (const id of closedProjects) {
         keys.invalidateProject(id);
         streams.disconnectProject(id);

@@ -6,12 +6,14 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import type { AuditAction } from "../wire/audit.ts";
 import { type AuthCall, currentCall } from "./auth-call.ts";
 import { addDefaultDestinations } from "./create-account.ts";
+import { epochForStamp, raiseForCall, spendCode, validRows } from "./credential-checks.ts";
+import { type CredentialChange, credentialEpochOf } from "./credential-epoch.ts";
 
 type Adapter = DBAdapter<BetterAuthOptions>;
 type Row = Record<string, unknown>;
 /** A change that better-auth made to a row: what is known of the row, and the columns that an update changed. */
 type Change = { kind: "create" | "update" | "delete"; model: string; row: Row; changed?: Row };
-type Entry = { action: AuditAction; detail?: object };
+type Entry = { action: AuditAction; detail?: object; raises?: CredentialChange["change"] };
 /** Runs a change, and what must be committed with it, in a transaction. */
 type Atomically = <Result>(
   run: (adapter: Adapter, committed: (change: Change) => Promise<void>) => Promise<Result>,
@@ -28,14 +30,20 @@ const signInMethods: Record<string, string> = {
 
 /**
  * better-auth's adapter for our tables. What belongs in the audit log is recorded there in the transaction of the
- * change.
+ * change. Whatever better-auth makes for an account is stamped with its credential epoch, and it reads nothing of an
+ * earlier epoch, whichever of its routes it is.
+ *
+ * @param secret - seals the secrets of authenticator apps
  */
-export function createAuthAdapter(control: Kysely<ControlTables>): (options: BetterAuthOptions) => Adapter {
+export function createAuthAdapter(
+  control: Kysely<ControlTables>,
+  secret: string,
+): (options: BetterAuthOptions) => Adapter {
   return (options) => {
     const adapterOn = (db: Kysely<ControlTables>) =>
       // Not the real engine: with this type, better-auth stores timestamps as texts and booleans as numbers, as our
       // tables do.
-      kyselyAdapter(db, { type: "sqlite", transaction: true })(options);
+      withReads(kyselyAdapter(db, { type: "sqlite", transaction: true })(options), db, secret);
     const joining =
       (transaction: Transaction<ControlTables>): Atomically =>
       (run) =>
@@ -48,6 +56,25 @@ export function createAuthAdapter(control: Kysely<ControlTables>): (options: Bet
           .transaction()
           .execute((transaction) => work(withWrites(adapterOn(transaction), joining(transaction)))),
     };
+  };
+}
+
+/** An adapter that reads only what is valid, and accepts each code of an authenticator app once. */
+function withReads(adapter: Adapter, db: Kysely<ControlTables>, secret: string): Adapter {
+  return {
+    ...adapter,
+    async findOne<T>(data: Parameters<Adapter["findOne"]>[0]) {
+      const row = await adapter.findOne<Row>(data);
+      if (!row) return null;
+      const { path, code } = currentCall() ?? {};
+      if (data.model === "twoFactor" && path === "/two-factor/verify-totp" && code !== undefined)
+        await spendCode(db, row as { id: string; secret: string }, secret, code);
+      const [valid] = await validRows(db, data.model, [row]);
+      return (valid as T | undefined) ?? null;
+    },
+    async findMany<T>(data: Parameters<Adapter["findMany"]>[0]) {
+      return (await validRows(db, data.model, await adapter.findMany<Row>(data))) as T[];
+    },
   };
 }
 
@@ -101,8 +128,8 @@ function rowOf(where: Where[]): Row {
 
 /** Does what belongs to a change, in its transaction. */
 async function onChange(transaction: Transaction<ControlTables>, change: Change): Promise<void> {
-  const { kind, model, row, changed } = change;
-  if (model === "verification") return;
+  const { kind, model, row } = change;
+  if (model === "verification") return kind === "create" ? stampChallenge(transaction, row) : undefined;
   const accountId = (model === "user" ? row.id : row.userId) as string;
   const account = await transaction
     .selectFrom("accounts")
@@ -112,12 +139,11 @@ async function onChange(transaction: Transaction<ControlTables>, change: Change)
   if (!account) return;
   if (kind === "create" && model === "user")
     await addDefaultDestinations(transaction, accountId, account.email);
-  // A new password voids links to reset the old one, and sign-ins that wait for their second factor.
-  if (model === "account" && changed && "password" in changed)
-    await transaction.deleteFrom("verifications").where("value", "=", accountId).execute();
 
   const call = currentCall();
   const entry = entryOf(change, call?.path ?? "", account.twoFactorEnabled === 1, call);
+  if (entry?.raises) await raiseForCall(transaction, accountId, entry.raises);
+  await stamp(transaction, change, accountId);
   if (!entry) return;
   await recordAudit(
     transaction,
@@ -128,12 +154,55 @@ async function onChange(transaction: Transaction<ControlTables>, change: Change)
       address: call?.address ?? null,
       userAgent: call?.userAgent ?? null,
     },
-    { target: account.email, ...entry },
+    { target: account.email, action: entry.action, ...(entry.detail && { detail: entry.detail }) },
   );
   if (call) call.recorded = [...(call.recorded ?? []), { action: entry.action, email: account.email }];
 }
 
-/** The audit log's entry for a change; null if it needs none. */
+/** Stamps what was made for an account with the credential epoch under which it was made. */
+async function stamp(
+  transaction: Transaction<ControlTables>,
+  { kind, model, row, changed }: Change,
+  accountId: string,
+): Promise<void> {
+  if (kind === "update" && model === "user" && changed?.twoFactorEnabled === true) {
+    const credentialEpoch = await epochForStamp(transaction, accountId);
+    await transaction
+      .updateTable("twoFactors")
+      .set({ credentialEpoch, enabledAt: new Date().toISOString() })
+      .where("userId", "=", accountId)
+      .execute();
+    return;
+  }
+  const table = { session: "sessions", passkey: "passkeys", account: "credentials" } as const;
+  if (kind !== "create" || !(model in table)) return;
+  const credentialEpoch = await epochForStamp(transaction, accountId);
+  await transaction
+    .updateTable(table[model as keyof typeof table])
+    .set({ credentialEpoch })
+    .where("id", "=", row.id as string)
+    .execute();
+}
+
+/**
+ * Stamps a sign-in that waits for its second factor, whose value is the account, and the challenge for a new passkey,
+ * whose value names it. Other challenges belong to nobody yet.
+ */
+async function stampChallenge(transaction: Transaction<ControlTables>, { id, value }: Row): Promise<void> {
+  const text = String(value);
+  const accountId = text.startsWith("{")
+    ? (JSON.parse(text) as { userData?: { id?: string } }).userData?.id
+    : text;
+  if (!accountId || (await credentialEpochOf(transaction, accountId)) === null) return;
+  const credentialEpoch = await epochForStamp(transaction, accountId);
+  await transaction
+    .updateTable("verifications")
+    .set({ accountId, credentialEpoch })
+    .where("id", "=", id as string)
+    .execute();
+}
+
+/** The audit log's entry for a change, and whether it raises the credential epoch; null if it needs neither. */
 function entryOf(
   { kind, model, row, changed = {} }: Change,
   path: string,
@@ -148,26 +217,33 @@ function entryOf(
       if (!("twoFactorEnabled" in changed)) return null;
       // better-auth replaces the session, too.
       if (call) call.replacesSession = true;
-      return { action: changed.twoFactorEnabled ? "two-factor.enabled" : "two-factor.disabled" };
+      return changed.twoFactorEnabled
+        ? { action: "two-factor.enabled", raises: "second factor turned on" }
+        : { action: "two-factor.disabled", raises: "second factor turned off" };
     case "create account":
-      if (path === "/reset-password") return { action: "password.reset" };
-      return { action: "account.changed", detail: { connected: row.providerId } };
+      return {
+        action: "account.changed",
+        detail: { connected: row.providerId },
+        raises: "provider connected",
+      };
     case "update account":
       if (!("password" in changed)) return null;
-      return { action: path === "/reset-password" ? "password.reset" : "password.changed" };
+      return { action: "password.changed", raises: "password changed" };
     case "create session":
       if (method === undefined || call?.replacesSession) return null;
       // The session lasts until better-auth sees that the second factor is missing.
-      if (path === "/sign-in/email" && hasTwoFactor) return null;
+      if ((path === "/sign-in/email" || path === "/callback/oidc") && hasTwoFactor) return null;
       return { action: "session.created", detail: { method } };
     case "delete session":
       return path === "/sign-out" ? { action: "session.ended" } : null;
     case "update twoFactor":
       if ("failedVerificationCount" in changed && changed.failedVerificationCount === 1)
         return { action: "session.failed", detail: { method: "two-factor" } };
-      return path === "/two-factor/generate-backup-codes" ? { action: "recovery-codes.replaced" } : null;
+      return path === "/two-factor/generate-backup-codes"
+        ? { action: "recovery-codes.replaced", raises: "recovery codes replaced" }
+        : null;
     case "create passkey":
-      return { action: "passkey.added", detail: { name: row.name } };
+      return { action: "passkey.added", detail: { name: row.name }, raises: "passkey added" };
     default:
       return null;
   }

@@ -11,6 +11,15 @@ export type AuthCall = {
   path: string;
   address: string | null;
   userAgent: string | null;
+  /** See `Requester` in `passwords.ts`. Default: false. */
+  isKnown?: boolean;
+  /** The code of an authenticator app in its body. */
+  code?: string | undefined;
+  /**
+   * By account, the credential epoch when the call first read of it. What the call makes for an account is of this
+   * epoch, because what it checked before may be void by now.
+   */
+  epochs?: Map<string, number>;
   /** What was recorded in the audit log, and the email address of the account. */
   recorded?: { action: AuditAction; email: string }[];
   /** The problem that better-auth logged. */

@@ -7,11 +7,12 @@ import { limits } from "../limits.ts";
 import { type ProblemCode, type ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import type { AccountEmails } from "./account-emails.ts";
-import { invalidLink } from "./account-links.ts";
 import { type Auth, sessionOf } from "./auth.ts";
 import { type AuthCall, callAuth } from "./auth-call.ts";
 import { checkNewPassword } from "./password-rules.ts";
+import type { Reauthentication } from "./reauthenticate.ts";
 import type { SignInLimits } from "./sign-in-limits.ts";
+import { withoutTokens } from "./without-tokens.ts";
 
 type Deps = {
   config: Config;
@@ -22,6 +23,7 @@ type Deps = {
   addressOf: (request: Request) => string | null;
   authorizer: { checkOrigin: (request: Request) => void };
   signInLimits: SignInLimits;
+  reauthentication: Reauthentication;
   /** Ends the live streams of ended sessions at once. */
   streamAuthorizer: { check: () => Promise<void> };
 };
@@ -35,7 +37,6 @@ const postPaths = [
   "sign-in/email",
   "sign-out",
   "change-password",
-  "reset-password",
   "two-factor/enable",
   "two-factor/verify-totp",
   "two-factor/verify-backup-code",
@@ -44,6 +45,14 @@ const postPaths = [
   "passkey/verify-authentication",
   "passkey/verify-registration",
 ];
+
+/** Those that take the password of a session's account. */
+const passwordPaths = new Set([
+  "change-password",
+  "two-factor/enable",
+  "two-factor/generate-backup-codes",
+  "two-factor/disable",
+]);
 
 const signInPaths = new Set([
   "/sign-in/email",
@@ -57,10 +66,10 @@ const signInPaths = new Set([
  * The routes that better-auth handles (https://www.better-auth.com/docs/basic-usage). Its other routes are not used, and
  * some accept what our limits forbid.
  */
-export function addAuthRoutes(
-  routes: Routes,
-  { config, store: { control }, auth, emails, addressOf, authorizer, signInLimits, streamAuthorizer }: Deps,
-): void {
+export function addAuthRoutes(routes: Routes, deps: Deps): void {
+  const { config, auth, emails, addressOf, authorizer, signInLimits, reauthentication, streamAuthorizer } =
+    deps;
+  const { control } = deps.store;
   for (const path of config.oidcIssuer === null ? getPaths : [...getPaths, "callback/oidc"])
     routes.app.get(`/api/auth/${path}`, ({ req }) => handle(req.raw, `/${path}`));
   for (const path of postPaths) {
@@ -70,15 +79,15 @@ export function addAuthRoutes(
       // better-auth also takes forms. With JSON only, it gets what was checked here.
       const body = ((await readJson(req.raw, limits.requestBytes)) ?? {}) as Record<string, unknown>;
       const { email, newPassword } = body;
-      if (typeof newPassword === "string") {
-        const session = await sessionOf(auth, req.raw.headers);
+      const session = passwordPaths.has(path) ? await sessionOf(auth, req.raw.headers) : null;
+      if (typeof newPassword === "string")
         await checkNewPassword(newPassword, session?.account ?? {}, "newPassword");
-      }
-      const call = () => handle(req.raw, `/${path}`, body);
-      const response =
-        path !== "sign-in/email" || typeof email !== "string"
-          ? await call()
-          : await signInLimits.limit({ email, address: addressOf(req.raw), headers: req.raw.headers }, call);
+      const call = (isKnown: boolean) => handle(req.raw, `/${path}`, body, isKnown);
+      const response = session
+        ? await reauthentication.limit(session, () => call(true))
+        : path === "sign-in/email" && typeof email === "string"
+          ? await signInLimits.limit({ email, address: addressOf(req.raw), headers: req.raw.headers }, call)
+          : await call(false);
       await streamAuthorizer.check();
       return response;
     });
@@ -89,12 +98,18 @@ export function addAuthRoutes(
     return path.startsWith("/callback/") ? auth.withProvider() : auth.standard();
   }
 
-  async function handle(original: Request, path: string, body?: Record<string, unknown>): Promise<Response> {
+  async function handle(
+    original: Request,
+    path: string,
+    body?: Record<string, unknown>,
+    isKnown = false,
+  ): Promise<Response> {
     const request = body ? new Request(original, { body: JSON.stringify(body) }) : original;
     const from = { address: addressOf(original), userAgent: request.headers.get("user-agent") };
     const { handler } = await authFor(path);
     const former = signInPaths.has(path) ? await sessionOf(auth, original.headers) : null;
-    const call: AuthCall = { path, ...from };
+    const code = typeof body?.code === "string" ? body.code : undefined;
+    const call: AuthCall = { path, ...from, isKnown, code };
     const response = await callAuth(() => handler(request), call);
     for (const { action, email } of call.recorded ?? []) emails?.sendSecurityNotice(email, action);
     // Whoever signs in again has one session, not two.
@@ -106,11 +121,27 @@ export function addAuthRoutes(
       await recordAudit(control, nobody, { action: "session.failed", ...failure });
     }
     // Redirects are better-auth's answers to those who come back from the OpenID Connect provider.
-    if (response.ok || response.status === 302) return response;
+    if (response.status === 302) return asksForCode(response) ? toSecondFactor(response) : response;
+    if (response.ok) return withoutTokens(response);
     const rejection = problemOf(path, response, await response.text()).toResponse();
     for (const cookie of response.headers.getSetCookie()) rejection.headers.append("set-cookie", cookie);
     return rejection;
   }
+}
+
+/** Whether a sign-in waits for the second factor: better-auth then sets a cookie that says whose. */
+function asksForCode({ headers }: Response): boolean {
+  return headers.getSetCookie().some((cookie) => /two_factor=[^;]/.test(cookie));
+}
+
+/** Leads to the sign-in page, which asks for the second factor, and from there to where the redirect leads. */
+function toSecondFactor({ headers }: Response): Response {
+  const { origin, pathname, search, hash } = new URL(headers.get("location")!);
+  const page = new URL("/sign-in?step=code", origin);
+  page.searchParams.set("next", pathname + search + hash);
+  const redirect = new Response(null, { status: 302, headers: { location: page.href } });
+  for (const cookie of headers.getSetCookie()) redirect.headers.append("set-cookie", cookie);
+  return redirect;
 }
 
 /**
@@ -164,7 +195,6 @@ const problemsByCode: Record<string, [ProblemCode, detail: string]> = {
 /** Turns an error response of better-auth into a problem. */
 function problemOf(path: string, { status, headers }: Response, text: string): ProblemError {
   const { code, message } = errorOf(text);
-  if (code === "INVALID_TOKEN") return invalidLink();
   if (code === "ACCOUNT_TEMPORARILY_LOCKED") {
     const detail = "Too many wrong codes for this account. Try again in 15 minutes.";
     return problem("too-many-requests", { detail, retryAfterSeconds: 15 * 60 });

@@ -3,7 +3,7 @@ import type { Kysely } from "kysely";
 import type { Account, Actor } from "../http/caller.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { callAuth } from "./auth-call.ts";
+import { type AuthCall, callAuth } from "./auth-call.ts";
 import type { AuthDeps } from "./better-auth.ts";
 
 /**
@@ -45,18 +45,26 @@ function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
   };
 }
 
-export type Session = { id: string; account: Account; createdAt: Date };
+export type Session = {
+  id: string;
+  account: Account;
+  createdAt: Date;
+  /** The account's credential epoch, which is the session's too. */
+  epoch: number;
+};
 
 /** The session of a request's cookie, or null. Throws `storage-unavailable`. */
 export async function sessionOf(auth: Auth, headers: Headers): Promise<Session | null> {
   if (!headers.get("cookie")?.includes("tidings")) return null;
-  const result = await callAuth(async () => (await auth.standard()).api.getSession({ headers }));
+  const call: AuthCall = { path: "", address: null, userAgent: null };
+  const result = await callAuth(async () => (await auth.standard()).api.getSession({ headers }), call);
   if (!result) return null;
   const { id, name, email } = result.user;
   return {
     id: result.session.id,
     account: { id, name, email },
     createdAt: new Date(result.session.createdAt),
+    epoch: call.epochs!.get(id)!,
   };
 }
 

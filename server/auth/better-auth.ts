@@ -10,23 +10,27 @@ import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { limits } from "../limits.ts";
+import { ProblemError } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
-import { linkHours } from "./account-links.ts";
 import { createAuthAdapter } from "./auth-adapter.ts";
 import { clientAddressHeader, currentCall, problemBehind } from "./auth-call.ts";
+import { callRejection } from "./call-rejection.ts";
 import { connected, oidcProvider } from "./oidc-provider.ts";
-import type { PasswordHashing } from "./passwords.ts";
+import type { PasswordQueue, Requester } from "./passwords.ts";
 import { rateLimitStorage } from "./rate-limits.ts";
 import { mayCreateAccount } from "./sign-up-policy.ts";
 
 const daySeconds = 24 * 60 * 60;
 
+/** A column that the adapter reads and stamps (`credential-checks.ts`). No response has it. */
+const credentialEpoch = { type: "number", required: false, input: false, returned: false } as const;
+
 export type AuthDeps = {
   secret: string;
   baseUrl: string;
   config: Config;
-  passwords: PasswordHashing;
+  passwords: PasswordQueue;
   rateLimiter: Store["rateLimiter"];
   log: Logger;
 };
@@ -38,7 +42,7 @@ export function createBetterAuth(
 ) {
   const isSecure = baseUrl.startsWith("https:");
   const options = {
-    database: createAuthAdapter(control),
+    database: createAuthAdapter(control, secret),
     secret,
     baseURL: baseUrl,
     basePath: "/api/auth",
@@ -51,12 +55,14 @@ export function createBetterAuth(
       disableSignUp: true,
       minPasswordLength: limits.passwordCharactersMin,
       maxPasswordLength: limits.passwordCharactersMax,
-      password: passwords,
-      resetPasswordTokenExpiresIn: linkHours * 60 * 60,
-      revokeSessionsOnPasswordReset: true,
+      password: {
+        hash: (password) => passwords.hash(password, requester()).catch(reject),
+        verify: (stored) => passwords.verify(stored, requester()).catch(reject),
+      },
     },
     user: {
       modelName: "accounts",
+      additionalFields: { credentialEpoch },
       // An identity of the OpenID Connect provider that is new here, or that now has another address.
       validateUserInfo: async ({ user, source }) => {
         if (source.action === "sign-in") return;
@@ -68,6 +74,7 @@ export function createBetterAuth(
     account: { modelName: "credentials" },
     session: {
       modelName: "sessions",
+      additionalFields: { credentialEpoch },
       expiresIn: 30 * daySeconds,
       updateAge: daySeconds,
       freshAge: limits.recentSignInSeconds,
@@ -79,9 +86,10 @@ export function createBetterAuth(
       window: 10,
       max: 100,
       customRules: Object.fromEntries(
-        ["/sign-in/email", "/change-password", "/reset-password", "/two-factor/*", "/passkey/*"].map(
-          (path) => [path, { window: 60, max: 20 }],
-        ),
+        ["/sign-in/email", "/change-password", "/two-factor/*", "/passkey/*"].map((path) => [
+          path,
+          { window: 60, max: 20 },
+        ]),
       ),
     },
     hooks: {
@@ -96,7 +104,7 @@ export function createBetterAuth(
           return { context: { body: { ...body, trustDevice: false, disableSession: false } } };
       }),
     },
-    plugins: [twoFactor({ issuer: "Tidings", schema: { twoFactor: { modelName: "twoFactors" } } })],
+    plugins: [secondFactor()],
     onAPIError: { errorURL: `${baseUrl}/sign-in` },
     advanced: {
       // Our migrations create the tables.
@@ -134,4 +142,24 @@ export function createBetterAuth(
     },
     withProvider: async () => connected(withPlugin(await oidcProvider(config)), config.oidcName),
   };
+}
+
+/** better-auth's second factor, which also asks those who come from the OpenID Connect provider. */
+function secondFactor() {
+  const plugin = twoFactor({ issuer: "Tidings", schema: { twoFactor: { modelName: "twoFactors" } } });
+  for (const hook of plugin.hooks.after) {
+    const { matcher } = hook;
+    hook.matcher = (context) => matcher(context) || context.path === "/callback/:id";
+  }
+  return plugin;
+}
+
+function reject(error: unknown): never {
+  throw error instanceof ProblemError ? callRejection(error) : error;
+}
+
+/** On whose behalf the current call hashes a password. */
+function requester(): Requester {
+  const { address = null, isKnown = false } = currentCall() ?? {};
+  return { address, isKnown };
 }

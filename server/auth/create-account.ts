@@ -7,6 +7,7 @@ import { addMember, createProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { Project } from "../wire/project.ts";
+import { isReserved } from "./account-links.ts";
 
 export type NewAccount = {
   email: string;
@@ -111,17 +112,23 @@ export async function addPassword(
     .execute();
 }
 
-/** Throws `account-exists`. */
+/**
+ * Checks that an address has no account, and that none can be taken back to it. Throws `account-exists`.
+ *
+ * @param ownerId - the account that may take the address back
+ */
 export async function checkEmailIsFree(
   transaction: Transaction<ControlTables>,
   email: string,
+  ownerId: string | null = null,
 ): Promise<void> {
   const existing = await transaction
     .selectFrom("accounts")
     .select("id")
     .where("email", "=", email)
+    .$if(ownerId !== null, (query) => query.where("id", "!=", ownerId!))
     .executeTakeFirst();
-  if (!existing) return;
+  if (!existing && !(await isReserved(transaction, email, ownerId))) return;
   throw problem("account-exists", {
     detail: `An account with the email address ${email} already exists.`,
   });

@@ -6,25 +6,31 @@ import { problem } from "../problems.ts";
 import { lockMembers } from "../projects/members.ts";
 import { closeProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { changedMeanwhile } from "./credential-epoch.ts";
 
 /**
  * Deletes an account with its sessions, passkeys and destinations. Projects without other members are deleted too, by
  * jobs. Returns the ids of these.
  *
- * Throws `account-owns-projects` if the account is the only owner of a project that has other members.
+ * @param epoch - the credential epoch of the session that asks; null for whoever runs the server
+ *
+ * Throws `account-owns-projects` if the account is the only owner of a project that has other members, and
+ * `sign-in-needed` if the epoch has passed.
  */
 export async function deleteAccount(
   control: Kysely<ControlTables>,
   accountId: string,
+  epoch: number | null,
   actor: Actor,
 ): Promise<number[]> {
   return control.transaction().execute(async (transaction) => {
     await lockMembers(transaction);
-    const { email } = await transaction
+    const { email, credentialEpoch } = await transaction
       .selectFrom("accounts")
-      .select("email")
+      .select(["email", "credentialEpoch"])
       .where("id", "=", accountId)
       .executeTakeFirstOrThrow();
+    if (epoch !== null && epoch !== credentialEpoch) throw changedMeanwhile();
     const memberships = await transaction
       .selectFrom("members")
       .innerJoin("projects", "projects.id", "members.projectId")
@@ -53,7 +59,6 @@ export async function deleteAccount(
       await startJob(transaction, { projectId: id, kind: "delete-project" });
       await recordAudit(transaction, actor, { action: "project.deleted", projectId: id, target: slug });
     }
-    await transaction.deleteFrom("verifications").where("value", "=", accountId).execute();
     await transaction.deleteFrom("accounts").where("id", "=", accountId).execute();
     await recordAudit(transaction, actor, { action: "account.deleted", target: email });
     return alone.map(({ id }) => id);

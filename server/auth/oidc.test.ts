@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { auditOf, callAs } from "../testing/account-calls.ts";
 import { oidcProvider } from "../testing/oidc-provider.ts";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
+import { totpCode } from "../testing/totp.ts";
 
 let app: TestApp;
 let provider: Awaited<ReturnType<typeof oidcProvider>>;
@@ -65,6 +66,37 @@ test("signs in to the account with the same email address, and leads on", async 
   expect(await me((await signInAs("known")).cookie)).toMatchObject({
     account: { email: "known@example.com" },
   });
+});
+
+test("asks for the account's second factor", async () => {
+  await app.addMember("guarded@example.com", "member");
+  const enabled = await callAs<{ totpURI: string }>(app, "POST", "/api/auth/two-factor/enable", {
+    cookie: await app.signIn("guarded@example.com"),
+    body: { password: testPassword },
+  });
+  const code = (stepsLater: number) => totpCode(enabled.body.totpURI, stepsLater);
+  const on = { cookie: enabled.cookie, body: { code: code(0) } };
+  expect((await callAs(app, "POST", "/api/auth/two-factor/verify-totp", on)).status).toBe(200);
+
+  provider.people.guarded = person("guarded@example.com");
+  const { page, cookie } = await signInAs("guarded", { next: "/p/default/settings?a=b" });
+  expect(page.href).toBe(
+    `${app.running.baseUrl}/sign-in?step=code&next=${encodeURIComponent("/p/default/settings?a=b")}`,
+  );
+  expect(cookie).not.toMatch(/session_token=[^;]/);
+  expect((await callAs(app, "GET", "/api/me", { cookie })).status).toBe(401);
+  const second = await callAs(app, "POST", "/api/auth/two-factor/verify-totp", {
+    cookie,
+    body: { code: code(1) },
+  });
+  expect(await me(second.cookie)).toMatchObject({ account: { email: "guarded@example.com" } });
+  const entries = (await auditOf(app)).filter(({ target }) => target === "guarded@example.com");
+  expect(entries.map(({ action, detail }) => [action, detail.method])).toEqual([
+    ["session.created", "password"],
+    ["two-factor.enabled", undefined],
+    ["account.changed", undefined],
+    ["session.created", "two-factor"],
+  ]);
 });
 
 test("an address that the provider has not verified opens no account", async () => {

@@ -4,9 +4,14 @@ import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { AccountResponse, PasskeyChange } from "../wire/account.ts";
 import { accountResponse } from "./account-response.ts";
+import { type Auth, requireSession } from "./auth.ts";
+import { raiseCredentialEpoch } from "./credential-epoch.ts";
 
 /** Renames and removes passkeys. Adding one is better-auth's (`auth-routes.ts`). */
-export function addPasskeyRoutes(routes: Routes, { store: { control } }: { store: Store }): void {
+export function addPasskeyRoutes(
+  routes: Routes,
+  { store: { control }, auth }: { store: Store; auth: Auth },
+): void {
   routes.add(
     {
       method: "patch",
@@ -40,7 +45,8 @@ export function addPasskeyRoutes(routes: Routes, { store: { control } }: { store
       response: AccountResponse,
       problems: [404],
     },
-    async ({ account, actor, parameter }) => {
+    async ({ account, actor, request, parameter }) => {
+      const { id: sessionId, epoch } = await requireSession(auth, request);
       await control.transaction().execute(async (transaction) => {
         const passkey = await transaction
           .deleteFrom("passkeys")
@@ -49,6 +55,12 @@ export function addPasskeyRoutes(routes: Routes, { store: { control } }: { store
           .returning("name")
           .executeTakeFirst();
         if (!passkey) throw unknownPasskey();
+        await raiseCredentialEpoch(transaction, {
+          accountId: account.id,
+          change: "passkey removed",
+          epoch,
+          sessionId,
+        });
         const detail = { name: passkey.name };
         await recordAudit(transaction, actor, { action: "passkey.removed", target: account.email, detail });
       });

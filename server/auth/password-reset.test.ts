@@ -62,7 +62,7 @@ test("an old link does not work, nor does one from before a change of the passwo
     callAs(app, "POST", "/api/auth/reset-password", { body: { token, newPassword: "not accepted here" } });
   const late = await link();
   await app.running.store.control
-    .updateTable("verifications")
+    .updateTable("accountLinks")
     .set({ expiresAt: new Date(Date.now() - 1).toISOString() })
     .execute();
   expect((await reset(late)).status).toBe(403);

@@ -8,7 +8,7 @@ import type { Project } from "../wire/project.ts";
 import { createAccount, hasAccounts, type NewAccount } from "./create-account.ts";
 import { createKey } from "./keys.ts";
 import { checkNewPassword } from "./password-rules.ts";
-import type { PasswordHashing } from "./passwords.ts";
+import type { PasswordQueue } from "./passwords.ts";
 
 const setting = "setupTokens";
 /** Tokens older than this are void at the next start. Nodes that start together each print a link. */
@@ -73,12 +73,12 @@ export async function claimSetup(
   control: Kysely<ControlTables>,
   token: string,
   account: NewAccount,
-  passwords: PasswordHashing,
+  passwords: PasswordQueue,
   actor: Actor,
 ): Promise<{ project: Project; secret: string }> {
   await checkToken(control, token);
   await checkNewPassword(account.password, account);
-  const passwordHash = await passwords.hash(account.password);
+  const passwordHash = await passwords.hash(account.password, { address: actor.address, isKnown: false });
   return control.transaction().execute(async (transaction) => {
     await withLock(transaction, setting);
     await checkToken(transaction, token);

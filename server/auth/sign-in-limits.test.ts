@@ -1,6 +1,7 @@
 // @engines sqlite, postgres
 import { expect, test } from "bun:test";
 import type { Config } from "../config.ts";
+import { limits } from "../limits.ts";
 import { serve } from "../serve.ts";
 
 import { effort, engine, removeStorage } from "../testing/engine.ts";
@@ -17,9 +18,13 @@ const wrong = "not the password";
 type Attempt = { email?: string; password?: string; address?: string; cookie?: string };
 
 /** A server behind a proxy, which names the client's address. */
-async function start(change: Partial<Config> = {}, signInTiers?: SignInTiers) {
+async function start(
+  change: Partial<Config> = {},
+  signInTiers?: SignInTiers,
+  passwords: PasswordHashing = testPasswords,
+) {
   const { config } = await preparedConfig({ trustedProxies: ["127.0.0.0/8"], ...change });
-  const startNode = () => serve(config, { passwords: testPasswords, ...(signInTiers && { signInTiers }) });
+  const startNode = () => serve(config, { passwords, ...(signInTiers && { signInTiers }) });
   const nodes = [await startNode()];
   const send = (
     body: string | URLSearchParams,
@@ -118,6 +123,37 @@ test("guesses from many addresses are limited too, and the owner's browser is ex
   // The browser has a limit of its own, and its cookie is no way into another account.
   expect(statuses(await many(6, () => app.signIn({ cookie })))).toEqual({ 401: 5, 429: 1 });
   expect(statuses(await many(6, () => app.signIn({ cookie, email: other })))).toEqual({ 401: 5, 429: 1 });
+});
+
+test("a flood of sign-ins from one network keeps nobody else out", async () => {
+  const { promise: go, resolve } = Promise.withResolvers<void>();
+  let hashed = 0;
+  let hashedBefore = -1;
+  const slow: PasswordHashing = {
+    async hash(password) {
+      await go;
+      hashed++;
+      return testPasswords.hash(password);
+    },
+    async verify(stored) {
+      hashedBefore = hashed;
+      return testPasswords.verify(stored);
+    },
+  };
+  await using app = await start({}, undefined, slow);
+  let overloaded = 0;
+  const flood = many(limits.passwordsWaiting + 10, async (n) => {
+    const { status } = await app.signIn({ email: `${n}@example.com`, address: `198.51.100.${n}` });
+    if (status === 503) overloaded++;
+  });
+  // One is in progress, and the queue is full.
+  await until(() => overloaded === 9);
+  const signedIn = app.signIn({ password: testPassword });
+  await until(() => overloaded === 10);
+  resolve();
+  expect((await signedIn).status).toBe(200);
+  expect(hashedBefore).toBeLessThanOrEqual(2);
+  await flood;
 });
 
 test("a form is no way around the limits", async () => {

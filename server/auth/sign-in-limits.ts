@@ -50,12 +50,12 @@ export class SignInLimits {
 
   /**
    * Lets an attempt through or throws `too-many-requests`. An attempt counts before its password is checked, so that
-   * many at once are no way around. If `signIn` succeeds, its response gets the device cookie, and what the client's
+   * many at once are no way around. `signIn` is told whether the account was signed in on the device. If it succeeds, its response gets the device cookie, and what the client's
    * attempts counted is forgotten.
    */
   async limit(
     { email, address, headers }: { email: string; address: string | null; headers: Headers },
-    signIn: () => Promise<Response>,
+    signIn: (isKnown: boolean) => Promise<Response>,
   ): Promise<Response> {
     const account = createHash("sha256").update(email.toLowerCase()).digest("base64url");
     const device = this.#knownDevice(account, headers);
@@ -63,7 +63,7 @@ export class SignInLimits {
     for (const limiter of this.#perClient) await consume(limiter, client);
     if (device === null) await consume(this.#perAccount, account);
 
-    const response = await signIn();
+    const response = await signIn(device !== null);
     if (!response.ok) return response;
     for (const limiter of this.#perClient) await limiter.reset(client);
     if (device === null) await this.#perAccount.reset(account);

@@ -138,6 +138,23 @@ describe("signing in is rejected", () => {
   });
 });
 
+test("no response has the session's token: the cookie has it", async () => {
+  const signedIn = await signIn({ email: app.owner, password: testPassword });
+  const cookie = signedIn.headers
+    .getSetCookie()
+    .map((text) => text.split(";")[0])
+    .join("; ");
+  const token = /session_token=([^.;]+)/.exec(cookie)![1]!;
+  const session = await fetch(`${app.address}/api/auth/get-session`, { headers: { cookie } });
+  const change = { currentPassword: testPassword, newPassword: testPassword };
+  for (const response of [signedIn, session, await post("/api/auth/change-password", change, { cookie })]) {
+    expect(response.status).toBe(200);
+    const text = await response.text();
+    expect(text).toContain(app.owner);
+    for (const secret of [token, '"token"', "credentialEpoch"]) expect(text).not.toContain(secret);
+  }
+});
+
 test("only those of better-auth's routes that we use exist", async () => {
   const cookie = await app.signIn();
   for (const path of ["error?error=x", "ok", "account-info", "list-sessions", "callback/oidc"]) {

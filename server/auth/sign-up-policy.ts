@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import type { SignUpPolicy } from "../config-values.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { isReserved } from "./account-links.ts";
 import { hasAccounts } from "./create-account.ts";
 
 /**
@@ -13,6 +14,7 @@ export async function mayCreateAccount(
   email: string,
 ): Promise<boolean> {
   if (!(await hasAccounts(control))) return false;
+  if (await isReserved(control, email.toLowerCase(), null)) return false;
   if (policy === "open") return true;
   const invitation = await control
     .selectFrom("invitations")

@@ -4,6 +4,7 @@ import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import {
   Done,
+  PasswordReset,
   PasswordResetRequest,
   ProviderSignIn,
   ProviderSignInResponse,
@@ -23,7 +24,9 @@ import { consumePoint } from "./consume-point.ts";
 import { createAccount, hasAccounts } from "./create-account.ts";
 import { providerUnavailable } from "./oidc-provider.ts";
 import { checkNewPassword } from "./password-rules.ts";
-import type { PasswordHashing } from "./passwords.ts";
+import type { PasswordQueue } from "./passwords.ts";
+import type { Reauthentication } from "./reauthenticate.ts";
+import { resetPassword } from "./recover-account.ts";
 import { claimSetup } from "./setup.ts";
 
 type Deps = {
@@ -31,15 +34,18 @@ type Deps = {
   baseUrl: string;
   store: Store;
   auth: Auth;
-  passwords: PasswordHashing;
+  passwords: PasswordQueue;
+  reauthentication: Reauthentication;
   /** Null if email isn't configured. */
   emails: AccountEmails | null;
   failures: { taskFailed: (error: unknown) => void };
+  /** Ends the live streams of ended sessions at once. */
+  streamAuthorizer: { check: () => Promise<void> };
 };
 
 /** What people need before they have a session: the first account, sign-up, and a new password. */
 export function addSignUpRoutes(routes: Routes, deps: Deps): void {
-  const { config, baseUrl, auth, passwords, emails, failures } = deps;
+  const { config, baseUrl, auth, passwords, reauthentication, emails, failures, streamAuthorizer } = deps;
   const { control } = deps.store;
   /** Emails that anyone can make us send, by the client's address and by the recipient. */
   const emailsByClient = deps.store.rateLimiter({ name: "emails-by-client", points: 10, seconds: 600 });
@@ -169,11 +175,37 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
   async function sendPasswordReset(email: string, to: AccountEmails): Promise<void> {
     const account = await control
       .selectFrom("accounts")
-      .select("id")
+      .select(["id", "credentialEpoch"])
       .where("email", "=", email)
       .executeTakeFirst();
-    if (account) to.sendPasswordReset(email, await createLink(control, "reset-password", account.id));
+    if (!account) return;
+    const link = { accountId: account.id, epoch: account.credentialEpoch, email };
+    to.sendPasswordReset(email, await createLink(control, "reset-password", link));
   }
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/auth/reset-password",
+      operationId: "resetPassword",
+      by: "anyone",
+      tag: "Account",
+      summary: "Choose a new password with a link",
+      description:
+        "Takes the token from the link. Ends all sessions. If the link came by email, and nobody had verified the address before, this also removes the passkeys and the second factor.",
+      body: PasswordReset,
+      response: Done,
+      problems: [403, 422, 503],
+    },
+    async ({ actor, body: { token, newPassword } }) => {
+      const from = { address: actor.address, isKnown: true };
+      const account = await resetPassword(control, token, newPassword, { passwords, from, actor });
+      await reauthentication.forget(account.id);
+      emails?.sendSecurityNotice(account.email, "password.reset");
+      await streamAuthorizer.check();
+      return { ok: true };
+    },
+  );
 
   routes.add(
     {
@@ -207,7 +239,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       await consumePoint(signUpsByClient, actor.address ?? "");
       const account = { email, password, name: body.name, emailVerified: false };
       await checkNewPassword(password, account);
-      const passwordHash = await passwords.hash(password);
+      const passwordHash = await passwords.hash(password, { address: actor.address, isKnown: false });
       await control
         .transaction()
         .execute((transaction) => createAccount(transaction, account, passwordHash, null, actor));
@@ -222,7 +254,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       .where("email", "=", email)
       .executeTakeFirst();
     if (account) to.sendAccountExists(email);
-    else to.sendSignUp(email, await createLink(control, "sign-up", email));
+    else to.sendSignUp(email, await createLink(control, "sign-up", { accountId: null, epoch: null, email }));
   }
 
   routes.add(
@@ -241,9 +273,9 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
     async ({ request, actor, body }) => {
       await checkSignUpIsOpen();
       await checkNewPassword(body.password, { name: body.name });
-      const passwordHash = await passwords.hash(body.password);
+      const passwordHash = await passwords.hash(body.password, { address: actor.address, isKnown: false });
       const account = await control.transaction().execute(async (transaction) => {
-        const email = await consumeLink(transaction, "sign-up", body.token);
+        const { email } = await consumeLink(transaction, "sign-up", body.token);
         const created = { email, password: body.password, name: body.name };
         await createAccount(transaction, created, passwordHash, null, actor);
         return created;

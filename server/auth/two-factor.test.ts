@@ -19,14 +19,14 @@ const password = (email: string) => auth("sign-in/email", "", { email, password:
 const meStatus = async (cookie: string) => (await callAs(app, "GET", "/api/me", { cookie })).status;
 
 /** Creates a member with two-factor authentication. */
-async function guardedMember(email: string): Promise<Enabled & { cookie: string }> {
+async function guardedMember(email: string): Promise<Enabled & { cookie: string; code: string }> {
   await app.addMember(email, "member");
   const cookie = await app.signIn(email);
   const enabled = await auth<Enabled>("two-factor/enable", cookie, { password: testPassword });
   const code = totpCode(enabled.body.totpURI);
   const verified = await auth("two-factor/verify-totp", enabled.cookie, { code });
   if (verified.status !== 200) throw new Error(JSON.stringify(verified.body));
-  return { ...enabled.body, cookie: verified.cookie };
+  return { ...enabled.body, cookie: verified.cookie, code };
 }
 
 test("signing in takes the password and a code of the authenticator app", async () => {
@@ -43,7 +43,7 @@ test("signing in takes the password and a code of the authenticator app", async 
   const wrong = await auth("two-factor/verify-totp", first.cookie, { code: "000000" });
   expect(wrong).toMatchObject({ status: 401, body: { type: "/problems/code-wrong" } });
   const second = await auth("two-factor/verify-totp", first.cookie, {
-    code: totpCode(totpURI),
+    code: totpCode(totpURI, 1),
     trustDevice: true,
   });
   expect(await meStatus(second.cookie)).toBe(200);
@@ -56,6 +56,20 @@ test("signing in takes the password and a code of the authenticator app", async 
     ["session.failed", "two-factor"],
     ["session.created", "two-factor"],
   ]);
+});
+
+test("a code works once, and so does none before it", async () => {
+  const email = "once@example.com";
+  const { totpURI, code: first } = await guardedMember(email);
+  const enter = async (code: string) =>
+    auth("two-factor/verify-totp", (await password(email)).cookie, { code });
+  // The code that turned it on.
+  const used = await enter(first);
+  expect(used).toMatchObject({ status: 401, body: { type: "/problems/code-wrong" } });
+  expect(used.body.detail).toStartWith("This code was used already.");
+  const second = totpCode(totpURI, 1);
+  expect((await enter(second)).status).toBe(200);
+  for (const code of [second, first]) expect((await enter(code)).status).toBe(401);
 });
 
 test("a recovery code works once", async () => {
@@ -110,8 +124,8 @@ test("codes can't be guessed: five for each password, ten in a row for an accoun
   const first = () => call("sign-in/email", "", { email: own.owner, password: testPassword });
   const cookie = await own.signIn();
   const { body } = await call("two-factor/enable", cookie, { password: testPassword });
-  const right = () => totpCode(body.totpURI as string);
-  await call("two-factor/verify-totp", cookie, { code: right() });
+  const code = (stepsLater: number) => totpCode(body.totpURI as string, stepsLater);
+  await call("two-factor/verify-totp", cookie, { code: code(0) });
 
   const answers: unknown[] = [];
   for (let round = 0; round < 3; round++) {
@@ -124,5 +138,5 @@ test("codes can't be guessed: five for each password, ten in a row for an accoun
   const five = Array(5).fill("/problems/code-wrong");
   expect(answers.slice(0, 11)).toEqual([...five, "/problems/sign-in-needed", ...five]);
   expect(new Set(answers.slice(11))).toEqual(new Set(["/problems/too-many-requests"]));
-  expect((await call("two-factor/verify-totp", (await first()).cookie, { code: right() })).status).toBe(429);
+  expect((await call("two-factor/verify-totp", (await first()).cookie, { code: code(1) })).status).toBe(429);
 });

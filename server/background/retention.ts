@@ -84,8 +84,8 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
 }
 
 /**
- * Removes deliveries, finished jobs, requests of webhooks, entries of the audit log and expired invitations that are too
- * old. A few in each commit, because events wait for it.
+ * Removes deliveries, finished jobs, requests of webhooks, entries of the audit log, expired invitations and expired
+ * links of accounts that are too old. A few in each commit, because events wait for it.
  */
 export async function expireRecords(
   { store: { control }, pause }: JobContext,
@@ -150,6 +150,10 @@ export async function expireRecords(
   await control
     .deleteFrom("invitations")
     .where("expiresAt", "<", nowMs - limits.invitationDays * dayMs)
+    .execute();
+  await control
+    .deleteFrom("accountLinks")
+    .where("expiresAt", "<", new Date(nowMs - dayMs).toISOString())
     .execute();
 }
 

@@ -4,6 +4,7 @@ import type { Kysely } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
 import { createLink } from "../auth/account-links.ts";
 import { createAccount } from "../auth/create-account.ts";
+import { credentialEpochOf } from "../auth/credential-epoch.ts";
 import { deleteAccount } from "../auth/delete-account.ts";
 import { checkNewPassword } from "../auth/password-rules.ts";
 import { scrypt } from "../auth/passwords.ts";
@@ -131,8 +132,11 @@ const resetPassword = defineCommand({
       const link = await control.transaction().execute(async (transaction) => {
         const account = await findAccount(transaction, args.email);
         if (args["two-factor-off"]) await disableTwoFactor(transaction, account, commandActor);
-        if (passwordHash === null) return createLink(transaction, "reset-password", account.id);
-        await setPassword(transaction, account, passwordHash, commandActor);
+        if (passwordHash === null) {
+          const epoch = (await credentialEpochOf(transaction, account.id))!;
+          return createLink(transaction, "reset-password", { accountId: account.id, epoch, email: null });
+        }
+        await setPassword(transaction, account, passwordHash, null, commandActor);
         return null;
       });
       const email = args.email.toLowerCase();
@@ -152,7 +156,7 @@ const remove = defineCommand({
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const account = await findAccount(control, args.email);
-      const projects = await deleteAccount(control, account.id, commandActor);
+      const projects = await deleteAccount(control, account.id, null, commandActor);
       const also =
         projects.length === 0 ? "" : ` Its ${projects.length} projects without other members are deleted.`;
       await report(

@@ -69,6 +69,11 @@ export class StreamAuthorizer {
     if (ids.length === 0) return new Set();
     const rows = await this.#control
       .selectFrom("sessions")
+      .innerJoin("accounts", (join) =>
+        join
+          .onRef("accounts.id", "=", "sessions.userId")
+          .onRef("accounts.credentialEpoch", "=", "sessions.credentialEpoch"),
+      )
       .innerJoin("members", "members.accountId", "sessions.userId")
       .select(["sessions.id", "members.projectId"])
       .where("sessions.id", "in", ids)

@@ -62,3 +62,16 @@ export function clientNetwork(address: string | null): string {
   const [a, b, c, d] = (parsed as ipaddr.IPv6).parts;
   return new ipaddr.IPv6([a!, b!, c!, d!, 0, 0, 0, 0]).toString();
 }
+
+/**
+ * The network that a client's requests wait in line with, where networks take turns: the first 24 bits of an IPv4
+ * address, or 48 of an IPv6 address, which is what a provider gives a site at most (RFC 6177). Whoever has a whole one
+ * has one turn.
+ */
+export function clientRange(address: string | null): string {
+  const parsed = address === null ? null : parseHop(address);
+  if (parsed === null) return "unknown";
+  return parsed.kind() === "ipv4"
+    ? ipaddr.IPv4.networkAddressFromCIDR(`${parsed.toString()}/24`).toString()
+    : ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/48`).toString();
+}

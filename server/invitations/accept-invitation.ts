@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
 import { checkNewPassword } from "../auth/password-rules.ts";
-import type { PasswordHashing } from "../auth/passwords.ts";
+import type { PasswordQueue } from "../auth/passwords.ts";
 import type { Account, Actor } from "../http/caller.ts";
 import { hashLinkToken } from "../http/link-token.ts";
 import type { Role } from "../permissions.ts";
@@ -67,13 +67,13 @@ export async function signUpWithInvitation(
   control: Control,
   token: string,
   { email: chosen, name, password }: InvitationSignUp,
-  passwords: PasswordHashing,
+  passwords: PasswordQueue,
   actor: Actor,
 ): Promise<{ project: Project; email: string }> {
   // First, because a password takes a while to hash, and anybody can ask for it.
   const { email: named } = await openInvitation(control, token);
   await checkNewPassword(password, { email: chosen ?? named ?? undefined, name });
-  const passwordHash = await passwords.hash(password);
+  const passwordHash = await passwords.hash(password, { address: actor.address, isKnown: false });
   return control.transaction().execute(async (transaction) => {
     const { projectId, role, email: invited } = await takeInvitation(transaction, token);
     const email = chosen?.toLowerCase() ?? invited;

@@ -1,5 +1,5 @@
 import { type Auth, signInResponse } from "../auth/auth.ts";
-import type { PasswordHashing } from "../auth/passwords.ts";
+import type { PasswordQueue } from "../auth/passwords.ts";
 
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Account, Actor } from "../http/caller.ts";
@@ -33,7 +33,7 @@ type Deps = {
   store: Store;
   auth: Auth;
   baseUrl: string;
-  passwords: PasswordHashing;
+  passwords: PasswordQueue;
   /** Null if email isn't configured. */
   mailer: Mailer | null;
   authorizer: { checkOrigin: (request: Request) => void };

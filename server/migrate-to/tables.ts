@@ -21,6 +21,7 @@ export const tables: readonly Table[] = [
   { name: "credentials", key: ["id"] },
   { name: "sessions", key: ["id"] },
   { name: "verifications", key: ["id"] },
+  { name: "account_links", key: ["token_hash"] },
   { name: "two_factors", key: ["id"] },
   { name: "passkeys", key: ["id"] },
   { name: "projects", key: ["id"], numbered: true },

@@ -9,6 +9,8 @@ export type AuthTables = {
     emailVerified: number;
     image: string | null;
     twoFactorEnabled: Generated<number>;
+    /** See auth/credential-epoch.ts. */
+    credentialEpoch: Generated<number>;
     createdAt: string;
     updatedAt: string;
   };
@@ -18,6 +20,7 @@ export type AuthTables = {
     providerId: string;
     userId: string;
     password: string | null;
+    credentialEpoch: Generated<number>;
     createdAt: string;
     updatedAt: string;
   };
@@ -30,16 +33,44 @@ export type AuthTables = {
     updatedAt: string;
     ipAddress: string | null;
     userAgent: string | null;
+    credentialEpoch: Generated<number>;
   };
-  /** One-time links and challenges of sign-ins. */
+  /** Challenges of sign-ins. */
   verifications: {
     id: string;
     identifier: string;
     value: string;
+    /** Whose sign-in waits; null if that is not known yet. */
+    accountId: string | null;
+    credentialEpoch: Generated<number>;
     expiresAt: string;
     createdAt: string;
     updatedAt: string;
   };
-  twoFactors: { id: string; userId: string; secret: string; backupCodes: string };
-  passkeys: { id: string; userId: string; name: string | null; createdAt: string | null };
+  accountLinks: {
+    tokenHash: string;
+    purpose: string;
+    accountId: string | null;
+    credentialEpoch: number;
+    email: string | null;
+    createdAt: string;
+    expiresAt: string;
+  };
+  twoFactors: {
+    id: string;
+    userId: string;
+    secret: string;
+    backupCodes: string;
+    credentialEpoch: Generated<number>;
+    enabledAt: string | null;
+    /** The time step of the last code that was accepted. */
+    usedStep: number | null;
+  };
+  passkeys: {
+    id: string;
+    userId: string;
+    name: string | null;
+    credentialEpoch: Generated<number>;
+    createdAt: string | null;
+  };
 };

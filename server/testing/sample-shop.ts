@@ -213,6 +213,7 @@ export const openPages = {
   "sign-up": "/sign-up",
   "forgot-password": "/forgot-password",
   "reset-password": "/reset-password?token=none",
+  "restore-email": "/restore-email?token=none",
   "confirm-email": "/confirm-email?token=none",
   setup: "/setup",
   invitation: "/invite/none",

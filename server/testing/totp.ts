@@ -1,14 +1,14 @@
-import { createHmac } from "node:crypto";
+import { totpOf } from "../auth/totp.ts";
 
-/** The code that an authenticator app shows now for an `otpauth:` URI (RFC 6238). */
-export function totpCode(uri: string): string {
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
-  const digest = createHmac("sha1", fromBase32(new URL(uri).searchParams.get("secret")!))
-    .update(counter)
-    .digest();
-  const offset = digest.at(-1)! & 0xf;
-  return String((digest.readUInt32BE(offset) & 0x7f_ff_ff_ff) % 1_000_000).padStart(6, "0");
+const stepMs = 30_000;
+
+/**
+ * The code that an authenticator app shows for an `otpauth:` URI now, or so many steps later. A code is accepted from one
+ * step before its own until one step after it, and once: after a code of now, use that of one step later.
+ */
+export function totpCode(uri: string, stepsLater = 0): string {
+  const secret = fromBase32(new URL(uri).searchParams.get("secret")!);
+  return totpOf(secret, Math.floor(Date.now() / stepMs) + stepsLater);
 }
 
 function fromBase32(text: string): Buffer {

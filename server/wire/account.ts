@@ -115,6 +115,19 @@ export const LinkToken = z.strictObject({ token: z.string() }).openapi("LinkToke
 
 export const EmailConfirmed = z.object({ ok: z.literal(true), email: z.string() }).openapi("EmailConfirmed");
 
+export const EmailRestored = z
+  .object({
+    ok: z.literal(true),
+    email: z.string(),
+    token: z.string().openapi({ description: "Resets the password, once, within an hour." }),
+  })
+  .openapi("EmailRestored");
+
+/** Sent with the token from a reset link. */
+export const PasswordReset = z
+  .strictObject({ token: z.string(), newPassword: accountTexts.password })
+  .openapi("PasswordReset");
+
 export const AccountDeletion = z.strictObject({ password: currentPassword }).openapi("AccountDeletion");
 
 /** What the sign-in page offers. */
