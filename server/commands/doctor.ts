@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { defineCommand } from "citty";
 import { type Config, inspectConfig, version } from "../config.ts";
-import { checkDatabase, fixDatabase } from "../doctor/check-database.ts";
+import { checkBackup } from "../doctor/check-backup.ts";
+import { checkDatabase, checkUnwritableKey, fixDatabase } from "../doctor/check-database.ts";
 import {
   checkAddress,
   checkClock,
@@ -11,11 +12,12 @@ import {
   checkRights,
   checkSecretKey,
   fixRights,
+  unwritable,
 } from "../doctor/check-machine.ts";
 import { checkPostgres, fixPostgres } from "../doctor/check-postgres.ts";
 import { type Finding, type Fix, ok, problemFound } from "../doctor/finding.ts";
 import { openStore } from "../open-store.ts";
-import { hasSecrets } from "../storage/secret-key.ts";
+import { readCheck } from "../storage/secret-key.ts";
 
 const ignore = () => {};
 
@@ -74,12 +76,15 @@ async function examine(config: Config): Promise<Finding[]> {
   const isUsable = !database.some(
     ({ check, state }) => ["database file", "database", "schema"].includes(check) && state !== "ok",
   );
+  const unusable = isSqlite ? unwritable(config) : null;
   return [
     ok("program", `Version ${version}.`),
+    ...(unusable ? [unusable] : []),
     ...database,
-    ...(isUsable ? await checkStore(config) : []),
+    ...(isUsable ? await (unusable ? checkUnwritableKey(config) : checkStore(config)) : []),
     ...(isSqlite ? checkDisk(config) : []),
-    ...(hasDirectory ? [checkRights(config)] : []),
+    ...(hasDirectory ? checkRights(config) : []),
+    ...(isSqlite && !unusable ? [await checkBackup(config)] : []),
     ...(await Promise.all([checkAddress(config), checkMail(config), checkPush()])).flat(),
   ];
 }
@@ -101,11 +106,11 @@ async function checkStore(config: Config): Promise<Finding[]> {
       mayUpgrade: false,
     });
     const arrival = await store.events.lastArrival();
-    const isKeyNeeded = await hasSecrets(store.control);
+    const keyCheck = await readCheck(store.control);
     await store.close();
     return [
       ok("database", "It can be opened."),
-      checkSecretKey(config, isKeyNeeded),
+      checkSecretKey(config, keyCheck),
       checkClock(arrival?.ms ?? null, Date.now()),
     ];
   } catch (error) {

@@ -1,10 +1,13 @@
 import { existsSync } from "node:fs";
+import type { Config } from "../config.ts";
 import { deleteBlocks, deleteOrphanIds, diagnose, rebuildCounters } from "../storage/sqlite/diagnose.ts";
 import { databaseFile, directoryRefusal, runningProcess } from "../storage/sqlite/directory.ts";
 import { lockDirectory } from "../storage/sqlite/directory-lock.ts";
-import { openForReading, openForWriting } from "../storage/sqlite/open.ts";
+import { secretKeyCheckIn } from "../storage/sqlite/migrate-aside.ts";
+import { openForInspection, openForWriting } from "../storage/sqlite/open.ts";
 import { rebuildIndex } from "../storage/sqlite/rebuild-index.ts";
 import { type BlockCoverage, blockCoverageSql } from "../storage/unindexed.ts";
+import { checkSecretKey } from "./check-machine.ts";
 import { findingsOf, isReadable, restoreAdvice } from "./diagnosis-findings.ts";
 import { type Finding, type Fix, problemFound, warning } from "./finding.ts";
 import { unindexedFinding } from "./unindexed-finding.ts";
@@ -19,7 +22,15 @@ export function checkDatabase(dataDirectory: string): Finding[] {
   let found: ReturnType<typeof diagnose>;
   let coverage: BlockCoverage | null = null;
   try {
-    const database = openForReading(file);
+    const database = openForInspection(file);
+    if (!database)
+      return [
+        warning(
+          "database",
+          `${file} was not checked: what was recorded last is in its log, which can't be applied where nothing can be written.`,
+          "Copy the data directory to where it can be written, and run this there with TIDINGS_DATA.",
+        ),
+      ];
     try {
       // All counts are of the same moment, also while the server records.
       found = database.transaction(() => diagnose(database))();
@@ -31,6 +42,17 @@ export function checkDatabase(dataDirectory: string): Finding[] {
     found = [{ part: "pages", detail: (error as Error).message }];
   }
   return [...findingsOf(found, "sqlite"), ...(coverage ? [unindexedFinding(coverage)] : [])];
+}
+
+/** The same check of the secret key that a start makes, from a database that can't be opened for writing. */
+export function checkUnwritableKey(config: Config): Finding[] {
+  const database = openForInspection(databaseFile(config.dataDirectory));
+  if (!database) return [];
+  try {
+    return [checkSecretKey(config, secretKeyCheckIn(database))];
+  } finally {
+    database.close();
+  }
 }
 
 /** Rebuilds parts of the database from its events. Throws if a server is using it. */

@@ -1,7 +1,8 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
-  existsSync,
+  constants,
   fsyncSync,
   openSync,
   readdirSync,
@@ -14,7 +15,8 @@ import { connect } from "node:tls";
 import { createTransport } from "nodemailer";
 import type { Config } from "../config.ts";
 import { freeBytes, isDiskLow } from "../storage/disk.ts";
-import { secretKeyFile } from "../storage/secret-key.ts";
+import { giveToOwner } from "../storage/private-file.ts";
+import { boxFor, readKeyFile, secretKeyFile } from "../storage/secret-key.ts";
 import { type Finding, ok, problemFound, warning } from "./finding.ts";
 
 const gigabyte = 1e9;
@@ -40,6 +42,7 @@ export function checkDisk(config: Config): Finding[] {
         "Free some space, or shorten how long events are kept (docs/retention.md).",
       )
     : ok("disk space", gigabytes);
+  if (unwritable(config)) return [space];
   const ms = fsyncMs(config.dataDirectory);
   const speed = `An fsync takes ${ms.toFixed(1)} ms.`;
   return [
@@ -69,40 +72,121 @@ function fsyncMs(directory: string): number {
   return times.sort((a, b) => a - b)[fsyncs >> 1]!;
 }
 
-/** Files that others may read or write. */
-function openFiles(directory: string): string[] {
+/** The files in the data directory that the server opens. */
+function ownFiles(directory: string): string[] {
   return readdirSync(directory)
-    .filter((name) => /^tidings\.db|^secret\.key$/.test(name))
-    .map((name) => join(directory, name))
-    .filter((file) => (statSync(file).mode & 0o077) !== 0);
+    .filter((name) => /^tidings\.|^secret\.key$/.test(name))
+    .map((name) => join(directory, name));
 }
 
-export function checkRights({ dataDirectory }: Config): Finding {
-  if (process.platform === "win32") return ok("file rights", "Not checked on Windows.");
-  const files = openFiles(dataDirectory);
-  if (files.length === 0) return ok("file rights", "Only their owner can read the files.");
-  return problemFound(
-    "file rights",
-    `Others can read ${files.join(", ")}.`,
-    "Run: tidings doctor --fix",
-    "rights",
+/** Files that others may read or write. */
+function openFiles(directory: string): string[] {
+  return ownFiles(directory).filter(
+    (file) => /tidings\.db|secret\.key/.test(file) && (statSync(file).mode & 0o077) !== 0,
   );
 }
 
-export function fixRights({ dataDirectory }: Config): void {
-  for (const file of openFiles(dataDirectory)) chmodSync(file, 0o600);
+/** Files that the server can't open: root sees those of another owner than the directory's, others those it can't open. */
+function lockedFiles(directory: string): string[] {
+  if (process.getuid?.() === 0) {
+    const { uid } = statSync(directory);
+    return ownFiles(directory).filter((file) => statSync(file).uid !== uid);
+  }
+  return ownFiles(directory).filter((file) => !mayOpen(file));
 }
 
-/** Whether the key for the secrets in the database is there. @param isNeeded - the database has secrets */
-export function checkSecretKey({ dataDirectory, secretKey }: Config, isNeeded: boolean): Finding {
-  const file = secretKeyFile(dataDirectory);
-  if (secretKey !== null) return ok("secret key", "TIDINGS_SECRET_KEY is set.");
-  if (existsSync(file)) return ok("secret key", `It is ${file}. Back it up, apart from the database.`);
-  if (!isNeeded) return ok("secret key", "The first start of the server creates it.");
-  return problemFound(
+function mayOpen(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Why the server can't start with a data directory, or null: a file system that is read-only, or another owner. */
+export function unwritable({ dataDirectory }: Pick<Config, "dataDirectory">): Finding | null {
+  try {
+    accessSync(dataDirectory, constants.W_OK);
+    return null;
+  } catch (error) {
+    const isReadOnly = (error as { code?: string }).code === "EROFS";
+    return problemFound(
+      "data directory",
+      isReadOnly
+        ? `${dataDirectory} is on a read-only file system.`
+        : `${dataDirectory} can't be written by this user.`,
+      isReadOnly
+        ? "The server needs to write to it: mount it writable. What can be checked without that was checked."
+        : "Run this as the server's user, or give the directory to this one (docs/production.md).",
+    );
+  }
+}
+
+export function checkRights({ dataDirectory }: Config): Finding[] {
+  if (process.platform === "win32") return [ok("file rights", "Not checked on Windows.")];
+  const isRoot = process.getuid?.() === 0;
+  const [open, locked] = [openFiles(dataDirectory), lockedFiles(dataDirectory)];
+  const findings: Finding[] = [];
+  if (open.length > 0)
+    findings.push(
+      problemFound(
+        "file rights",
+        `Others can read ${open.join(", ")}.`,
+        "Run: tidings doctor --fix",
+        "rights",
+      ),
+    );
+  if (locked.length > 0)
+    findings.push(
+      problemFound(
+        "file rights",
+        isRoot
+          ? `The owner of ${dataDirectory} can't open ${locked.join(", ")}: another user owns them.`
+          : `This user can't open ${locked.join(", ")}.`,
+        isRoot
+          ? "Run: tidings doctor --fix"
+          : "If the server runs as this user, run as root: tidings doctor --fix. Otherwise run this as the server's user.",
+        isRoot ? "rights" : null,
+      ),
+    );
+  return findings.length > 0
+    ? findings
+    : [ok("file rights", "Only their owner, who has the directory too, can open the files.")];
+}
+
+/** @param config - root also gives the files to the directory's owner */
+export function fixRights({ dataDirectory }: Config): void {
+  for (const file of openFiles(dataDirectory)) chmodSync(file, 0o600);
+  for (const file of ownFiles(dataDirectory)) giveToOwner(file);
+}
+
+/**
+ * Whether the key for the secrets in the database is there and opens them, as a start would.
+ *
+ * @param check - what the database keeps to recognize its key; null if it has no secrets
+ */
+export function checkSecretKey(config: Config, check: string | null): Finding {
+  const file = secretKeyFile(config.dataDirectory);
+  const source = config.secretKey === null ? file : "TIDINGS_SECRET_KEY";
+  try {
+    if (check !== null) boxFor(config, check);
+    else if (config.secretKey === null && readKeyFile(file) === null)
+      return ok("secret key", "The first start of the server creates it.");
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string };
+    return problemFound(
+      "secret key",
+      code === undefined ? message : `${file} can't be read (${message}).`,
+      "The server does not start with it. Put the right key in its place (docs/secrets.md).",
+    );
+  }
+  const use = check === null ? "It can be read" : "It opens the database's secrets";
+  return ok(
     "secret key",
-    `${file} is missing.`,
-    "Put it back, or set TIDINGS_SECRET_KEY (docs/secrets.md).",
+    config.secretKey === null
+      ? `${use}. It is ${file}: back it up, apart from the database.`
+      : `${use}: ${source}.`,
   );
 }
 

@@ -1,7 +1,8 @@
 import type { Diagnosis } from "../storage/diagnosis.ts";
 import { type Finding, ok, problemFound } from "./finding.ts";
 
-export const restoreAdvice = "Stop the server, and restore a backup: tidings restore (docs/backup.md).";
+export const restoreAdvice =
+  "Stop the server, and restore a backup: tidings restore (docs/backup.md). Without one: tidings salvage (docs/doctor.md).";
 const rebuild = "Stop the server, and run: tidings doctor --fix";
 
 /** What can be wrong, and what to do about it. On PostgreSQL, backups are made with its own tools. */

@@ -1,11 +1,14 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import {
+  chownSync,
   closeSync,
   cpSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -14,12 +17,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ArrivalClock } from "../event/id.ts";
 import { createProject } from "../projects/projects.ts";
+import { generateSecretKey, SecretBox } from "../storage/secret-box.ts";
 import { openSqliteStore } from "../storage/sqlite/index.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { testWatch } from "../testing/engine.ts";
-import { runTidings } from "../testing/server-process.ts";
+import { fromSource, runTidings } from "../testing/server-process.ts";
 import { checkDatabase, fixDatabase } from "./check-database.ts";
 import { type Fix, ok } from "./finding.ts";
 import { unindexedFinding } from "./unindexed-finding.ts";
@@ -196,6 +200,134 @@ for (const { what, damage, finds, mends } of damages) {
     rmSync(directory, { recursive: true });
   });
 }
+
+const secretKey = generateSecretKey();
+type Found = { check: string; state: string; detail: string; advice: string }[];
+
+/** What the command finds, and its exit code. */
+async function doctor(environment: Record<string, string>, args: string[] = [], program = fromSource) {
+  const { code, stdout, stderr } = await runTidings(["doctor", "--json", ...args], environment, "", program);
+  if (stdout === "") throw new Error(stderr);
+  const { findings } = JSON.parse(stdout) as { findings: Found };
+  return { code, finding: (check: string) => findings.find((each) => each.check === check) };
+}
+
+/** A copy of the installation whose secrets have a key in a file. */
+function withKey(): string {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-doctor-"));
+  cpSync(whole, directory, { recursive: true });
+  const value = new SecretBox(secretKey).seal("", "secretKeyCheck");
+  sql(`INSERT INTO settings (name, value) VALUES ('secretKeyCheck', '${value}')`)(directory);
+  writeFileSync(join(directory, "secret.key"), `${secretKey}\n`, { mode: 0o600 });
+  return directory;
+}
+
+test("a secret key that doesn't open the database's secrets, or is none, is found", async () => {
+  const directory = withKey();
+  const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "" };
+  expect((await doctor(environment)).finding("secret key")).toMatchObject({
+    state: "ok",
+    detail: expect.stringContaining("It opens the database's secrets"),
+  });
+  const file = join(directory, "secret.key");
+  writeFileSync(file, `${generateSecretKey()}\n`);
+  expect((await doctor(environment)).finding("secret key")).toMatchObject({
+    state: "problem",
+    detail: expect.stringContaining(`encrypted with another key than ${file}`),
+    advice: expect.stringContaining("docs/secrets.md"),
+  });
+  writeFileSync(file, "garbage");
+  expect((await doctor(environment)).finding("secret key")).toMatchObject({
+    state: "problem",
+    detail: expect.stringContaining("must be 32 bytes in base64"),
+  });
+  rmSync(directory, { recursive: true });
+}, 20_000);
+
+const isRoot = process.getuid?.() === 0;
+
+test.skipIf(!isRoot)(
+  "files that the service's user can't open are found, and given back",
+  async () => {
+    const directory = withKey();
+    const service = 54_321;
+    for (const name of ["", ...readdirSync(directory)]) chownSync(join(directory, name), service, service);
+    const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "" };
+    // What root restores belongs to whom the directory belongs.
+    const copy = join(mkdtempSync(join(tmpdir(), "tidings-copy-")), "copy.db");
+    cpSync(databaseFile(directory), copy);
+    expect((await runTidings(["restore", copy], environment)).code).toBe(0);
+    const owners = () =>
+      [...new Bun.Glob("**").scanSync({ cwd: directory, dot: true })].map(
+        (name) => statSync(join(directory, name)).uid,
+      );
+    expect(new Set(owners())).toEqual(new Set([service]));
+    chownSync(databaseFile(directory), 0, 0);
+    expect((await doctor(environment)).finding("file rights")).toMatchObject({
+      state: "problem",
+      detail: expect.stringContaining("tidings.db: another user owns them"),
+      advice: "Run: tidings doctor --fix",
+    });
+    const fixed = await doctor(environment, ["--fix"]);
+    expect([fixed.finding("file rights")!.state, statSync(databaseFile(directory)).uid]).toEqual([
+      "ok",
+      service,
+    ]);
+    rmSync(directory, { recursive: true });
+  },
+  20_000,
+);
+
+const canMount =
+  isRoot && process.platform === "linux" && Bun.spawnSync(["unshare", "--mount", "true"]).exitCode === 0;
+
+test.skipIf(!canMount)(
+  "on a read-only file system, all is checked that can be",
+  async () => {
+    const directory = withKey();
+    const readOnly = [
+      "unshare",
+      "--mount",
+      "sh",
+      "-c",
+      `mount --bind ${directory} ${directory} && mount -o remount,ro,bind ${directory} && exec "$0" "$@"`,
+      ...fromSource,
+    ];
+    const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "" };
+    const { code, finding } = await doctor(environment, [], readOnly);
+    expect(code).toBe(2);
+    expect(finding("data directory")).toMatchObject({
+      state: "problem",
+      detail: expect.stringContaining("read-only"),
+    });
+    for (const check of ["database file", "search index", "counters", "secret key", "file rights"])
+      expect([check, finding(check)?.state]).toEqual([check, "ok"]);
+    rmSync(directory, { recursive: true });
+  },
+  20_000,
+);
+
+test("the newest backup is read at its target", async () => {
+  const directory = withKey();
+  const target = mkdtempSync(join(tmpdir(), "tidings-backups-"));
+  const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "", TIDINGS_BACKUP_TO: target };
+  expect((await doctor(environment)).finding("backup")).toMatchObject({
+    state: "warning",
+    detail: `There is none in ${target}.`,
+  });
+  expect((await runTidings(["backup"], environment)).code).toBe(0);
+  const [name] = readdirSync(target);
+  expect((await doctor(environment)).finding("backup")).toMatchObject({
+    state: "ok",
+    detail: expect.stringContaining(`${name} in`),
+  });
+  truncateSync(join(target, name!), statSync(join(target, name!)).size >> 1);
+  expect((await doctor(environment)).finding("backup")).toMatchObject({
+    state: "problem",
+    detail: expect.stringContaining("is cut off"),
+  });
+  for (const path of [directory, target]) rmSync(path, { recursive: true });
+}, 20_000);
 
 test("the command says what to do, mends it, and exits with what is left", async () => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-doctor-"));

@@ -51,12 +51,8 @@ export function boxFor({ secretKey, dataDirectory }: Place, check: string): Secr
   return box;
 }
 
-/** Whether the database has secrets, which need the key. */
-export async function hasSecrets(control: Kysely<ControlTables>): Promise<boolean> {
-  return (await readCheck(control)) !== null;
-}
-
-async function readCheck(control: Kysely<ControlTables>): Promise<string | null> {
+/** What recognizes the key of the database's secrets; null if it has none. */
+export async function readCheck(control: Kysely<ControlTables>): Promise<string | null> {
   const query = control.selectFrom("settings").select("value").where("name", "=", checkSetting);
   return (await query.executeTakeFirst())?.value ?? null;
 }
@@ -106,7 +102,8 @@ export function destinationPurpose(address: string): string {
   return `destination ${address}`;
 }
 
-function readKeyFile(file: string): string | null {
+/** The key in a file; null if there is no file. Throws if it is no key, or can't be read. */
+export function readKeyFile(file: string): string | null {
   let key: string;
   try {
     key = readFileSync(file, "utf8").trim();

@@ -45,6 +45,12 @@ export function copyDatabase(dataDirectory: string, target: string): BackupConte
   return checkCopy(target);
 }
 
+/** How long a copy is, which its first 100 bytes say (https://sqlite.org/fileformat2.html). Null if it is no database. */
+export function bytesInHeader(start: Buffer): number | null {
+  if (start.length < 100 || !start.toString("latin1").startsWith("SQLite format 3\0")) return null;
+  return start.readUInt16BE(16) * start.readUInt32BE(28);
+}
+
 /** Checks all pages of a copy, its indexes and its version. Throws an Error that says what is wrong with it. */
 export function checkCopy(file: string): BackupContents {
   let database: Database | null = null;

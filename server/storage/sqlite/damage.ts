@@ -37,6 +37,6 @@ export class Damage {
 
 export function damagedDatabase(file: string, what: string): Error {
   return new Error(
-    `The database ${file} is damaged: ${what}. Stop Tidings, copy the data directory, then restore a backup or salvage what can be read. See "A damaged database" in docs/settings.md.`,
+    `The database ${file} is damaged: ${what}. Stop Tidings, copy the data directory, then restore a backup (tidings restore) or write what can be read to a file (tidings salvage). See docs/doctor.md.`,
   );
 }

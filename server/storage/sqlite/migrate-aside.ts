@@ -107,7 +107,8 @@ function needsMigration(
   });
 }
 
-function secretKeyCheckIn(database: Database): string | null {
+/** What recognizes the key of the database's secrets; null if it has none. */
+export function secretKeyCheckIn(database: Database): string | null {
   const query = database.query<{ value: string }, [string]>("SELECT value FROM settings WHERE name = ?1");
   return query.get(checkSetting)?.value ?? null;
 }

@@ -1,6 +1,7 @@
-import { Database, type SQLiteError } from "bun:sqlite";
-import { readdirSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { constants, Database, type SQLiteError } from "bun:sqlite";
+import { constants as accessModes, accessSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
 import { type Migration, readMigrations, upgradeNeeded } from "../migrations.ts";
 import { createIfMissing } from "../private-file.ts";
@@ -60,6 +61,28 @@ export function openForReading(file: string): Database {
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   database.run(`PRAGMA cache_size = -${readerCacheKib}`);
   return database;
+}
+
+/**
+ * Opens the database also on a read-only file system, where SQLite can't create the memory that connections share. Null
+ * if its log has something that the file has not: only a process that may write can apply that.
+ */
+export function openForInspection(file: string): Database | null {
+  if (isWritable(dirname(file))) return openForReading(file);
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return null;
+  return new Database(
+    `${pathToFileURL(file).href}?immutable=1`,
+    constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI,
+  );
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, accessModes.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** In a snapshot's name, between the database's name and the version of the migration it precedes. */
