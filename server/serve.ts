@@ -13,6 +13,7 @@ import { strictTransportSecurity } from "./http/security-headers.ts";
 import type { Recorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
 import { limits } from "./limits.ts";
+import { listen, mainAddress } from "./listen.ts";
 import { createLog } from "./log.ts";
 import { serveMetrics } from "./metrics/serve-metrics.ts";
 import { MigrationReport } from "./migration-report.ts";
@@ -79,14 +80,16 @@ export async function serve(
     log.info({ step, number, of }, text);
     notifySystemd(`EXTEND_TIMEOUT_USEC=${startExtensionUs}\nSTATUS=${text}`);
   });
-  const server = Bun.serve({
-    port: config.port,
-    hostname: config.host,
-    // `reload` below does not change this.
-    maxRequestBodySize: bodyBytesMax,
-    idleTimeout: limits.requestSeconds,
-    fetch: (request) => startingResponse(request, migration.sentence),
-  });
+  const server = listen(mainAddress(config), () =>
+    Bun.serve({
+      port: config.port,
+      hostname: config.host,
+      // `reload` below does not change this.
+      maxRequestBodySize: bodyBytesMax,
+      idleTimeout: limits.requestSeconds,
+      fetch: (request) => startingResponse(request, migration.sentence),
+    }),
+  );
   const address = `http://${config.host}:${server.port}`;
   onListening(address);
   const baseUrl = baseUrlOf({ url: config.url, port: server.port! });

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { defineCommand } from "citty";
+import { fullVersion } from "../commit.ts";
 import { type Config, inspectConfig, version } from "../config.ts";
 import { checkDatabase, fixDatabase } from "../doctor/check-database.ts";
 import {
@@ -75,7 +76,7 @@ async function examine(config: Config): Promise<Finding[]> {
     ({ check, state }) => ["database file", "database", "schema"].includes(check) && state !== "ok",
   );
   return [
-    ok("program", `Version ${version}.`),
+    ok("program", `Version ${fullVersion()}.`),
     ...database,
     ...(isUsable ? await checkStore(config) : []),
     ...(isSqlite ? checkDisk(config) : []),
