@@ -14,6 +14,7 @@ import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
 import { databaseBytes, markOpen, runningProcess, unmarkOpen } from "./directory.ts";
 import { migrateAside } from "./migrate-aside.ts";
+import { OldSnapshots } from "./old-snapshots.ts";
 import { databaseFile, openForReading, removeCopies } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
@@ -83,6 +84,8 @@ export async function openSqliteStore(
   const readChunk = (query: EventQuery) =>
     laterTurns.run(() => reader.request<Chunk>({ kind: "chunk", query, limit: chunkEvents }));
   const check = new Check(dataDirectory, damage, onInfo);
+  // Only the server's: a command may run beside one of an older version.
+  const oldSnapshots = may.mayUpgrade ? new OldSnapshots(dataDirectory, damage, onInfo) : null;
 
   async function* stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     let after: Cursor | null | undefined = query.after;
@@ -201,6 +204,7 @@ export async function openSqliteStore(
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();
+      oldSnapshots?.close();
       await control.destroy();
       await writer.close();
       await reader.close();

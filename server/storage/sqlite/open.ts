@@ -2,11 +2,11 @@ import { Database, type SQLiteError } from "bun:sqlite";
 import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
-import { type Migration, readMigrations, upgradeNeeded } from "../migrations.ts";
+import { type Migration, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import type { StoreWatch } from "../store.ts";
 import { damagedDatabase } from "./damage.ts";
 import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
-import { isDamage, isDiskFull } from "./failure.ts";
+import { isDamage, isDiskFull, StatementError, storageProblem } from "./failure.ts";
 
 export { databaseFile };
 
@@ -56,6 +56,9 @@ export function openForReading(file: string): Database {
   database.run(`PRAGMA cache_size = -${readerCacheKib}`);
   return database;
 }
+
+/** Days after which the server deletes a snapshot. */
+export const snapshotDays = 30;
 
 /** In a snapshot's name, between the database's name and the version of the migration it precedes. */
 const snapshotMark = ".before-";
@@ -125,7 +128,11 @@ function migrateIn(
     progressAt(snapshotStep, 1);
     const copy = snapshotFile(file, to);
     snapshot(database, copy);
-    onInfo("saved a snapshot of the database", { file: copy, ms: sinceMs(startMs) });
+    onInfo("saved a snapshot of the database", {
+      file: copy,
+      deletedAfterDays: snapshotDays,
+      ms: sinceMs(startMs),
+    });
   }
   database.run("BEGIN IMMEDIATE");
   try {
@@ -135,7 +142,7 @@ function migrateIn(
       for (const [index, { number, name, sql }] of pending.entries()) {
         if (number <= version) continue;
         if (from > 0) progressAt(name, index + 2);
-        database.run(sql);
+        runMigration(database, sql, () => failedMigration(name, from, snapshotFile(file, to)));
       }
       database.run(`PRAGMA user_version = ${to}`);
     }
@@ -146,6 +153,23 @@ function migrateIn(
   }
   if (from > 0) onInfo("migrated the database", { file, from, to, ms: sinceMs(startMs) });
   else onInfo("created a new database", { file });
+}
+
+/** Runs a migration's statements. A failure of the storage, such as a full disk, is thrown as it is. */
+function runMigration(database: Database, sql: string, explain: () => string): void {
+  try {
+    database.run(sql);
+  } catch (error) {
+    const { code = "SQLITE_ERROR", message } = error as SQLiteError;
+    if (!(storageProblem(code, message) instanceof StatementError)) throw error;
+    throw new Error(`${message}. ${explain()}`, { cause: error });
+  }
+}
+
+/** @param from - the version that the database has; 0 for a new one */
+function failedMigration(name: string, from: number, copy: string): string {
+  if (from === 0) return `${migrationFailed(name)} No database was created.`;
+  return `${migrationFailed(name)} The database is unchanged (schema ${from}): start the version of Tidings that you upgraded from, which needs no "tidings rollback". A copy from before the upgrade is in ${copy}.`;
 }
 
 /** Turns SQLite's errors for a damaged database and for a full disk into ones that say what to do. */
