@@ -237,6 +237,7 @@ async function wireUp(
           control,
           config,
           onError,
+          onInfo,
           now,
           onFailed: (why) =>
             outages.begin(

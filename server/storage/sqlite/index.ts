@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
@@ -20,6 +21,7 @@ import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
+import { keepReserve, makeRoom } from "./reserve.ts";
 import { hasResidue } from "./residue-scan.ts";
 import { Writer } from "./writer.ts";
 
@@ -55,6 +57,9 @@ export async function openSqliteStore(
   blockEvents = blockEventsUsual,
   migrations?: string,
 ): Promise<Store> {
+  // Only the server's: commands may run beside one, which does it.
+  if (may.mayUpgrade && existsSync(databaseFile(dataDirectory)) && runningProcess(dataDirectory) === null)
+    makeRoom(dataDirectory, databaseFile(dataDirectory));
   await migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
   const damage = new Damage(databaseFile(dataDirectory), onDamage);
   let follower: Follower | null = null;
@@ -71,6 +76,7 @@ export async function openSqliteStore(
       `process ${other} has this database open too; if it is a server, stop one: live streams of each miss the other's events`,
     );
   markOpen(dataDirectory);
+  if (may.mayUpgrade) keepReserve(dataDirectory);
   const reader = await Reader.start(dataDirectory, blockEvents, damage.errorOf, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
   const control = new Kysely<ControlTables>({

@@ -1,6 +1,6 @@
 import { Database, type SQLiteError } from "bun:sqlite";
-import { readdirSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { readdirSync, rmSync, statfsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
 import { type Migration, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import type { StoreWatch } from "../store.ts";
@@ -28,18 +28,33 @@ const readerCacheKib = 16 * 1_024;
  */
 const checkpointPages = 16_384;
 
+/** SQLite's number of `auto_vacuum = INCREMENTAL`. */
+const incremental = 2;
+/** The share of the disk that the log of a small one may take. */
+const walShare = 1 / 64;
+const walPagesMin = 256;
+
+/** Pages in the WAL at which the writer moves them: fewer on disks of less than 4 GB. */
+export function walPagesMax(dataDirectory: string): number {
+  const { blocks, bsize } = statfsSync(dataDirectory);
+  const pages = Math.floor((blocks * bsize * walShare) / 4_096);
+  return Math.min(checkpointPages, Math.max(walPagesMin, pages));
+}
+
 export function openForWriting(file: string): Database {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  // Lets free pages be returned in small steps. It must be set before the first table is created.
-  database.run("PRAGMA auto_vacuum = INCREMENTAL");
+  // Lets free pages be returned in small steps. It must be set before the first table is created. Setting it again would
+  // write, which a full disk doesn't allow.
+  const { auto_vacuum: mode } = database.query("PRAGMA auto_vacuum").get() as { auto_vacuum: number };
+  if (mode !== incremental) database.run("PRAGMA auto_vacuum = INCREMENTAL");
   database.run("PRAGMA journal_mode = WAL");
   database.run("PRAGMA synchronous = FULL");
   // Zeroes deleted data at once. Measured, ingest writes a twentieth more bytes and takes no longer.
   database.run("PRAGMA secure_delete = ON");
   database.run("PRAGMA foreign_keys = ON");
   database.run(`PRAGMA cache_size = -${writerCacheKib}`);
-  database.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+  database.run(`PRAGMA wal_autocheckpoint = ${walPagesMax(dirname(file))}`);
   return database;
 }
 
