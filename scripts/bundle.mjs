@@ -109,9 +109,20 @@ function bun(options) {
   run("bun", [
     ...["build", "--target=bun", "--minify-syntax", "--minify-whitespace", "--entry-naming", "[name].[ext]"],
     ...["--external", "pg-native"],
+    ...["--define", `TIDINGS_COMMIT=${JSON.stringify(commit())}`],
     ...options,
     ...["server/commands/tidings.ts", ...entries],
   ]);
+}
+
+/** The commit, for `server/commit.ts`: `TIDINGS_COMMIT`, for builds without the repository, or what git says. */
+function commit() {
+  if (process.env.TIDINGS_COMMIT) return process.env.TIDINGS_COMMIT.slice(0, 12);
+  const { status, stdout } = spawnSync("git", ["rev-parse", "--short=12", "HEAD"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return status === 0 && existsSync(join(root, ".git")) ? stdout.trim() : "";
 }
 
 function copyAssets(directory) {

@@ -19,6 +19,8 @@ const order = [
   "config-values.ts",
   "config-settings.ts",
   "config.ts",
+  "commit.ts",
+  "listen.ts",
   "event",
   "wire",
   "rules",

@@ -11,6 +11,8 @@ export type SettingName = { variable: string; isSecret: boolean };
 export type SourcedText = { text: string; source: string };
 
 const settingsFileVariable = "TIDINGS_CONFIG";
+/** Variables that are not the server's settings: of commands (config.ts), of clients in the documentation, and of builds. */
+const otherVariables = ["TIDINGS_API_KEY", "TIDINGS_KEY", "TIDINGS_WEBHOOK_SECRET", "TIDINGS_COMMIT"];
 const defaultSettingsFile = "tidings.toml";
 
 /** The name of a setting in the settings file: `url` for `TIDINGS_URL`, `smtp_url` for `SMTP_URL`. */
@@ -29,6 +31,7 @@ export function settingTexts(
   environment: Environment,
   mistakes: string[],
 ): Map<string, SourcedText> {
+  mistakes.push(...unknownVariables(settings, environment));
   const texts = fromSettingsFile(settings, environment, mistakes);
   for (const { variable, isSecret } of settings) {
     const file = isSecret ? environment[`${variable}_FILE`] : "";
@@ -42,6 +45,35 @@ export function settingTexts(
     }
   }
   return texts;
+}
+
+/**
+ * What Kubernetes and Docker set in a container beside a service called Tidings, such as
+ * `TIDINGS_PORT_4242_TCP_ADDR` (https://kubernetes.io/docs/tutorials/services/connect-applications-service/).
+ */
+const ofService = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:ADDR|PORT|PROTO))?$/;
+const ofLinkedPort = /^(?:tcp|udp|sctp):\/\//;
+
+/** What to say of variables that begin like settings and are none. */
+function unknownVariables(settings: SettingName[], environment: Environment): string[] {
+  const known = new Set([settingsFileVariable, ...otherVariables]);
+  for (const { variable, isSecret } of settings) {
+    known.add(variable);
+    if (isSecret) known.add(`${variable}_FILE`);
+  }
+  // Compared without the prefix, because some settings have none, such as PORT.
+  const byKey = new Map([...known].map((variable) => [fileKey(variable), variable]));
+  return Object.entries(environment).flatMap(([variable, text]) => {
+    if (!variable.startsWith("TIDINGS_") || known.has(variable) || !text) return [];
+    if (variable.startsWith("TIDINGS_TEST_") || ofService.test(variable) || ofLinkedPort.test(text))
+      return [];
+    const ofFile = variable.replace(/_FILE$/, "");
+    if (ofFile !== variable && known.has(ofFile))
+      return [`There is no setting ${variable}; set ${ofFile}, because only secrets are read from files`];
+    const suggestion = nearest(fileKey(variable), byKey.keys());
+    const advice = suggestion === null ? "" : `; did you mean ${byKey.get(suggestion)}?`;
+    return [`There is no setting ${variable}${advice}`];
+  });
 }
 
 /** @param named - what names the file, for messages */

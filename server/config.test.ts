@@ -121,6 +121,39 @@ test("an empty variable counts as not set", () => {
   expect(readConfig({ PORT: "", TIDINGS_URL: "", SMTP_URL: "", TIDINGS_LOG: "" })).toEqual(readConfig({}));
 });
 
+test("a misspelt variable is a mistake, with the setting that was meant", () => {
+  const mistakesOf = (environment: Record<string, string>) => inspectConfig(environment).mistakes;
+  expect(
+    mistakesOf({
+      TIDINGS_SECERT_KEY: "a",
+      TIDINGS_PORT: "80",
+      TIDINGS_SMTP_URL: "smtp://a",
+      TIDINGS_URL_FILE: "/run/url",
+      TIDINGS_PROXY_WHATEVER: "b",
+    }),
+  ).toEqual([
+    "There is no setting TIDINGS_SECERT_KEY; did you mean TIDINGS_SECRET_KEY?",
+    "There is no setting TIDINGS_PORT; did you mean PORT?",
+    "There is no setting TIDINGS_SMTP_URL; did you mean SMTP_URL?",
+    "There is no setting TIDINGS_URL_FILE; set TIDINGS_URL, because only secrets are read from files",
+    "There is no setting TIDINGS_PROXY_WHATEVER",
+  ]);
+  // Empty ones, those of clients and tests, and what Kubernetes sets for services named tidings and tidings-web.
+  expect(
+    mistakesOf({
+      TIDINGS_DTA: "",
+      TIDINGS_KEY: "tdg_sk_a",
+      TIDINGS_API_KEY: "tdg_sk_a",
+      TIDINGS_TEST_ENGINE: "sqlite",
+      TIDINGS_SERVICE_HOST: "10.0.0.1",
+      TIDINGS_WEB_SERVICE_PORT_HTTP: "4242",
+      TIDINGS_PORT: "tcp://10.0.0.1:4242",
+      TIDINGS_PORT_4242_TCP: "tcp://10.0.0.1:4242",
+      TIDINGS_WEB_PORT_4242_TCP_ADDR: "10.0.0.1",
+    }),
+  ).toEqual([]);
+});
+
 test("all mistakes are reported together, each with its variable and value", () => {
   const wrong = {
     PORT: "http",

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { effort, environmentOf, makeStorage, removeStorage } from "./testing/engine.ts";
 import { openStream } from "./testing/event-stream.ts";
 import { every } from "./testing/every.ts";
+import { longTest } from "./testing/long-test.ts";
 import { rawRequest } from "./testing/raw-request.ts";
 import { fromSource, startServer, testProcess } from "./testing/server-process.ts";
 
@@ -11,6 +12,27 @@ const idleConnections = effort(300, 9_000);
 const streams = effort(30, 200);
 const slowWriters = 40;
 const posts = effort(50, 300);
+
+longTest(
+  "a connection stays open after a POST for longer than clients keep it, and its next request must still arrive in time",
+  async () => {
+    await using app = await testProcess();
+    const host = new URL(app.address).host;
+    const body = '{"channel":"c","name":"n"}';
+    const head = `POST /api/events HTTP/1.1\r\nhost: ${host}\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const [idle, stalled] = [
+      await rawRequest(app.address, head + body),
+      await rawRequest(app.address, head + body),
+    ];
+    for (const connection of [idle, stalled]) expect(await connection.status()).toBe(201);
+    stalled.send(head);
+    // Ten seconds later.
+    await stalled.closed;
+    expect(idle.isClosed).toBe(false);
+    for (const connection of [idle, stalled]) connection[Symbol.dispose]();
+  },
+  60_000,
+);
 
 test(`${idleConnections} idle connections, ${streams} streams and slow writers stop no event and take little memory`, async () => {
   await using app = await testProcess();

@@ -65,6 +65,12 @@ export const limits = {
    * How long a request may take to arrive, and a client may take to read more of the response. Live streams are exempt.
    */
   requestSeconds: 10,
+  /**
+   * How long a connection stays open after a request that isn't a GET. Longer than most clients and proxies keep theirs
+   * (60 seconds), so that the client closes first: a request that meets the server's close ends in ECONNRESET, and a
+   * POST isn't repeated by itself.
+   */
+  keepAliveSeconds: 75,
   /** Open live streams on one node. */
   streamsPerKey: 1_000,
   streamsPerAccount: 100,

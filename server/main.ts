@@ -1,5 +1,6 @@
 import { stdout } from "node:process";
 import type { Logger } from "pino";
+import { fullVersion, programCommit } from "./commit.ts";
 import { ConfigError, inspectConfig, readConfig, version } from "./config.ts";
 import { createLog } from "./log.ts";
 import { fewOpenFiles } from "./open-files.ts";
@@ -73,7 +74,7 @@ async function shutDown(running: Running, signal: string, log: Logger): Promise<
 
 /** Prints the server's address whatever the log level: as text on a terminal, otherwise as log lines. */
 async function announce({ address, baseUrl, metricsUrl, setupLink }: Running): Promise<void> {
-  const listening = `Tidings ${version} is listening on ${address}`;
+  const listening = `Tidings ${fullVersion()} is listening on ${address}`;
   if (stdout.isTTY) {
     const nextStep = setupLink
       ? `\n  Open this link to create your account:\n\n  ${setupLink}\n`
@@ -83,7 +84,16 @@ async function announce({ address, baseUrl, metricsUrl, setupLink }: Running): P
   }
   const log = await createLog("info", inspectConfig().config?.logFormat);
   if (setupLink) log.info({ setupLink }, "open setupLink to create your account");
-  log.info({ version, address, dashboard: baseUrl, ...(metricsUrl && { metrics: metricsUrl }) }, listening);
+  log.info(
+    {
+      version,
+      commit: programCommit(),
+      address,
+      dashboard: baseUrl,
+      ...(metricsUrl && { metrics: metricsUrl }),
+    },
+    listening,
+  );
 }
 
 if (import.meta.main) await run();

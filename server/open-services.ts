@@ -61,6 +61,9 @@ type Deps = {
   migrations: string | undefined;
 };
 
+/** Whether damage of the database was found since the start. */
+type DamageFound = { isFound: boolean };
+
 type OpenServices = {
   services: Services;
   /** Null if an account exists. */
@@ -75,9 +78,10 @@ type OpenServices = {
 export async function openServices(deps: Deps): Promise<OpenServices> {
   /** Resolves when the owner can be told. */
   const outagesOpen = Promise.withResolvers<ServerOutages>();
-  const store = await openStore(deps.config, watchStore(deps, outagesOpen.promise), deps.migrations);
+  const damage = { isFound: false };
+  const store = await openStore(deps.config, watchStore(deps, outagesOpen.promise, damage), deps.migrations);
   try {
-    const open = await wireUp(store, deps);
+    const open = await wireUp(store, deps, damage);
     outagesOpen.resolve(open.outages);
     return open;
   } catch (error) {
@@ -103,6 +107,7 @@ function progressLog(log: Logger, migration: MigrationReport) {
 function watchStore(
   { config, log, failures, migration, isPassive }: Deps,
   outages: Promise<ServerOutages>,
+  damage: DamageFound,
 ): StoreWatch {
   const { onWaiting, onInfo } = progressLog(log, migration);
   const onError = (error: unknown) => failures.taskFailed(error);
@@ -112,6 +117,7 @@ function watchStore(
       process.exit(1);
     },
     onDamage: (error) => {
+      damage.isFound = true;
       log.fatal(error.message);
       void outages
         .then((open) => open.begin("damage", "The database is damaged", error.message))
@@ -147,6 +153,7 @@ async function wireUp(
     signInTiers,
     isPassive,
   }: Deps,
+  damage: DamageFound,
 ): Promise<OpenServices & { outages: ServerOutages }> {
   const { control, rateLimiter } = store;
   const onError = (error: unknown) => failures.taskFailed(error);
@@ -220,7 +227,7 @@ async function wireUp(
   });
   const userActivity = new UserActivity({ store, onError });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
-  const metrics = isMeasured ? await openMetrics({ store, streams, config }) : null;
+  const metrics = isMeasured ? await openMetrics({ store, streams, config, damage }) : null;
   const commits = new CommitMeter();
   store.events.observeCommits((stored, ms, syncMs) => {
     commits.observe(stored, ms);
@@ -234,6 +241,7 @@ async function wireUp(
           control,
           config,
           onError,
+          onInfo,
           now,
           onFailed: (why) =>
             outages.begin(

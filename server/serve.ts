@@ -13,6 +13,7 @@ import { strictTransportSecurity } from "./http/security-headers.ts";
 import type { Recorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
 import { limits } from "./limits.ts";
+import { listen, mainAddress } from "./listen.ts";
 import { createLog } from "./log.ts";
 import { serveMetrics } from "./metrics/serve-metrics.ts";
 import { MigrationReport } from "./migration-report.ts";
@@ -79,14 +80,16 @@ export async function serve(
     log.info({ step, number, of }, text);
     notifySystemd(`EXTEND_TIMEOUT_USEC=${startExtensionUs}\nSTATUS=${text}`);
   });
-  const server = Bun.serve({
-    port: config.port,
-    hostname: config.host,
-    // `reload` below does not change this.
-    maxRequestBodySize: bodyBytesMax,
-    idleTimeout: limits.requestSeconds,
-    fetch: (request) => startingResponse(request, migration.sentence),
-  });
+  const server = listen(mainAddress(config), () =>
+    Bun.serve({
+      port: config.port,
+      hostname: config.host,
+      // `reload` below does not change this.
+      maxRequestBodySize: bodyBytesMax,
+      idleTimeout: limits.requestSeconds,
+      fetch: (request) => startingResponse(request, migration.sentence),
+    }),
+  );
   const address = `http://${config.host}:${server.port}`;
   onListening(address);
   const baseUrl = baseUrlOf({ url: config.url, port: server.port! });
@@ -119,14 +122,19 @@ export async function serve(
   server.reload({
     routes: {
       "/api/events": {
-        POST(request, server) {
+        async POST(request, server) {
           checkHost(request);
-          return observer.observe(request, "/api/events", () => recordEvent(request, server));
+          // The one before on this connection left a longer timeout.
+          server.timeout(request, limits.requestSeconds);
+          const response = await observer.observe(request, "/api/events", () => recordEvent(request, server));
+          server.timeout(request, limits.keepAliveSeconds);
+          return response;
         },
       },
     },
     async fetch(incoming, server) {
       checkHost(incoming);
+      server.timeout(incoming, limits.requestSeconds);
       checkUrl(withoutWebhookKey(incoming.url));
       const request = connections.withFullUrl(incoming);
       const { pathname } = new URL(request.url);
@@ -138,6 +146,8 @@ export async function serve(
         response.headers.set("strict-transport-security", strictTransportSecurity);
       // Live streams may be silent for longer than the request timeout. Their heartbeats detect dead connections.
       if (response.headers.get("content-type") === "text/event-stream") server.timeout(incoming, 0);
+      // A client may take as long as that to read, so not after listings and files.
+      else if (incoming.method !== "GET") server.timeout(incoming, limits.keepAliveSeconds);
       return response;
     },
     error: (error) => errorResponse(error, failures),

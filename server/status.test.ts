@@ -1,6 +1,7 @@
 // @engines sqlite, postgres
 // @long postgres
 import { expect, test } from "bun:test";
+import { programCommit } from "./commit.ts";
 import { callAs } from "./testing/account-calls.ts";
 import { engine } from "./testing/engine.ts";
 import { testApp } from "./testing/test-app.ts";
@@ -18,6 +19,7 @@ test("the owner of the installation sees the server's status, and nobody else", 
   expect(await status()).toMatchObject({
     ok: true,
     version: "0.1.0",
+    commit: programCommit(),
     database: { bytes: expect.any(Number), freeBytes: engine === "sqlite" ? expect.any(Number) : null },
     recording: { commitMs: { p50: expect.any(Number), p99: expect.any(Number) }, waiting: 0, streams: 0 },
     notifying: { outbox: 0, deliveries: {}, failingDestinations: 0 },

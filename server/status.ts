@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "@hono/zod-openapi";
 import { ownsInstallation } from "./auth/create-account.ts";
 import { lastBackup } from "./backup/last-backup.ts";
+import { programCommit } from "./commit.ts";
 import { version } from "./config.ts";
 import { describeApi } from "./http/describe-api.ts";
 import type { Routes } from "./http/routes.ts";
@@ -104,6 +105,7 @@ async function serverStatus({
   return {
     ok: true,
     version,
+    commit: programCommit(),
     startedAt: new Date(Date.now() - process.uptime() * 1_000).toISOString(),
     memoryBytes: process.memoryUsage.rss(),
     database: { bytes: await store.bytes(), freeBytes: hasOwnDisk ? freeBytes(config) : null },

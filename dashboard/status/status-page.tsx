@@ -88,7 +88,7 @@ function Sections({ status }: { status: ServerStatus }) {
         <Fact label="Unfinished jobs">{formatNumber(status.unfinishedJobs)}</Fact>
       </Section>
       <Section title="Process">
-        <Fact label="Version">{status.version}</Fact>
+        <Fact label="Version">{status.commit ? `${status.version} (${status.commit})` : status.version}</Fact>
         <Fact label="Started">
           <RelativeTime at={status.startedAt} form="long" />
         </Fact>

@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { S3Client } from "bun";
 import type { Config } from "../config.ts";
 import { createPrivateFile } from "../storage/private-file.ts";
+import { explainingS3 } from "./s3-error.ts";
 
 /** Where backups are: a directory, or a bucket of an S3-compatible store. */
 export type BackupStore = {
@@ -21,12 +22,18 @@ export type BackupStore = {
   address: string;
   /** The names of the backups there, the oldest first. */
   list: () => Promise<string[]>;
-  /** Stores a file under a name, completely or not at all. */
+  /**
+   * Stores a file under a name, completely or not at all: what is stored is read back and compared. Tries again if it
+   * differs, and throws if it differs each time.
+   */
   put: (name: string, file: string) => Promise<void>;
   /** Copies a backup into a file. */
   get: (name: string, file: string) => Promise<void>;
   remove: (name: string) => Promise<void>;
 };
+
+/** How often a backup is stored that can't be read back as it was. */
+const putTries = 3;
 
 /** Names sort by time. */
 const namePattern = /^tidings-\d{8}T\d{6}Z\.db\.zst$/;
@@ -58,10 +65,16 @@ function directory(path: string): BackupStore {
       mkdirSync(path, { recursive: true, mode: 0o700 });
       removeDeadPartials(path);
       const partial = join(path, `${name}${partialEnd}`);
-      createPrivateFile(partial);
       try {
-        await copyFile(file, partial);
-        sync(partial);
+        await putVerified(partial, file, {
+          async write() {
+            createPrivateFile(partial);
+            await copyFile(file, partial);
+            sync(partial);
+          },
+          read: () => Bun.file(partial).stream(),
+          remove: async () => rmSync(partial, { force: true }),
+        });
         renameSync(partial, join(path, name));
       } finally {
         rmSync(partial, { force: true });
@@ -94,15 +107,16 @@ function bucket(address: string, config: Config): BackupStore {
     ...(config.s3AccessKeyId !== null && { accessKeyId: config.s3AccessKeyId }),
     ...(config.s3SecretAccessKey !== null && { secretAccessKey: config.s3SecretAccessKey }),
   });
+  const host = config.s3Endpoint === null ? "Amazon S3" : new URL(config.s3Endpoint).host;
+  const targetOf = (key: string) => ({ bucket: hostname!, key, host });
   return {
     address: `s3://${hostname}/${prefix}`,
     async list() {
       const names: string[] = [];
       for (let startAfter: string | undefined; ; ) {
-        const { contents = [], isTruncated } = await client.list({
-          prefix,
-          ...(startAfter !== undefined && { startAfter }),
-        });
+        const { contents = [], isTruncated } = await explainingS3("list", targetOf(prefix), () =>
+          client.list({ prefix, ...(startAfter !== undefined && { startAfter }) }),
+        );
         names.push(...contents.map(({ key }) => key.slice(prefix.length)));
         startAfter = contents.at(-1)?.key;
         if (!isTruncated || startAfter === undefined) break;
@@ -111,13 +125,58 @@ function bucket(address: string, config: Config): BackupStore {
     },
     // An upload becomes an object when all of it has arrived.
     async put(name, file) {
-      await client.write(prefix + name, Bun.file(file));
+      const key = prefix + name;
+      await putVerified(`s3://${hostname}/${key}`, file, {
+        write: () => explainingS3("write", targetOf(key), () => client.write(key, Bun.file(file))),
+        read: () => client.file(key).stream(),
+        remove: () => client.delete(key),
+        explaining: (request) => explainingS3("read", targetOf(key), request),
+      });
     },
     async get(name, file) {
-      await Bun.write(file, client.file(prefix + name));
+      const key = prefix + name;
+      await explainingS3("read", targetOf(key), () => Bun.write(file, client.file(key)));
     },
-    remove: (name) => client.delete(prefix + name),
+    remove: (name) => explainingS3("delete", targetOf(prefix + name), () => client.delete(prefix + name)),
   };
+}
+
+type Stored = {
+  write: () => Promise<unknown>;
+  read: () => ReadableStream<Uint8Array>;
+  remove: () => Promise<unknown>;
+  /** Wraps the reading, whose failures need context. */
+  explaining?: <Result>(request: () => Promise<Result>) => Promise<Result>;
+};
+
+/** Stores a file, reads back what is stored, and compares. */
+async function putVerified(
+  target: string,
+  file: string,
+  { write, read, remove, explaining = (request) => request() }: Stored,
+): Promise<void> {
+  const expected = await digestOf(Bun.file(file).stream());
+  for (let tries = 1; ; tries++) {
+    await write();
+    const stored = await explaining(() => digestOf(read()));
+    if (stored.sha256 === expected.sha256) return;
+    // A part of a backup must not look like one.
+    await remove();
+    if (tries === putTries)
+      throw new Error(
+        `${target} had ${stored.bytes.toLocaleString("en")} of ${expected.bytes.toLocaleString("en")} bytes when it was read back, or other bytes, ${putTries} times. It was removed. Check the space and the health of that place.`,
+      );
+  }
+}
+
+async function digestOf(stream: ReadableStream<Uint8Array>): Promise<{ bytes: number; sha256: string }> {
+  const hash = new Bun.CryptoHasher("sha256");
+  let bytes = 0;
+  for await (const chunk of stream) {
+    hash.update(chunk);
+    bytes += chunk.byteLength;
+  }
+  return { bytes, sha256: hash.digest("hex") };
 }
 
 function sync(path: string): void {

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -147,6 +148,7 @@ test("a schedule makes backups when they are due, keeps the newest, and tells of
   const to = join(scratch, "backups");
   let nowMs = Date.now();
   const errors: unknown[] = [];
+  const infos: unknown[] = [];
   await using app = await testApp();
   const { control } = app.running.store;
   const config = { ...app.config, backupTo: to, backupHours: 2, backupKeep: 7 };
@@ -154,6 +156,7 @@ test("a schedule makes backups when they are due, keeps the newest, and tells of
     control,
     config,
     onError: (error) => errors.push(error),
+    onInfo: (message, fields) => infos.push([message, fields]),
     onFailed: async () => {},
     onWorking: async () => {},
     now: () => nowMs,
@@ -163,7 +166,15 @@ test("a schedule makes backups when they are due, keeps the newest, and tells of
   await schedule.look();
   await schedule.look();
   expect(errors).toEqual([]);
-  expect(readdirSync(to)).toHaveLength(1);
+  const [name] = readdirSync(to);
+  expect(readdirSync(to)).toEqual([name!]);
+  const file = join(to, name!);
+  expect(infos).toEqual([
+    [
+      "made a scheduled backup",
+      { file, bytes: statSync(file).size, events: expect.any(Number), ms: expect.any(Number) },
+    ],
+  ]);
   nowMs += 3 * 3_600_000;
   await until(async () => {
     // Names have seconds.

@@ -15,6 +15,8 @@ type Deps = {
   control: Kysely<ControlTables>;
   config: Config;
   onError: (error: unknown) => void;
+  /** Called after each backup that was made. */
+  onInfo: (message: string, fields: Record<string, unknown>) => void;
   /** Called with the reason after each attempt that failed. */
   onFailed: (why: string) => Promise<void>;
   /** Called when the last attempt succeeded, at each look. */
@@ -65,6 +67,7 @@ export class BackupSchedule {
   }
 
   async #attempt(): Promise<void> {
+    const startMs = performance.now();
     try {
       await this.#run();
     } catch (error) {
@@ -77,7 +80,15 @@ export class BackupSchedule {
     }
     this.failure = null;
     const last = await lastBackup(this.#deps.control);
-    if (last) await this.#deps.onWorking(last);
+    if (!last) return;
+    const { file, bytes, events } = last;
+    this.#deps.onInfo("made a scheduled backup", {
+      file,
+      bytes,
+      events,
+      ms: Math.round(performance.now() - startMs),
+    });
+    await this.#deps.onWorking(last);
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { defineCommand } from "citty";
+import { fullVersion } from "../commit.ts";
 import { type Config, inspectConfig, version } from "../config.ts";
 import { checkBackup } from "../doctor/check-backup.ts";
 import { checkDatabase, checkUnwritableKey, fixDatabase } from "../doctor/check-database.ts";
@@ -78,7 +79,7 @@ async function examine(config: Config): Promise<Finding[]> {
   );
   const unusable = isSqlite ? unwritable(config) : null;
   return [
-    ok("program", `Version ${version}.`),
+    ok("program", `Version ${fullVersion()}.`),
     ...(unusable ? [unusable] : []),
     ...database,
     ...(isUsable ? await (unusable ? checkUnwritableKey(config) : checkStore(config)) : []),

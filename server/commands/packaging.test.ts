@@ -85,6 +85,10 @@ async function mainPath(program: string[]): Promise<void> {
   const environment = environmentOf(storage);
   const password = "correct horse battery";
   const account = ["account", "create", "--email", "ada@example.com", "--password-stdin"];
+  const { stdout: head } = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], { cwd: root });
+  expect((await runTidings(["--version"], {}, "", program)).stdout).toBe(
+    `0.1.0 (${head.toString().trim()})\n`,
+  );
   expect((await runTidings(account, environment, "password123", program)).stderr).toContain("easy to guess");
   expect((await runTidings(account, environment, password, program)).stderr).toContain("Created the account");
   const created = await runTidings(

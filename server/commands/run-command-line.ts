@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { type CommandDef, runCommand } from "citty";
-import { version } from "../config.ts";
+import { fullVersion } from "../commit.ts";
 import { nearest } from "../validation/nearest.ts";
 import { type CommandDescription, describeCommand, type OptionDescription } from "./describe-command.ts";
 import { helpText } from "./help.ts";
@@ -11,7 +11,7 @@ export async function runCommandLine(commandLine: CommandDef, rawArgs: string[])
   try {
     const [first] = rawArgs;
     if (rawArgs.length === 1 && (first === "--version" || first === "-v")) {
-      console.log(version);
+      console.log(fullVersion());
       return;
     }
     const { command, path, isHelp } = await check(commandLine, rawArgs);

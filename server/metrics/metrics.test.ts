@@ -1,5 +1,5 @@
-import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -9,6 +9,7 @@ import { startServer } from "../testing/server-process.ts";
 import { preparedConfig, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 
+const monitoring = readFileSync(join(import.meta.dir, "../../docs/monitoring.md"), "utf8");
 const token = "a-token-of-sixteen-characters";
 const bearer = { headers: { authorization: `Bearer ${token}` } };
 
@@ -17,6 +18,116 @@ function samplesIn(text: string): Map<string, number> {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.split(" ").at(-1))]));
 }
+
+type Family = { type: string; help: string; samples: Map<string, number> };
+
+/**
+ * Parses a scrape strictly (https://prometheus.io/docs/instrumenting/exposition_formats/): each metric has its help and
+ * its type, once, before its samples, which stand together. Throws for anything else.
+ */
+function familiesIn(text: string): Map<string, Family> {
+  const families = new Map<string, Family>();
+  let [name, help] = ["", ""];
+  expect(text).toEndWith("\n");
+  for (const line of text.slice(0, -1).split("\n")) {
+    if (line === "") continue;
+    const comment = /^# (HELP|TYPE) ([a-zA-Z_:][\w:]*) (.+)$/.exec(line);
+    if (comment?.[1] === "HELP") {
+      [name, help] = [comment[2]!, comment[3]!];
+      if (families.has(name)) throw new Error(`${name} is declared twice`);
+      continue;
+    }
+    if (comment) {
+      if (comment[2] !== name || families.has(name))
+        throw new Error(`the type of ${comment[2]} is misplaced`);
+      families.set(name, { type: comment[3]!, help, samples: new Map() });
+      continue;
+    }
+    const sample = /^([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? (\S+)$/.exec(
+      line,
+    );
+    if (!sample) throw new Error(`not a sample: ${line}`);
+    const [, sampled, labels = "", value] = sample;
+    const family = families.get(name);
+    if (!family) throw new Error(`${sampled} has no type`);
+    const suffix = sampled!.slice(name.length);
+    const suffixes = family.type === "histogram" ? ["_bucket", "_sum", "_count"] : [""];
+    if (!sampled!.startsWith(name) || !suffixes.includes(suffix))
+      throw new Error(`${sampled} is not a sample of ${name}, a ${family.type}`);
+    const key = `${sampled}{${labels}}`;
+    if (family.samples.has(key)) throw new Error(`${key} is there twice`);
+    if (!/^[+-]?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|Inf)$|^NaN$/.test(value!))
+      throw new Error(`not a number: ${line}`);
+    family.samples.set(key, Number(value));
+  }
+  return families;
+}
+
+test("metrics are well-formed, named as Prometheus advises, and all in the documentation", async () => {
+  await using app = await testApp({ metricsToken: token });
+  expect((await app.post({ channel: "a", name: "b" })).status).toBe(201);
+  const scrape = async () => (await app.request("/metrics", bearer, null)).text();
+  const text = await scrape();
+  const families = familiesIn(text);
+  for (const [name, { type, help, samples }] of families) {
+    // https://prometheus.io/docs/practices/naming/
+    expect([name, type]).toEqual([name, expect.stringMatching(/^(?:counter|gauge|histogram)$/)]);
+    expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
+    expect(name).toMatch(/^(?:tidings|process)_[a-z_]+$/);
+    expect(name).not.toMatch(/_(?:ms|milliseconds|kb|mb|count|sum|bucket|gauge|counter|histogram)$/);
+    expect(help).toMatch(/^\S.*\w$/);
+    for (const value of samples.values()) expect([name, Number.isNaN(value)]).toEqual([name, false]);
+  }
+  const processor = () => families.get("process_cpu_seconds_total")!.samples;
+  expect([...processor().values()][0]).toBeGreaterThan(0);
+  const later = familiesIn(await scrape()).get("process_cpu_seconds_total")!.samples;
+  expect(later.get("process_cpu_seconds_total{}")!).toBeGreaterThanOrEqual([...processor().values()][0]!);
+
+  const rows = [...monitoring.matchAll(/^\| `([a-z_]+)` +\| (SQLite|Linux)?/gm)];
+  const here = rows.filter(
+    ([, , only]) =>
+      only === undefined || (only === "SQLite" ? engine === "sqlite" : process.platform === "linux"),
+  );
+  const documented = here.map(([, name]) => name!);
+  // On PostgreSQL the histogram is there, without samples.
+  if (engine === "postgres") documented.push("tidings_fsync_duration_seconds");
+  expect([...families.keys()].sort()).toEqual(documented.sort());
+});
+
+describe.skipIf(!Bun.which("promtool"))("promtool", () => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-promtool-"));
+  afterAll(() => rmSync(directory, { recursive: true }));
+  const promtool = (args: string[], stdin = "") => {
+    const { exitCode, stdout, stderr } = Bun.spawnSync(["promtool", ...args], {
+      cwd: directory,
+      stdin: Buffer.from(stdin),
+    });
+    return { exitCode, output: `${stdout}${stderr}` };
+  };
+
+  test("accepts the metrics without a remark", async () => {
+    await using app = await testApp({ metricsToken: token });
+    expect((await app.post({ channel: "a", name: "b" })).status).toBe(201);
+    const text = await (await app.request("/metrics", bearer, null)).text();
+    expect(promtool(["check", "metrics"], text)).toEqual({ exitCode: 0, output: "" });
+  });
+
+  test("accepts the documented alerts, which fire when they should", async () => {
+    const alerts = /^```yaml\n(groups:\n.*?)^```/ms.exec(monitoring)![1]!;
+    writeFileSync(join(directory, "alerts.yaml"), alerts);
+    writeFileSync(
+      join(directory, "tests.yaml"),
+      await Bun.file(join(import.meta.dir, "alerts.test.yaml")).text(),
+    );
+    for (const args of [
+      ["check", "rules", "--lint=all", "alerts.yaml"],
+      ["test", "rules", "tests.yaml"],
+    ]) {
+      const { exitCode, output } = promtool(args);
+      expect(exitCode, output).toBe(0);
+    }
+  });
+});
 
 test("metrics are off without a setting", async () => {
   await using app = await testApp();

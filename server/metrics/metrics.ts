@@ -1,8 +1,10 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { lastBackup } from "../backup/last-backup.ts";
+import { programCommit } from "../commit.ts";
 import { type Config, version } from "../config.ts";
 import type { LiveStreams } from "../events/live.ts";
+import { openFiles } from "../open-files.ts";
 import { freeBytes } from "../storage/disk.ts";
 import type { Store } from "../storage/store.ts";
 import {
@@ -20,7 +22,7 @@ const batchEvents = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
 /** Database counts are reused for this long, so that frequent scrapes cost nothing. */
 const reuseMs = 5_000;
 
-type Deps = { store: Store; streams: LiveStreams; config: Config };
+type Deps = { store: Store; streams: LiveStreams; config: Config; damage: { isFound: boolean } };
 
 /** A request's method, route and response, for its measurements and the log. */
 export type Observed = { method: string; route: string; status: number; seconds: number };
@@ -39,7 +41,7 @@ export class Metrics {
   readonly #rejected: Counter;
   readonly #delay = monitorEventLoopDelay({ resolution: 20 });
 
-  constructor({ store, streams, config }: Deps) {
+  constructor({ store, streams, config, damage }: Deps) {
     const registers = [this.#registry];
     this.#requests = new Histogram({
       name: "tidings_request_duration_seconds",
@@ -84,15 +86,19 @@ export class Metrics {
     this.#gauge("tidings_streams", "Open live streams", () => streams.count);
     new Gauge({
       name: "tidings_build_info",
-      help: "Always 1; the label is the version",
-      labelNames: ["version"],
+      help: "Always 1; the labels are the version and the commit, empty if that is unknown",
+      labelNames: ["version", "commit"],
       registers,
-    }).set({ version }, 1);
+    }).set({ version, commit: programCommit() ?? "" }, 1);
     this.#processGauges();
     this.#databaseGauges(store);
     this.#databaseGauge("tidings_database_bytes", "Size of the database, with its log", () => store.bytes());
-    // The disk of a database server can't be seen from here.
+    // The disk of a database server can't be seen from here, and its backups are made by its own tools.
     if (config.databaseUrl === null) {
+      this.#backupGauge(store);
+      this.#gauge("tidings_database_damaged", "1 if damage was found since the start, otherwise 0", () =>
+        damage.isFound ? 1 : 0,
+      );
       this.#gauge("tidings_disk_free_bytes", "Free space on the data directory's disk", () =>
         freeBytes(config),
       );
@@ -120,10 +126,21 @@ export class Metrics {
 
   #processGauges(): void {
     this.#gauge("process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
-    this.#gauge("process_cpu_seconds_total", "Processor time, user and system", () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1e6;
+    new Counter({
+      name: "process_cpu_seconds_total",
+      help: "Processor time, user and system",
+      registers: [this.#registry],
+      collect() {
+        const { user, system } = process.cpuUsage();
+        this.reset();
+        this.inc((user + system) / 1e6);
+      },
     });
+    const files = openFiles();
+    if (files) {
+      this.#gauge("process_open_fds", "Open files and connections", () => openFiles()?.open ?? 0);
+      this.#gauge("process_max_fds", "Files and connections that the system allows", () => files.max);
+    }
     this.#gauge("process_start_time_seconds", "Start of the process, in seconds since 1970", () =>
       Math.round(Date.now() / 1_000 - process.uptime()),
     );
@@ -168,6 +185,9 @@ export class Metrics {
       "Destinations of projects whose last delivery failed",
       () => countFailingDestinations(control),
     );
+  }
+
+  #backupGauge({ control }: Store): void {
     this.#databaseGauge(
       "tidings_last_backup_timestamp_seconds",
       "When the last backup began; 0 if there was none",

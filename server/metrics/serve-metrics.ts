@@ -1,5 +1,7 @@
 import type { Config } from "../config.ts";
+import { settings } from "../config-settings.ts";
 import type { LiveStreams } from "../events/live.ts";
+import { listen } from "../listen.ts";
 import type { Store } from "../storage/store.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -8,6 +10,7 @@ export async function openMetrics(deps: {
   store: Store;
   streams: LiveStreams;
   config: Config;
+  damage: { isFound: boolean };
 }): Promise<Metrics> {
   const { Metrics } = await import("./metrics.ts");
   return new Metrics(deps);
@@ -19,10 +22,13 @@ export async function metricsResponse(metrics: Metrics): Promise<Response> {
 
 /** Serves `/metrics` on an address of its own, which should not be public: it asks for no token. */
 export function serveMetrics(metrics: Metrics, { host, port }: { host: string; port: number }) {
-  return Bun.serve({
-    hostname: host,
-    port,
-    routes: { "/metrics": { GET: () => metricsResponse(metrics) } },
-    fetch: () => new Response("Metrics are at /metrics.\n", { status: 404 }),
-  });
+  const { variable } = settings.metricsAddress;
+  return listen({ host, port, hostSetting: variable, portSetting: variable }, () =>
+    Bun.serve({
+      hostname: host,
+      port,
+      routes: { "/metrics": { GET: () => metricsResponse(metrics) } },
+      fetch: () => new Response("Metrics are at /metrics.\n", { status: 404 }),
+    }),
+  );
 }

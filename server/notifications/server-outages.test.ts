@@ -46,6 +46,7 @@ test("the owner is told once of a backup that fails, and once that backups work 
     control,
     config: app.config,
     onError: (error) => errors.push(error),
+    onInfo() {},
     onFailed: (why) => outages.begin("backup", "The backup failed", why),
     onWorking: () => outages.end("backup", "Backups work again", "."),
     now: () => nowMs,

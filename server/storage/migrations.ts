@@ -25,6 +25,11 @@ export function upgradeNeeded(from: number, to: number): string {
   return `The database is from an older version of Tidings (schema ${from}; this version needs ${to}). Start the server of this version, which upgrades it, or use the version that it is from.`;
 }
 
+/** What to say of a migration that failed, after its cause. */
+export function migrationFailed(name: string): string {
+  return `The upgrade of the database failed in migration ${name}: please report this with this message and the version you upgraded from.`;
+}
+
 /** The migrations of a directory, in order. */
 export function readMigrations(directory: string): Migration[] {
   return readdirSync(directory)

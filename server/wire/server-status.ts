@@ -6,6 +6,9 @@ export const ServerStatus = z
   .object({
     ok: z.literal(true),
     version: z.string(),
+    commit: z.string().nullable().openapi({
+      description: "The commit that the program is from, shortened. Null if that is unknown.",
+    }),
     startedAt: z.string().openapi({ format: "date-time", description: "Start of this node." }),
     memoryBytes: count,
     database: z.object({

@@ -1,6 +1,7 @@
 // @engines postgres
 import { afterAll, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { testWatch } from "../../testing/engine.ts";
@@ -99,6 +100,26 @@ test("a database of a newer program is refused and left unchanged", async () => 
   expect(await messageOf(open(url))).toMatch(
     /^The database was written by a newer version of Tidings \(schema 9999;/,
   );
+});
+
+test("a failed migration leaves the database unchanged, and says so", async () => {
+  const url = await emptyDatabase();
+  await (await open(url)).close();
+  const directory = mkdtempSync(join(tmpdir(), "tidings-migrations-"));
+  try {
+    cpSync(join(import.meta.dir, "migrations"), directory, { recursive: true });
+    writeFileSync(join(directory, "9999-later.sql"), "DROP TABLE settings; SELECT rule_id FROM projects");
+    const [{ number }] = (await ask(url, "SELECT max(number) AS number FROM tidings_migrations")) as [
+      { number: number },
+    ];
+    const opening = openPostgresStore({ url, connections: 3 }, testWatch, undefined, directory);
+    expect(await messageOf(opening)).toBe(
+      `column "rule_id" does not exist. The upgrade of the database failed in migration 9999-later.sql: please report this with this message and the version you upgraded from. The database is unchanged (schema ${number}): start the version of Tidings that you upgraded from.`,
+    );
+    expect(await ask(url, "SELECT count(*)::int AS n FROM settings")).toEqual([{ n: expect.any(Number) }]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });
 
 test("errors that waiting does not fix are reported at once", async () => {

@@ -1,9 +1,9 @@
 import type { ClientBase, Pool } from "pg";
 import { migrationsDirectory } from "../../program-files.ts";
-import { type MigrationProgress, readMigrations, upgradeNeeded } from "../migrations.ts";
+import { type MigrationProgress, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import { checkSetting } from "../secret-key.ts";
 import { NoDatabase, type StoreWatch } from "../store.ts";
-import { UnfitDatabase } from "./failure.ts";
+import { isPassing, UnfitDatabase } from "./failure.ts";
 
 const reportEveryMs = 500;
 
@@ -70,7 +70,9 @@ export async function migrate(
       const pending = migrations.filter(({ number }) => number > version);
       for (const [index, { number, name, sql }] of pending.entries()) {
         if (version > 0) report.step({ ...steps, of: pending.length, step: name, number: index + 1 });
-        await client.query(sql);
+        await client.query(sql).catch((error) => {
+          throw isPassing(error) ? error : failedMigration(error, name, version);
+        });
         await client.query("INSERT INTO tidings_migrations (number, name) VALUES ($1, $2)", [number, name]);
       }
       await client.query("COMMIT");
@@ -175,11 +177,26 @@ async function versionOf(client: ClientBase, newest: number): Promise<number> {
   return version;
 }
 
+/** @param from - the version that the database has; 0 for a new one */
+function failedMigration(error: Error & { code?: string }, name: string, from: number): Error {
+  // `explained` has a better sentence for these.
+  if (cantCreate(error)) return error;
+  const unchanged =
+    from === 0
+      ? "No tables were created."
+      : `The database is unchanged (schema ${from}): start the version of Tidings that you upgraded from.`;
+  return new UnfitDatabase(`${error.message}. ${migrationFailed(name)} ${unchanged}`, { cause: error });
+}
+
 /** Explains the two errors of a role that can't create tables. */
 function explained(error: Error & { code?: string }): Error {
-  if (error.code !== "42501" && error.code !== "3F000") return error;
+  if (!cantCreate(error)) return error;
   return new UnfitDatabase(
     `Tidings can't create its tables in this database: ${error.message}. Give its role its own schema: CREATE SCHEMA tidings AUTHORIZATION tidings; ALTER ROLE tidings SET search_path = tidings.`,
     { cause: error },
   );
+}
+
+function cantCreate({ code }: { code?: string }): boolean {
+  return code === "42501" || code === "3F000";
 }

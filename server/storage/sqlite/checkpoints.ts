@@ -7,6 +7,8 @@ import { endThread, startThread } from "./threads.ts";
 /** Commits before a checkpoint, which write some 20 pages each, and the pause after it. */
 const commitsMin = 100;
 const pauseMs = 250;
+/** The pause after an attempt to make room on a full disk. */
+const roomPauseMs = 1_000;
 
 /** The HTTP thread's side of the checkpointer. Its thread is started when it is needed first: idle, it takes 2 MB. */
 export class Checkpoints {
@@ -40,6 +42,17 @@ export class Checkpoints {
     });
   }
 
+  /** Call it when a commit failed because the disk is full. */
+  diskIsFull(): void {
+    if (this.#isBusy || this.#isClosed) return;
+    this.#isBusy = true;
+    this.#running = this.#checkpoint("makeRoom").finally(() => {
+      setTimeout(() => {
+        this.#isBusy = false;
+      }, roomPauseMs).unref();
+    });
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#running;
@@ -48,14 +61,14 @@ export class Checkpoints {
     await endThread(this.#thread);
   }
 
-  async #checkpoint(): Promise<void> {
+  async #checkpoint(request: "checkpoint" | "makeRoom" = "checkpoint"): Promise<void> {
     try {
       this.#thread ??= await this.#start();
     } catch {
       // Too many open files, for example. Until a later attempt succeeds, the writer moves the pages (`open.ts`).
       return;
     }
-    await this.#send(this.#thread, "checkpoint");
+    await this.#send(this.#thread, request);
   }
 
   async #start(): Promise<Worker> {

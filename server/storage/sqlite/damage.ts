@@ -29,6 +29,10 @@ export class Damage {
     this.#onDamage(this.#found);
   }
 
+  get isFound(): boolean {
+    return this.#found !== null;
+  }
+
   /** Throws `storage-damaged` if damage was found since the start. */
   check(): void {
     if (this.#found) throw storageProblem("SQLITE_CORRUPT", "");

@@ -64,7 +64,12 @@ export function prepareDirectory(dataDirectory: string): void {
 export function markOpen(dataDirectory: string, isHolder: boolean): void {
   const file = databaseFile(dataDirectory);
   if (isForeign(file)) return;
-  writeFileSync(openMarker(file), markerText(isHolder), { mode: 0o600 });
+  try {
+    writeFileSync(openMarker(file), markerText(isHolder), { mode: 0o600 });
+  } catch (error) {
+    // On a full disk the marker can be empty: that it is there is enough.
+    if ((error as { code?: string }).code !== "ENOSPC") throw error;
+  }
   giveToOwner(openMarker(file));
   const directory = openSync(dirname(file), "r");
   fsyncSync(directory);

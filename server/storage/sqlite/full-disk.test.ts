@@ -1,7 +1,7 @@
 // @long
 /** A full disk at each kind of write but events, which are in `pressure.test.ts`. */
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canMount, smallDisk } from "../../testing/disks.ts";
 import { environmentOf, testSecretKey } from "../../testing/engine.ts";
@@ -76,6 +76,41 @@ describe.skipIf(!canMount)("with a full disk,", () => {
       const response = await app.request("/api/events/rejected");
       return ((await response.json()) as { rejected: unknown[] }).rejected.length > 0;
     });
+  }, 60_000);
+
+  test("that has nothing else on it, events can be deleted, and others are recorded then", async () => {
+    using disk = smallDisk(16);
+    await using app = await testProcess({ dataDirectory: disk.directory });
+    const large = Array.from({ length: 100 }, (_, n) => ({
+      channel: "c",
+      name: `${n}`,
+      userId: "ada",
+      description: "long ".repeat(200),
+    }));
+    await until(async () => (await app.post(large)).status === 507);
+    expect((await app.request("/api/events?limit=5")).status).toBe(200);
+    // The log is moved into the database with the reserve's space.
+    await until(async () => (await app.request("/api/channels/c", { method: "DELETE" })).status === 202);
+    await until(async () => (await app.post({ channel: "d", name: "after" })).status === 201, 30_000);
+    await until(async () => (await app.request("/readyz")).status === 200);
+  }, 60_000);
+
+  test("a server starts, answers reads, refuses writes, and works once there is space", async () => {
+    using disk = smallDisk(16);
+    await using app = await testProcess({ dataDirectory: disk.directory });
+    expect((await app.post({ channel: "c", name: "before" })).status).toBe(201);
+    await app.end("SIGKILL");
+    // As if there had never been space for a reserve.
+    rmSync(join(disk.directory, "tidings.reserve"));
+    disk.fill();
+    await app.start();
+    const listed = (await (await app.request("/api/events")).json()) as { events: { name: string }[] };
+    expect(listed.events.map(({ name }) => name)).toEqual(["before"]);
+    const large = { channel: "c", name: "n", description: "long ".repeat(2_000) };
+    await until(async () => (await app.post(Array(50).fill(large))).status === 507);
+    disk.free();
+    await until(async () => (await app.post(large)).status === 201);
+    await app.end("SIGTERM");
   }, 60_000);
 
   test("a job that runs waits, and ends once there is space", async () => {

@@ -17,11 +17,13 @@ import { databaseBytes, directoryRefusal, markOpen, unmarkOpen, wasUsed } from "
 import { awaitDirectory } from "./directory-lock.ts";
 import type { FileLock } from "./file-lock.ts";
 import { migrateAside } from "./migrate-aside.ts";
+import { OldSnapshots } from "./old-snapshots.ts";
 import { databaseFile, openForReading, removeCopies } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
+import { keepReserve, makeRoom } from "./reserve.ts";
 import { hasResidue } from "./residue-scan.ts";
 import { removeDeadScratch, scratchIn } from "./scratch.ts";
 import { createTogether, rowsOf } from "./together.ts";
@@ -99,6 +101,9 @@ async function openLocked(
   blockEvents: number,
   migrations: string | undefined,
 ): Promise<Store> {
+  // Only the server's: commands may run beside one, which does it.
+  if (may.mayUpgrade && lock !== null && existsSync(databaseFile(dataDirectory)))
+    makeRoom(dataDirectory, databaseFile(dataDirectory));
   await migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
   const damage = new Damage(databaseFile(dataDirectory), onDamage);
   let follower: Follower | null = null;
@@ -109,6 +114,7 @@ async function openLocked(
     onFatal,
   );
   markOpen(dataDirectory, lock !== null);
+  if (may.mayUpgrade) keepReserve(dataDirectory);
   const reader = await Reader.start(dataDirectory, blockEvents, damage.errorOf, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
   const dialectDeps = { writer, reading, errorOf: damage.errorOf };
@@ -121,6 +127,8 @@ async function openLocked(
   const readChunk = (query: EventQuery) =>
     laterTurns.run(() => reader.request<Chunk>({ kind: "chunk", query, limit: chunkEvents }));
   const check = new Check(dataDirectory, damage, onInfo);
+  // Only the server's: a command may run beside one of an older version.
+  const oldSnapshots = may.mayUpgrade ? new OldSnapshots(dataDirectory, damage, onInfo) : null;
 
   async function* stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     let after: Cursor | null | undefined = query.after;
@@ -250,6 +258,7 @@ async function openLocked(
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();
+      oldSnapshots?.close();
       await control.destroy();
       await writer.close();
       await reader.close();

@@ -9,6 +9,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +17,9 @@ import { join } from "node:path";
 import { testWatch } from "../../testing/engine.ts";
 import { runTidings, startServer } from "../../testing/server-process.ts";
 import { type MigrationProgress, readMigrations } from "../migrations.ts";
+import { Damage } from "./damage.ts";
 import { migrateAside } from "./migrate-aside.ts";
+import { OldSnapshots } from "./old-snapshots.ts";
 import { databaseFile, migrate, openForReading, openForWriting } from "./open.ts";
 
 const place = mkdtempSync(join(tmpdir(), "tidings-open-"));
@@ -141,7 +144,7 @@ test("a database of the previous version is migrated on another thread, with a s
   const ms = expect.any(Number);
   expect(steps).toEqual([
     ["migrating the database", { file, from: newest, to: newest + 1 }],
-    ["saved a snapshot of the database", { file: copy, ms }],
+    ["saved a snapshot of the database", { file: copy, deletedAfterDays: 30, ms }],
     ["migrated the database", { file, from: newest, to: newest + 1, ms }],
   ]);
   expect([...new Set(progress.map(({ step, number, of }) => `${step} ${number}/${of}`))]).toEqual([
@@ -160,10 +163,37 @@ test("a failed migration leaves the database unchanged", async () => {
   migrate(directory);
   const later = laterMigrations("DELETE FROM settings; INSERT INTO nowhere VALUES (1)");
   change("INSERT INTO settings VALUES ('a', 'b')");
-  await expect(migrateAside(directory, testWatch, later)).rejects.toThrow("no such table: nowhere");
+  const name = `${String(newest + 1).padStart(4, "0")}-later.sql`;
+  const copy = `${databaseFile(directory)}.before-${newest + 1}`;
+  await expect(migrateAside(directory, testWatch, later)).rejects.toThrow(
+    `no such table: nowhere. The upgrade of the database failed in migration ${name}: please report this with this message and the version you upgraded from. The database is unchanged (schema ${newest}): start the version of Tidings that you upgraded from, which needs no "tidings rollback". A copy from before the upgrade is in ${copy}.`,
+  );
+  expect(existsSync(copy)).toBe(true);
   using database = openForReading(databaseFile(directory));
   expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: newest });
   expect(database.query("SELECT value FROM settings").all()).toEqual([{ value: "b" }]);
+});
+
+test("the server deletes snapshots of upgrades after 30 days, but not from beside a damaged database", () => {
+  migrate(directory);
+  const file = databaseFile(directory);
+  const dayMs = 86_400_000;
+  const names = ["before-3", "before-9"].map((end) => `${file}.${end}`);
+  for (const [index, name] of names.entries()) {
+    writeFileSync(name, "a copy");
+    const at = new Date(Date.now() - (index === 0 ? 31 : 29) * dayMs);
+    utimesSync(name, at, at);
+  }
+  const infos: string[] = [];
+  const damage = new Damage(file, () => {});
+  const snapshots = new OldSnapshots(directory, damage, (text) => infos.push(text));
+  snapshots.remove();
+  expect(names.map((name) => existsSync(name))).toEqual([false, true]);
+  expect(infos).toEqual(["deleted the snapshot of an upgrade more than 30 days ago"]);
+  damage.report("a page");
+  snapshots.remove(Date.now() + 10 * dayMs);
+  expect(existsSync(names[1]!)).toBe(true);
+  snapshots.close();
 });
 
 test("all files of a directory become readable only by the owner, even existing ones", async () => {

@@ -1,14 +1,14 @@
 import { constants, Database, type SQLiteError } from "bun:sqlite";
-import { constants as accessModes, accessSync, readdirSync, rmSync, statSync } from "node:fs";
+import { constants as accessModes, accessSync, readdirSync, rmSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
-import { type Migration, readMigrations, upgradeNeeded } from "../migrations.ts";
+import { type Migration, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import { createIfMissing } from "../private-file.ts";
 import type { StoreWatch } from "../store.ts";
 import { damagedDatabase } from "./damage.ts";
 import { databaseFile, prepareDirectory } from "./directory.ts";
-import { isDamage, isDiskFull } from "./failure.ts";
+import { isDamage, isDiskFull, StatementError, storageProblem } from "./failure.ts";
 import { removeDeadScratch } from "./scratch.ts";
 
 export { databaseFile };
@@ -34,18 +34,33 @@ const checkpointPages = 16_384;
 /** Statements that each connection keeps prepared. All of the program's are fewer, without those of changing length. */
 Database.MAX_QUERY_CACHE_SIZE = 300;
 
+/** SQLite's number of `auto_vacuum = INCREMENTAL`. */
+const incremental = 2;
+/** The share of the disk that the log of a small one may take. */
+const walShare = 1 / 64;
+const walPagesMin = 256;
+
+/** Pages in the WAL at which the writer moves them: fewer on disks of less than 4 GB. */
+export function walPagesMax(dataDirectory: string): number {
+  const { blocks, bsize } = statfsSync(dataDirectory);
+  const pages = Math.floor((blocks * bsize * walShare) / 4_096);
+  return Math.min(checkpointPages, Math.max(walPagesMin, pages));
+}
+
 export function openForWriting(file: string): Database {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  // Lets free pages be returned in small steps. It must be set before the first table is created.
-  database.run("PRAGMA auto_vacuum = INCREMENTAL");
+  // Lets free pages be returned in small steps. It must be set before the first table is created. Setting it again would
+  // write, which a full disk doesn't allow.
+  const { auto_vacuum: mode } = database.query("PRAGMA auto_vacuum").get() as { auto_vacuum: number };
+  if (mode !== incremental) database.run("PRAGMA auto_vacuum = INCREMENTAL");
   database.run("PRAGMA journal_mode = WAL");
   database.run("PRAGMA synchronous = FULL");
   // Zeroes deleted data at once. Measured, ingest writes a twentieth more bytes and takes no longer.
   database.run("PRAGMA secure_delete = ON");
   database.run("PRAGMA foreign_keys = ON");
   database.run(`PRAGMA cache_size = -${writerCacheKib}`);
-  database.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+  database.run(`PRAGMA wal_autocheckpoint = ${walPagesMax(dirname(file))}`);
   return database;
 }
 
@@ -84,6 +99,9 @@ function isWritable(path: string): boolean {
     return false;
   }
 }
+
+/** Days after which the server deletes a snapshot. */
+export const snapshotDays = 30;
 
 /** In a snapshot's name, between the database's name and the version of the migration it precedes. */
 const snapshotMark = ".before-";
@@ -153,7 +171,11 @@ function migrateIn(
     progressAt(snapshotStep, 1);
     const copy = snapshotFile(file, to);
     snapshot(database, copy);
-    onInfo("saved a snapshot of the database", { file: copy, ms: sinceMs(startMs) });
+    onInfo("saved a snapshot of the database", {
+      file: copy,
+      deletedAfterDays: snapshotDays,
+      ms: sinceMs(startMs),
+    });
   }
   database.run("BEGIN IMMEDIATE");
   try {
@@ -163,7 +185,7 @@ function migrateIn(
       for (const [index, { number, name, sql }] of pending.entries()) {
         if (number <= version) continue;
         if (from > 0) progressAt(name, index + 2);
-        database.run(sql);
+        runMigration(database, sql, () => failedMigration(name, from, snapshotFile(file, to)));
       }
       database.run(`PRAGMA user_version = ${to}`);
     }
@@ -174,6 +196,23 @@ function migrateIn(
   }
   if (from > 0) onInfo("migrated the database", { file, from, to, ms: sinceMs(startMs) });
   else onInfo("created a new database", { file });
+}
+
+/** Runs a migration's statements. A failure of the storage, such as a full disk, is thrown as it is. */
+function runMigration(database: Database, sql: string, explain: () => string): void {
+  try {
+    database.run(sql);
+  } catch (error) {
+    const { code = "SQLITE_ERROR", message } = error as SQLiteError;
+    if (!(storageProblem(code, message) instanceof StatementError)) throw error;
+    throw new Error(`${message}. ${explain()}`, { cause: error });
+  }
+}
+
+/** @param from - the version that the database has; 0 for a new one */
+function failedMigration(name: string, from: number, copy: string): string {
+  if (from === 0) return `${migrationFailed(name)} No database was created.`;
+  return `${migrationFailed(name)} The database is unchanged (schema ${from}): start the version of Tidings that you upgraded from, which needs no "tidings rollback". A copy from before the upgrade is in ${copy}.`;
 }
 
 /** Turns SQLite's errors for a damaged database and for a full disk into ones that say what to do. */

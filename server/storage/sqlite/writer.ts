@@ -6,7 +6,7 @@ import type { OnHeld, WriterWork } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { ErrorOf } from "./damage.ts";
-import { isFatal } from "./failure.ts";
+import { isDiskFull, isFatal } from "./failure.ts";
 import type { PurgeStep } from "./purge.ts";
 import { endThread, startThread } from "./threads.ts";
 import type { BlockStep } from "./write-blocks.ts";
@@ -250,6 +250,7 @@ export class Writer {
   }
 
   #failure({ code, message }: Failed): Error {
+    if (isDiskFull(code)) this.#checkpoints.diskIsFull();
     const error = this.#errorOf(code, message);
     if (isFatal(code)) this.#onFatal(error);
     return error;
