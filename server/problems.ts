@@ -92,6 +92,7 @@ const problems = {
   "destination-taken": { status: 409, title: "Destination belongs to another account" },
   "streams-exceeded": { status: 429, title: "Too many live streams" },
   "email-unavailable": { status: 409, title: "Email not configured" },
+  "email-unverified": { status: 409, title: "Email address not confirmed" },
   overloaded: { status: 503, title: "Server overloaded" },
   "storage-full": { status: 507, title: "Disk full" },
   "storage-unavailable": { status: 503, title: "Storage unavailable" },

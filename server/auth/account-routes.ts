@@ -25,6 +25,7 @@ import { ownsInstallation } from "./create-account.ts";
 import { deleteAccount } from "./delete-account.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import { reauthenticate } from "./reauthenticate.ts";
+import { verifyEmail } from "./verify-email.ts";
 
 type Deps = {
   store: Store;
@@ -154,7 +155,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       operationId: "confirmEmailChange",
       by: "anyone",
       tag: "Account",
-      summary: "Confirm a new email address",
+      summary: "Confirm an email address",
       description: "Takes the token from the link that was sent to the address.",
       body: LinkToken,
       response: EmailConfirmed,
@@ -167,11 +168,13 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
           accountId: string;
           email: string;
         };
+        if (await verifyEmail(transaction, link, actor)) return { email: link.email, former: null };
         const keepSession = session?.account.id === link.accountId ? session.id : null;
         const former = await changeEmail(transaction, { ...link, isVerified: true, keepSession }, actor);
         if (former === null) throw invalidLink();
         return { email: link.email, former };
       });
+      if (former === null) return { ok: true, email };
       emails?.sendEmailChanged(former, email);
       await streamAuthorizer.check();
       return { ok: true, email };
