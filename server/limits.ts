@@ -117,6 +117,8 @@ export const limits = {
   projectNameCharacters: 80,
   /** Entries of the audit log on a page. */
   pageAuditEntries: 1_000,
+  /** Projects that an account owns. Commands have no such limit. */
+  projectsPerAccount: 50,
   /** Members of a project, including those who are invited. */
   members: 1_000,
   invitationDays: 30,

@@ -43,6 +43,7 @@ const problems = {
   "password-wrong": { status: 403, title: "Wrong password" },
   "code-wrong": { status: 401, title: "Wrong code" },
   "link-invalid": { status: 403, title: "Invalid link" },
+  "project-creation-restricted": { status: 403, title: "Not allowed to create projects" },
   "sign-up-closed": { status: 403, title: "Invitation required" },
   "provider-unavailable": { status: 503, title: "Sign-in provider unavailable" },
   "passkey-unknown": { status: 404, title: "Passkey not found" },

@@ -3,6 +3,7 @@ import { version } from "../config.ts";
 import type { Routes } from "../http/routes.ts";
 import { countUnread } from "../notifications/inbox.ts";
 import { problem } from "../problems.ts";
+import { ownsInstallation } from "../projects/installation-owner.ts";
 import { listProjects } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import {
@@ -21,7 +22,6 @@ import { consumeLink, createLink, invalidLink } from "./account-links.ts";
 import { accountResponse } from "./account-response.ts";
 import { type Auth, requireSession, sessionOf } from "./auth.ts";
 import { changeEmail } from "./change-email.ts";
-import { ownsInstallation } from "./create-account.ts";
 import { deleteAccount } from "./delete-account.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import { reauthenticate } from "./reauthenticate.ts";

@@ -76,13 +76,10 @@ export const Delivery = z
       .string()
       .nullable()
       .openapi({ format: "date-time", description: "Dashboard notifications only." }),
-    reason: z
-      .enum(deliveryReasons)
-      .nullable()
-      .openapi({
-        description:
-          "Why it was skipped or collected: by the choice of the account, because nobody has confirmed the email address (`email-unverified`), or because many emails were sent in this hour (`email-quota`).",
-      }),
+    reason: z.enum(deliveryReasons).nullable().openapi({
+      description:
+        "Why it was skipped or collected: by the choice of the account, because nobody has confirmed the email address (`email-unverified`), or because many emails were sent in this hour (`email-quota`).",
+    }),
     until: z.string().nullable().openapi({
       format: "date-time",
       description: "Until when a mute or quiet hours last. Null if that has no end.",
