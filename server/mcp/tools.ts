@@ -78,7 +78,7 @@ export const tools: Tool[] = [
     permission: "events:read",
     isReadOnly: true,
     // Other texts could name another path of the API, such as `stream`.
-    input: z.object({ id: z.uuid().describe("The event's id") }),
+    input: z.object({ id: z.uuid("must be a UUID").describe("The event's id") }),
     output: EventResponse,
     run: (api, { id }) => api(`/api/events/${segmentOf(id)}`),
   },

@@ -147,7 +147,7 @@ describe("a call", () => {
     );
     const refused = callOutbound("http://127.0.0.1:1/", { method: "GET" }, open);
     expect((await failureOf(refused)).message).toBe("127.0.0.1:1 refused the connection.");
-    const unknown = callOutbound("https://tidings.invalid/", { method: "GET" }, shut);
+    const unknown = callOutbound("https://tidings.invalid/", { method: "GET" }, open);
     expect((await failureOf(unknown)).message).toBe("The host name tidings.invalid was not found.");
   });
 
