@@ -12,6 +12,7 @@ import {
   parseNonBlank,
   parsePort,
   parsePositive,
+  parseProjectCreation,
   parseProxies,
   parseSeconds,
   parseSecretKey,
@@ -107,6 +108,12 @@ export const settings = {
     "invited",
     "who may create an account: `invited` or `open`, which means anyone ([Accounts](accounts.md#creating-accounts))",
     parseSignUp,
+  ),
+  projectCreation: setting(
+    "TIDINGS_PROJECT_CREATION",
+    "anyone",
+    "who may create projects: `anyone` with an account, or `owner`, the first account ([Accounts](accounts.md#creating-projects))",
+    parseProjectCreation,
   ),
   /** Null turns OpenID Connect off. */
   oidcIssuer: setting(

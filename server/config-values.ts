@@ -9,6 +9,8 @@ import ipaddr from "ipaddr.js";
  */
 
 export type SignUpPolicy = "invited" | "open";
+/** Which accounts may create projects: any, or the one that owns the installation. */
+export type ProjectCreation = "anyone" | "owner";
 
 export type LogFormat = "json" | "pretty";
 
@@ -44,6 +46,11 @@ export function parseUrl(text: string): string {
 
 export function parseSignUp(text: string): SignUpPolicy {
   if (text !== "invited" && text !== "open") throw new Error("must be invited or open");
+  return text;
+}
+
+export function parseProjectCreation(text: string): ProjectCreation {
+  if (text !== "anyone" && text !== "owner") throw new Error("must be anyone or owner");
   return text;
 }
 

@@ -17,6 +17,7 @@ test("every setting has a default", () => {
     smtpUrl: null,
     emailFrom: "Tidings <tidings@localhost>",
     signUp: "invited",
+    projectCreation: "anyone",
     oidcIssuer: null,
     oidcClientId: null,
     oidcClientSecret: null,

@@ -125,6 +125,8 @@ export const limits = {
   projectNameCharacters: 80,
   /** Entries of the audit log on a page. */
   pageAuditEntries: 1_000,
+  /** Projects that an account owns. Commands have no such limit. */
+  projectsPerAccount: 50,
   /** Members of a project, including those who are invited. */
   members: 1_000,
   invitationDays: 30,
@@ -175,6 +177,12 @@ export const limits = {
   levelsPerAccount: 5_000,
   /** Events of a project in a second that go to members who want all, besides those that rules notify of. */
   followedEventsPerSecond: 20,
+  /**
+   * Notifications by email, apart from digests, to an account and by a project, in an hour of the clock. Further ones
+   * come in a digest.
+   */
+  emailsPerAccountPerHour: 60,
+  emailsPerProjectPerHour: 1_000,
   /** Deliveries that one digest by email covers. Further ones are in the next, which follows at once. */
   emailDigestDeliveries: 2_000,
   /** Newest of them that the email lists. */

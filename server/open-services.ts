@@ -7,6 +7,7 @@ import { inTurns, type PasswordHashing } from "./auth/passwords.ts";
 import { Reauthentication } from "./auth/reauthenticate.ts";
 import { type OpenSetup, openSetup } from "./auth/setup.ts";
 import { SignInLimits, type SignInTiers } from "./auth/sign-in-limits.ts";
+import { createRequestVerification } from "./auth/verify-email.ts";
 import { BackgroundWorker } from "./background/worker.ts";
 import { BackupSchedule } from "./backup/schedule.ts";
 import { deleteChannel } from "./channels/delete-channel.ts";
@@ -183,6 +184,7 @@ async function wireUp(
   );
   const { outages } = notifications;
   const { recentEvents, fanOut, mailer } = notifications.services;
+  const emails = mailer && new AccountEmails(mailer, baseUrl, onError);
 
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
@@ -264,7 +266,8 @@ async function wireUp(
       passwords,
       reauthentication: new Reauthentication({ store, passwords }),
       signInLimits,
-      emails: mailer && new AccountEmails(mailer, baseUrl, onError),
+      emails,
+      requestVerification: emails && createRequestVerification(store, emails),
       authorizer: new Authorizer({ control, auth, keys, baseUrl }),
       keys,
       streamAuthorizer: new StreamAuthorizer(control, streams, onError),

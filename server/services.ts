@@ -5,6 +5,7 @@ import type { Authorizer } from "./auth/authorizer.ts";
 import type { PasswordQueue } from "./auth/passwords.ts";
 import type { Reauthentication } from "./auth/reauthenticate.ts";
 import type { SignInLimits } from "./auth/sign-in-limits.ts";
+import type { RequestVerification } from "./auth/verify-email.ts";
 import type { BackgroundWorker } from "./background/worker.ts";
 import type { BackupSchedule } from "./backup/schedule.ts";
 import type { ProjectChannels } from "./channels/project-channels.ts";
@@ -45,6 +46,7 @@ export type Services = {
   signInLimits: SignInLimits;
   /** Null if email isn't configured. */
   emails: AccountEmails | null;
+  requestVerification: RequestVerification | null;
   authorizer: Authorizer;
   keys: ApiKeyCache;
   streamAuthorizer: StreamAuthorizer;

@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "@hono/zod-openapi";
-import { ownsInstallation } from "./auth/create-account.ts";
 import { lastBackup } from "./backup/last-backup.ts";
 import { programCommit } from "./commit.ts";
 import { version } from "./config.ts";
@@ -15,6 +14,7 @@ import {
 } from "./metrics/database-counts.ts";
 import { metricsResponse } from "./metrics/serve-metrics.ts";
 import { problem } from "./problems.ts";
+import { ownsInstallation } from "./projects/installation-owner.ts";
 import type { Services } from "./services.ts";
 import { freeBytes } from "./storage/disk.ts";
 import { ServerStatus } from "./wire/server-status.ts";

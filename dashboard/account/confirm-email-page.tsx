@@ -23,10 +23,10 @@ export function ConfirmEmailPage() {
   if (confirm.data) {
     return (
       <AuthLayout
-        title="Your email address is changed"
+        title="Your email address is confirmed"
         lead={
           <>
-            From now on, sign in with <span className="hostile">{confirm.data.email}</span>.
+            Sign in with <span className="hostile">{confirm.data.email}</span>.
           </>
         }
       >
@@ -37,7 +37,7 @@ export function ConfirmEmailPage() {
     );
   }
   return (
-    <AuthLayout title="Confirm your email address" lead="You'll sign in with it from now on.">
+    <AuthLayout title="Confirm your email address" lead="It is for signing in and for notifications.">
       {confirm.error && <Alert>{errorMessage(confirm.error)}</Alert>}
       <Button variant="solid" size="lg" busy={confirm.isPending} onClick={() => confirm.mutate()}>
         Confirm

@@ -1,7 +1,7 @@
 import type { Delivery } from "../../server/wire/delivery.ts";
 import { formatDate } from "../components/dates.ts";
 
-/** What the member chose, if it was skipped or collected for that. */
+/** Why it was skipped or collected. */
 export function DeliveryReason({
   delivery: { reason, state, until, digest, nextAttemptAt },
 }: {
@@ -22,6 +22,10 @@ export function DeliveryReason({
       ? "Sent in a digest"
       : `Comes with the digest at ${formatDate(nextAttemptAt, "soon")}`,
     unsubscribed: "Unsubscribed from email of this project",
+    "email-unverified": "Nobody has confirmed this address: it gets no email",
+    "email-quota": isMade
+      ? "Too many emails in an hour: sent in a digest"
+      : `Too many emails in an hour: comes with a digest at ${formatDate(nextAttemptAt, "soon")}`,
   };
   return <p className="text-xs">{texts[reason]}</p>;
 }

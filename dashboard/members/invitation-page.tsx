@@ -47,7 +47,7 @@ export function InvitationPage() {
   }
   const parts = { token, invitation };
   if (me.data) return <Join {...parts} email={me.data.account.email} />;
-  return invitation.hasAccount ? <SignIn {...parts} /> : <SignUp {...parts} />;
+  return <SignUp {...parts} />;
 }
 
 type Props = { token: string; invitation: InvitationPreview };
@@ -105,27 +105,6 @@ function Join({ token, invitation, email }: Props & { email: string }) {
   );
 }
 
-function SignIn({ token, invitation }: Props) {
-  return (
-    <Layout invitation={invitation}>
-      <p className="hostile text-sm">You have an account for {invitation.email}. Sign in to join.</p>
-      <SignInLink token={token} />
-    </Layout>
-  );
-}
-
-function SignInLink({ token, isSecond = false }: { token: string; isSecond?: boolean }) {
-  return (
-    <Link
-      to="/sign-in"
-      search={{ next: `/invite/${token}` }}
-      className={buttonClass({ size: "lg", ...(!isSecond && { variant: "solid" }) })}
-    >
-      {isSecond ? "I have an account" : "Sign in"}
-    </Link>
-  );
-}
-
 function SignUp({ token, invitation }: Props) {
   const navigate = useNavigate();
   const [account, setAccount] = useAccountInput(invitation.email ?? "");
@@ -156,7 +135,9 @@ function SignUp({ token, invitation }: Props) {
         <Button variant="solid" size="lg" type="submit" busy={create.isPending} className="mt-2">
           Create account and join
         </Button>
-        {invitation.email === null && <SignInLink token={token} isSecond />}
+        <Link to="/sign-in" search={{ next: `/invite/${token}` }} className={buttonClass({ size: "lg" })}>
+          I have an account
+        </Link>
       </form>
     </Layout>
   );

@@ -44,6 +44,7 @@ function Destinations({ destinations }: { destinations: Destination[] }) {
   const own = devices.find((device) => endpoint !== null && device.endpoint === endpoint);
   const push = usePushSwitch(vapidPublicKey, own);
   const obstacle = pushObstacle();
+  const isUnconfirmed = email?.enabled && !email.verified;
 
   return (
     <>
@@ -68,7 +69,11 @@ function Destinations({ destinations }: { destinations: Destination[] }) {
           label="Email notifications"
           hint={
             emailAvailable ? (
-              email?.label
+              isUnconfirmed ? (
+                `Open the link that was sent to ${email.label}. Until then, you get no email.`
+              ) : (
+                email?.label
+              )
             ) : (
               <>
                 Not configured. Set <code className="font-mono text-xs">SMTP_URL</code> on the server to send
@@ -80,7 +85,15 @@ function Destinations({ destinations }: { destinations: Destination[] }) {
           disabled={!emailAvailable || !email || setEnabled.isPending}
           onChange={(enabled) => email && setEnabled.mutate({ id: email.id, enabled })}
         >
-          {emailAvailable && email && <TestButton id={email.id} />}
+          {emailAvailable && email && !isUnconfirmed && <TestButton id={email.id} />}
+          {emailAvailable && isUnconfirmed && (
+            <Button
+              busy={setEnabled.isPending}
+              onClick={() => setEnabled.mutate({ id: email.id, enabled: true })}
+            >
+              Send the link again
+            </Button>
+          )}
         </SwitchRow>
       </Panel>
       <DeviceList devices={devices} own={own} />

@@ -55,6 +55,16 @@ export class AccountEmails {
     });
   }
 
+  /** To the address of an account that anyone could have entered. */
+  sendVerification(to: string, token: string): void {
+    this.#send(to, {
+      subject: "Confirm your email address",
+      text: [`Confirm that Tidings may send notifications to ${to}. ${once}`],
+      action: { text: "Confirm this address", url: this.#link("confirm-email", token) },
+      footer: ignore,
+    });
+  }
+
   sendSignUp(to: string, token: string): void {
     this.#send(to, {
       subject: "Create your Tidings account",

@@ -3,6 +3,7 @@ import { version } from "../config.ts";
 import type { Routes } from "../http/routes.ts";
 import { countUnread } from "../notifications/inbox.ts";
 import { problem } from "../problems.ts";
+import { ownsInstallation } from "../projects/installation-owner.ts";
 import { listProjects } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import {
@@ -22,10 +23,10 @@ import { consumeLink, createLink } from "./account-links.ts";
 import { accountResponse } from "./account-response.ts";
 import { type Auth, requireSession, sessionOf } from "./auth.ts";
 import { changeEmail, restoreEmail } from "./change-email.ts";
-import { ownsInstallation } from "./create-account.ts";
 import { changedMeanwhile } from "./credential-epoch.ts";
 import { deleteAccount } from "./delete-account.ts";
 import type { Reauthentication } from "./reauthenticate.ts";
+import { verifyEmail } from "./verify-email.ts";
 
 type Deps = {
   store: Store;
@@ -159,7 +160,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       operationId: "confirmEmailChange",
       by: "anyone",
       tag: "Account",
-      summary: "Confirm a new email address",
+      summary: "Confirm an email address",
       description: "Takes the token from the link that was sent to the address.",
       body: LinkToken,
       response: EmailConfirmed,
@@ -167,12 +168,15 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     },
     async ({ actor, request, body }) => {
       const session = await sessionOf(auth, request.headers);
-      const { email, changed } = await control.transaction().execute(async (transaction) => {
+      const { email, verified, changed } = await control.transaction().execute(async (transaction) => {
         const link = await consumeLink(transaction, "change-email", body.token);
+        if (await verifyEmail(transaction, link, actor))
+          return { email: link.email, verified: true, changed: null };
         const keepSession = session?.account.id === link.accountId ? session.id : null;
         const change = { ...link, isVerified: true, keepSession, canTellFormer: emails !== null };
-        return { email: link.email, changed: await changeEmail(transaction, change, actor) };
+        return { email: link.email, verified: false, changed: await changeEmail(transaction, change, actor) };
       });
+      if (verified) return { ok: true, email };
       if (!changed) throw changedMeanwhile();
       if (changed.restoreToken !== null)
         emails?.sendEmailChanged(changed.former, email, changed.restoreToken);

@@ -22,18 +22,6 @@ export type NewAccount = {
 
 export type CreatedAccount = { id: string; firstProject: { id: number; project: Project } | null };
 
-/** Whether an account owns the installation: it is the oldest that there is. */
-export async function ownsInstallation(control: Kysely<ControlTables>, accountId: string): Promise<boolean> {
-  const oldest = await control
-    .selectFrom("accounts")
-    .select("id")
-    .orderBy("createdAt")
-    .orderBy("id")
-    .limit(1)
-    .executeTakeFirst();
-  return oldest?.id === accountId;
-}
-
 /**
  * Creates an account, with its default destinations, in an open transaction. The first account owns the installation
  * and gets the project "Default"; later ones join `projectToJoin`. The audit log says so.

@@ -24,7 +24,7 @@ const list = defineCommand({
     ...sourceArgs,
   },
   run: ({ args }) =>
-    withSource(args, async (source) => {
+    withSource(args, ["read"], async (source) => {
       const { channels } = await source.json<{ channels: Channel[] }>(
         `/api/channels${args.archived ? "?archived=true" : ""}`,
       );
@@ -91,7 +91,7 @@ const remove = defineCommand({
     ...sourceArgs,
   },
   run: ({ args }) =>
-    withSource(args, async (source) => {
+    withSource(args, ["read", "manage"], async (source) => {
       if (!args.yes) throw new ArgumentError(`Add --yes to delete "${args.name}" and all its events.`);
       const { job } = await source.json<{ job: Job }>(pathOf(args.name), { method: "DELETE" });
       if (args.json) await printLine(JSON.stringify(job));
@@ -115,7 +115,7 @@ function change(
   method: "POST" | "PATCH",
   body: unknown,
 ): Promise<void> {
-  return withSource(args, async (source) => {
+  return withSource(args, ["manage"], async (source) => {
     const { channel } = await source.json<{ channel: Channel }>(path, { method, body: JSON.stringify(body) });
     if (args.json) await printLine(JSON.stringify(channel));
     else console.error(`${done} the channel "${channel.name}".`);

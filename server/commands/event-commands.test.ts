@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { environmentOf, removeStorage } from "../testing/engine.ts";
 import { runTidings } from "../testing/server-process.ts";
-import { preparedConfig, type TestApp, testApp } from "../testing/test-app.ts";
+import { openTestStore, preparedConfig, type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import { filterQuery } from "./filter-args.ts";
 import { onOneLine } from "./output.ts";
@@ -33,6 +33,16 @@ test("without a server, a command records and reads on the data itself, and leav
     tags: { size: "2GB", by: "cron=daily" },
   });
   expect((await run("key", "list", "--project", "default")).stdout).not.toContain("Command line");
+  const store = await openTestStore(config);
+  const keys = await store.control
+    .selectFrom("auditLog")
+    .select("detail")
+    .where("action", "=", "key.created")
+    .where("target", "=", "Command line")
+    .orderBy("id")
+    .execute();
+  await store.close();
+  expect(keys.map(({ detail }) => JSON.parse(detail).scopes)).toEqual([["ingest"], ["read"]]);
   const wrong = await run("list", "--limt", "3");
   expect(wrong).toEqual({
     code: 2,

@@ -46,7 +46,7 @@ export const exportCommand = defineCommand({
     ...sourceArgs,
   },
   run: ({ args }) =>
-    withSource(args, async (source) => {
+    withSource(args, ["read"], async (source) => {
       const format = args.format ?? formatOf(args.file);
       const isStdout = args.file === "-";
       const isCompressed = /\.(gz|zst)$/.test(args.file);

@@ -60,7 +60,7 @@ export const importCommand = defineCommand({
     ...sourceArgs,
   },
   async run({ args }) {
-    await withSource(args, async (source) => {
+    await withSource(args, ["ingest", "read", "manage"], async (source) => {
       const isStdin = args.file === "-";
       const bytes = isStdin ? null : sizeOf(args.file);
       const isCsv =

@@ -22,7 +22,7 @@ export const listCommand = defineCommand({
     ...sourceArgs,
   },
   run: ({ args }) =>
-    withSource(args, async (source) => {
+    withSource(args, ["read"], async (source) => {
       const format = args.json ? "ndjson" : args.format;
       const lineOf = { text: eventLine, ndjson: JSON.stringify as (event: Event) => string, csv: csvRow }[
         format

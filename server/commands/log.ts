@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import type { Event } from "../event/event.ts";
+import type { DuplicateResponse, Event } from "../event/event.ts";
 import { eventLine } from "./event-line.ts";
 import { printLine } from "./output.ts";
 import { sourceArgs, withSource } from "./source.ts";
@@ -35,7 +35,7 @@ export const logCommand = defineCommand({
   },
   async run({ args, rawArgs }) {
     const tags = tagsOf(rawArgs);
-    await withSource(args, async (source) => {
+    await withSource(args, ["ingest"], async (source) => {
       const body =
         args.channel === undefined && args.name === undefined
           ? await Bun.stdin.text()
@@ -52,12 +52,17 @@ export const logCommand = defineCommand({
             });
       if (body.trimStart().startsWith("["))
         throw new ArgumentError("Send one event, as a JSON object. For many, use: tidings import -");
-      const { event } = await source.json<{ event: Event }>("/api/events", { method: "POST", body });
+      const { event, duplicate } = await source.json<Recorded>("/api/events", {
+        method: "POST",
+        body,
+      });
       if (args.json) await printLine(JSON.stringify(event));
-      else await printLine(process.stdout.isTTY ? eventLine(event) : event.id);
+      else await printLine(process.stdout.isTTY && !duplicate ? eventLine(event) : event.id);
     });
   },
 });
+
+type Recorded = { event: Event; duplicate?: undefined } | DuplicateResponse;
 
 /** The values of all `--tag`, of which the parser keeps only the last. */
 function tagsOf(rawArgs: string[]): Record<string, string> | undefined {

@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
+import { commandActor, recordAudit } from "../audit/audit-log.ts";
 import { createKey } from "../auth/keys.ts";
 import { type Config, commandApiKey, readConfig } from "../config.ts";
 import type { EventSource, Recorder } from "../ingest/record.ts";
 import { openStore } from "../open-store.ts";
+import type { Scope } from "../permissions.ts";
 import { findProject } from "../projects/projects.ts";
 import { runningProcess } from "../storage/sqlite/directory.ts";
 import type { Store } from "../storage/store.ts";
@@ -14,8 +16,9 @@ import { ArgumentError, failCommand, UsageError } from "./with-store.ts";
 /** How long a server on this machine may take to answer. */
 const serverWaitMs = 10_000;
 const serverPollMs = 100;
-/** A key of a command that was killed is of no use after this time. */
-const keyLifeMs = 7 * 86_400_000;
+/** A key of a command that was killed is of no use after this time. While the command runs, its key is renewed. */
+const keyLifeMs = 60 * 60_000;
+const keyRenewalMs = keyLifeMs / 4;
 const keyName = "Command line";
 
 /** The options that say where a command finds events. */
@@ -71,11 +74,12 @@ type Opened = Server & {
 };
 
 /**
- * Runs a command on a project's events, and ends the process: with the code if `work` returns one, with 1 and a message on
+ * Runs a command on a project's events, with a key of these scopes where it makes one itself, and ends the process: with the code if `work` returns one, with 1 and a message on
  * standard error, or with 130 after Ctrl+C.
  */
 export async function withSource(
   args: SourceValues,
+  scopes: readonly [Scope, ...Scope[]],
   work: (source: Source) => Promise<unknown>,
 ): Promise<void> {
   let opened: Opened | null = null;
@@ -88,7 +92,7 @@ export async function withSource(
   process.once("SIGTERM", () => end(143));
   onBrokenPipe(() => end(0));
   try {
-    opened = await open(args);
+    opened = await open(args, scopes);
     const result = await work(sourceOf(opened));
     if (typeof result === "number") code = result;
   } catch (error) {
@@ -100,8 +104,8 @@ export async function withSource(
   process.exit(code);
 }
 
-async function open({ project, url }: SourceValues): Promise<Opened> {
-  if (url === undefined) return openLocal(project ?? "default");
+async function open({ project, url }: SourceValues, scopes: readonly Scope[]): Promise<Opened> {
+  if (url === undefined) return openLocal(project ?? "default", scopes);
   if (project !== undefined)
     throw new ArgumentError("--project can't be used with --url: an API key belongs to one project.");
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
@@ -118,7 +122,7 @@ async function open({ project, url }: SourceValues): Promise<Opened> {
 }
 
 /** Uses the server that has the data directory open, or runs one that nobody else knows of. */
-async function openLocal(project: string): Promise<Opened> {
+async function openLocal(project: string, scopes: readonly Scope[]): Promise<Opened> {
   const config = readConfig();
   const address = config.databaseUrl === null ? await findServer(config) : null;
   if (address === null) {
@@ -128,7 +132,7 @@ async function openLocal(project: string): Promise<Opened> {
       fetch: (url: string, init: RequestInit) => running.fetch(new Request(url, init)),
       close: running.stop,
     };
-    return withKey(config, store, project, server, (project) => ({ recorder, store, project }));
+    return withKey(config, store, project, scopes, server, (project) => ({ recorder, store, project }));
   }
   const store = await openStore(config, {
     onFatal: failCommand,
@@ -142,14 +146,15 @@ async function openLocal(project: string): Promise<Opened> {
     mayCreate: false,
     mayUpgrade: false,
   });
-  return withKey(config, store, project, { url: address, fetch, close: () => store.close() });
+  return withKey(config, store, project, scopes, { url: address, fetch, close: () => store.close() });
 }
 
-/** Makes a key for as long as the command runs. */
+/** Makes a key for as long as the command runs, with the scopes that it needs. */
 async function withKey(
   config: Config,
   { control }: Store,
   projectName: string,
+  scopes: readonly Scope[],
   server: Server,
   insideOf?: (project: EventSource) => Opened["inside"],
 ): Promise<Opened> {
@@ -157,16 +162,30 @@ async function withKey(
     const { id: projectId, slug } = await findProject(control, projectName);
     const own = control.deleteFrom("keys").where("projectId", "=", projectId).where("name", "=", keyName);
     await own.where("expiresAt", "<", Date.now()).execute();
-    const { key, secret } = await createKey(
-      control,
-      projectId,
-      {
-        name: keyName,
-        scopes: ["ingest", "read", "manage"],
-        expiresAt: new Date(Date.now() + keyLifeMs).toISOString(),
-      },
-      null,
-    );
+    const expiry = () => Date.now() + keyLifeMs;
+    const { key, secret } = await control.transaction().execute(async (transaction) => {
+      const settings = { name: keyName, scopes: [...scopes], expiresAt: new Date(expiry()).toISOString() };
+      const made = await createKey(transaction, projectId, settings, null);
+      const { id, kind } = made.key;
+      const entry = {
+        action: "key.created",
+        projectId,
+        target: keyName,
+        detail: { id, kind, scopes },
+      } as const;
+      await recordAudit(transaction, commandActor, entry);
+      return made;
+    });
+    const renewal = setInterval(() => {
+      // If this fails, the command fails when its key expires.
+      control
+        .updateTable("keys")
+        .set({ expiresAt: expiry() })
+        .where("id", "=", key.id)
+        .execute()
+        .catch(failCommand);
+    }, keyRenewalMs);
+    renewal.unref();
     const { knownChannelsOnly, eventsPerDay, createdAt } = await control
       .selectFrom("projects")
       .select(["knownChannelsOnly", "eventsPerDay", "createdAt"])
@@ -186,6 +205,7 @@ async function withKey(
       // A directory can be copied, or emptied and used again.
       id: `${projectId} ${createdAt} ${hashOf(config.databaseUrl ?? resolve(config.dataDirectory))}`,
       async close() {
+        clearInterval(renewal);
         await own.where("id", "=", key.id).execute();
         await server.close();
       },

@@ -28,7 +28,7 @@ export const statsCommand = defineCommand({
     ...sourceArgs,
   },
   run: ({ args }) =>
-    withSource(args, async (source) => {
+    withSource(args, ["read"], async (source) => {
       const query = filterQuery(args);
       query.set("by", args.by);
       query.set("timeZone", args["time-zone"] ?? Intl.DateTimeFormat().resolvedOptions().timeZone);

@@ -30,7 +30,7 @@ export const tailCommand = defineCommand({
     ...sourceArgs,
   },
   run: ({ args }) =>
-    withSource(args, async (source) => {
+    withSource(args, ["read"], async (source) => {
       const count = args.lines === "0" ? 0 : countOf("--lines", args.lines);
       const printed = new Set<string>();
       const print = async (event: Event) => {

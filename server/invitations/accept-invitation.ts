@@ -16,22 +16,20 @@ import { type InvitationRow, isBacked, selectInvitations } from "./invitation-ro
 
 type Control = Kysely<ControlTables>;
 
-/** What the holder of a link learns. Throws `invitation-unknown`. */
+/**
+ * What the holder of a link learns: not whether the address that it names has an account, since anyone can make a project
+ * and invite to it. Throws `invitation-unknown`.
+ */
 export async function previewInvitation(
   control: Control,
   token: string,
 ): Promise<Omit<InvitationPreview, "ok">> {
   const { email, project, inviter, role, expiresAt } = await openInvitation(control, token);
-  const account =
-    email === null
-      ? undefined
-      : await control.selectFrom("accounts").select("id").where("email", "=", email).executeTakeFirst();
   return {
     project,
     invitedBy: inviter!,
     role,
     email,
-    hasAccount: account !== undefined,
     expiresAt: new Date(expiresAt).toISOString(),
   };
 }

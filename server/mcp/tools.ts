@@ -77,7 +77,8 @@ export const tools: Tool[] = [
     description: "Returns one event with all its texts and tags.",
     permission: "events:read",
     isReadOnly: true,
-    input: z.object({ id: z.string().describe("The event's id") }),
+    // Other texts could name another path of the API, such as `stream`.
+    input: z.object({ id: z.uuid("must be a UUID").describe("The event's id") }),
     output: EventResponse,
     run: (api, { id }) => api(`/api/events/${segmentOf(id)}`),
   },
@@ -216,9 +217,12 @@ async function shortPage(api: Api, values: Values) {
   return { ...page, events, isShortened };
 }
 
-/** A value as one segment of a path. */
+/** A parameter of a path. Throws `ApiError` for the two texts that a URL can't have there, encoded or not. */
 function segmentOf(value: unknown): string {
-  return encodeURIComponent(String(value).toWellFormed());
+  const text = String(value).toWellFormed();
+  // https://url.spec.whatwg.org/#double-dot-path-segment: the request would be for another path.
+  if (text === "" || text === "." || text === "..") throw new ApiError(`There is nothing named "${text}".`);
+  return encodeURIComponent(text);
 }
 
 function withQuery(path: string, values: Values): string {

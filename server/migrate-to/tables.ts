@@ -37,6 +37,7 @@ export const tables: readonly Table[] = [
   { name: "notification_levels", key: ["project_id", "account_id", "channel", "destination_id"] },
   { name: "mutes", key: ["id"] },
   { name: "email_unsubscriptions", key: ["project_id", "account_id"] },
+  { name: "mail_counts", key: ["subject", "hour"] },
   { name: "rules", key: ["id"] },
   { name: "project_destinations", key: ["id"] },
   { name: "boards", key: ["id"] },

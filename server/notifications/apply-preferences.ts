@@ -37,8 +37,8 @@ export type Decision =
 
 export const defaultSettings: AccountSettings = { timeZone: "UTC", quietHours: null, emailDigest: null };
 
-/** Events that no rule notifies of are never emailed one by one. */
-const digestOfAll: EmailDigest = { every: "hour" };
+/** Events that no rule matches are never emailed one by one, nor is what is over the quota of emails. */
+export const digestOfAll: EmailDigest = { every: "hour" };
 
 /** @param channel - '' for the whole project */
 export function levelKey(channel: string, destinationId: string): string {

@@ -19,6 +19,8 @@ export type Target = {
   ruleName: string | null;
   urgent: number | null;
   unsubscribedAt: number | null;
+  /** Of the account. */
+  emailVerified: number | null;
 };
 
 /** Finds the target of each delivery, by the delivery's id. A delivery that was removed has none. */
@@ -34,6 +36,7 @@ export async function findTargets(
         .onRef("members.projectId", "=", "deliveries.projectId")
         .onRef("members.accountId", "=", "deliveries.accountId"),
     )
+    .leftJoin("accounts", "accounts.id", "deliveries.accountId")
     .leftJoin("destinations", (join) =>
       join
         .onRef("destinations.id", "=", "deliveries.destinationId")
@@ -63,6 +66,7 @@ export async function findTargets(
       "rules.name as ruleName",
       "rules.urgent",
       "emailUnsubscriptions.createdAt as unsubscribedAt",
+      "accounts.emailVerified",
     ])
     .where(
       "deliveries.id",

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Config } from "../config.ts";
+import type { Account } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
@@ -29,12 +30,14 @@ type Deps = {
   secrets: SecretBox;
   config: Config;
   baseUrl: string;
+  /** Sends a link that confirms an account's address. Null if email isn't configured. */
+  requestVerification: ((account: Pick<Account, "id" | "email">) => Promise<void>) | null;
 };
 
 /** The destinations of accounts: dashboard, browsers, email. */
 export function addDestinationRoutes(
   routes: Routes,
-  { store: { control }, transports, secrets, config, baseUrl }: Deps,
+  { store: { control }, transports, secrets, config, baseUrl, requestVerification }: Deps,
 ): void {
   routes.add(
     {
@@ -73,13 +76,18 @@ export function addDestinationRoutes(
       by: "account",
       tag: "Notifications",
       summary: "Turn a destination on or off",
+      description:
+        "Turning on email whose address was never confirmed sends a link to confirm it, each time, at most three times an hour.",
       body: DestinationChange,
       response: DestinationResponse,
-      problems: [404, 409],
+      problems: [404, 409, 429],
     },
     async ({ account, body, parameter }) => {
-      const { kind } = await findDestination(control, account.id, parameter("id"));
-      if (kind === "email" && body.enabled && !transports.email) throw emailUnavailable();
+      const { kind, emailVerified } = await findDestination(control, account.id, parameter("id"));
+      if (kind === "email" && body.enabled) {
+        if (!transports.email || !requestVerification) throw emailUnavailable();
+        if (emailVerified === 0) await requestVerification(account);
+      }
       return {
         ok: true,
         destination: await switchDestination(control, account.id, parameter("id"), body.enabled),
@@ -117,12 +125,17 @@ export function addDestinationRoutes(
       problems: [404, 409],
     },
     async ({ account, parameter }) => {
-      const { id, kind, address, secret } = await findDestination(control, account.id, parameter("id"));
+      const destination = await findDestination(control, account.id, parameter("id"));
+      const { id, kind, address, secret, emailVerified } = destination;
       const send = kind === "dashboard" ? undefined : transports[kind];
       if (!send && kind === "email") throw emailUnavailable();
       if (!send)
         throw problem("limit-reached", {
           detail: "The dashboard needs no test: it shows every notification.",
+        });
+      if (kind === "email" && emailVerified === 0)
+        throw problem("email-unverified", {
+          detail: "Confirm your email address first. Turning on email sends you a link.",
         });
       const message = testMessage(baseUrl);
       const outcome = await send({ message, address, secret }, limits.destinationTestMs);

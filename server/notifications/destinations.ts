@@ -8,6 +8,8 @@ import { destinationPurpose } from "../storage/secret-key.ts";
 import type { Destination, NewDestination } from "../wire/account-destination.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
+/** With whether the account's address was confirmed. */
+type OwnRow = Row & { emailVerified: number };
 
 /** Deliveries cancelled at a time. */
 const stepRows = 500;
@@ -16,12 +18,9 @@ export async function listDestinations(
   control: Kysely<ControlTables>,
   accountId: string,
 ): Promise<Destination[]> {
-  const rows = await control
-    .selectFrom("destinations")
-    .selectAll()
-    .where("accountId", "=", accountId)
-    .orderBy("createdAt")
-    .orderBy("id")
+  const rows = await selectOwn(control, accountId)
+    .orderBy("destinations.createdAt")
+    .orderBy("destinations.id")
     .execute();
   return rows.map(destinationOf);
 }
@@ -120,15 +119,19 @@ export async function findDestination(
   control: Kysely<ControlTables>,
   accountId: string,
   id: string,
-): Promise<Row> {
-  const row = await control
-    .selectFrom("destinations")
-    .selectAll()
-    .where("accountId", "=", accountId)
-    .where("id", "=", id)
-    .executeTakeFirst();
+): Promise<OwnRow> {
+  const row = await selectOwn(control, accountId).where("destinations.id", "=", id).executeTakeFirst();
   if (!row) throw problem("destination-unknown", { detail: "You have no destination with this ID." });
   return row;
+}
+
+function selectOwn(control: Kysely<ControlTables>, accountId: string) {
+  return control
+    .selectFrom("destinations")
+    .innerJoin("accounts", "accounts.id", "destinations.accountId")
+    .selectAll("destinations")
+    .select("emailVerified")
+    .where("accountId", "=", accountId);
 }
 
 /** Turns a destination on or off. Turning it off cancels its waiting deliveries. */
@@ -190,13 +193,14 @@ const isWaiting = sql<boolean>`state = 'waiting'`;
 /** And not part of a digest yet. */
 export const isCollected = sql<boolean>`state = 'collected' AND next_attempt_at IS NOT NULL`;
 
-function destinationOf(row: Row): Destination {
+function destinationOf(row: Row & Partial<OwnRow>): Destination {
   return {
     id: row.id,
     kind: row.kind,
     label: row.label,
     ...(row.kind === "browser" && { endpoint: row.address }),
     enabled: row.enabled === 1,
+    ...(row.kind === "email" && { verified: row.emailVerified === 1 }),
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

@@ -228,3 +228,11 @@ test("a mail server that is down or hangs up is retried", async () => {
   }
   rude.close();
 });
+
+test("a subject that looks encoded arrives as it was written", async () => {
+  for (const subject of ["=?utf-8?Q?Your_bank?= · payments", `${"=?utf-8?B?QQ==?= 💰 ".repeat(12)}end`]) {
+    const outcome = await mailer.send({ ...render(), subject, to: "ann@example.com" });
+    expect(outcome.kind).toBe("delivered");
+    expect((await inbox.next()).subject).toBe(subject);
+  }
+});

@@ -61,7 +61,11 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
       }
       const signal = AbortSignal.timeout(timeoutMs);
       try {
-        const message = { ...content, to: { name: "", address: to }, signal };
+        const { subject, headers, ...rest } = content;
+        const named = subject.includes("=?")
+          ? { headers: { ...headers, Subject: { prepared: true, value: encodedWords(subject) } } }
+          : { subject, headers };
+        const message = { ...rest, ...named, to: { name: "", address: to }, signal };
         const { response } = await transport.sendMail(message);
         return { kind: "delivered", detail: `The mail server responded: ${sentence(response)}` };
       } catch (error) {
@@ -70,6 +74,27 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
     },
     close: () => transport.close(),
   };
+}
+
+/** Bytes of text in an encoded word, which has at most 75 characters. */
+const wordBytes = 42;
+
+/**
+ * A subject as encoded words (RFC 2047). Needed if it contains what looks like one: nodemailer sends ASCII as it is, and
+ * mail programs would decode a text that a stranger chose.
+ */
+function encodedWords(subject: string): string {
+  const words: string[] = [];
+  let word = "";
+  for (const character of subject) {
+    if (Buffer.byteLength(word + character) > wordBytes) {
+      words.push(word);
+      word = "";
+    }
+    word += character;
+  }
+  const encoded = [...words, word].map((each) => `=?UTF-8?B?${Buffer.from(each).toString("base64")}?=`);
+  return encoded.join("\r\n ");
 }
 
 type MailError = Error & { code?: string; response?: string; responseCode?: number };

@@ -2,8 +2,9 @@ import type { Insertable, Transaction } from "kysely";
 import type { RuleNotification } from "../rules/rule-kind.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Rule } from "../wire/rule.ts";
-import { type Decision, decide } from "./apply-preferences.ts";
+import { type Decision, decide, defaultSettings, digestOfAll, emailDueMs } from "./apply-preferences.ts";
 import { groupKeyOf } from "./group-key.ts";
+import { MailQuota } from "./mail-quota.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
@@ -19,7 +20,16 @@ export type Found = {
   foundMs: number;
 };
 
-type Place = { projectId: number; accountId: string | null; id: string; kind: string; label: string };
+type Place = {
+  projectId: number;
+  accountId: string | null;
+  id: string;
+  kind: string;
+  label: string;
+  /** Of the account: whether somebody has shown that they read its address. */
+  emailVerified: number;
+};
+type Member = Place & { accountId: string };
 
 /**
  * Returns a delivery for each notification and each place where it goes: the destinations of members that they have
@@ -35,6 +45,8 @@ export async function deliveriesOf(
   const projects = [...new Set(found.map(({ projectId }) => projectId))];
   const places = await readPlaces(transaction, projects);
   const preferences = await ProjectPreferences.read(transaction, projects);
+  const byEmail = [...places.values()].flat().filter(isByEmail);
+  const quota = await MailQuota.read(transaction, byEmail, nowMs);
   const deliveries: NewDelivery[] = [];
   const madeByKey = new Map<string, NewDelivery>();
   for (const each of found) {
@@ -45,7 +57,7 @@ export async function deliveriesOf(
       const earlier = key === null ? undefined : madeByKey.get(key);
       // What was skipped or collected for one rule is sent if another one is urgent.
       if (earlier && !(isHeld(earlier) && each.rule?.urgent)) continue;
-      const decision = decideFor(preferences, each, place, nowMs);
+      const decision = decideFor(preferences, quota, each, place, nowMs);
       if (decision === null) continue;
       const delivery = deliveryOf(each, place, decision);
       if (earlier) Object.assign(earlier, delivery);
@@ -53,7 +65,12 @@ export async function deliveriesOf(
       if (key !== null) madeByKey.set(key, earlier ?? delivery);
     }
   }
+  await quota.save(transaction);
   return deliveries;
+}
+
+function isByEmail(place: Place): place is Member {
+  return place.accountId !== null && place.kind === "email";
 }
 
 async function readPlaces(
@@ -63,7 +80,8 @@ async function readPlaces(
   const ofMembers: Place[] = await transaction
     .selectFrom("members")
     .innerJoin("destinations", "destinations.accountId", "members.accountId")
-    .select(["projectId", "members.accountId", "destinations.id", "kind", "label"])
+    .innerJoin("accounts", "accounts.id", "members.accountId")
+    .select(["projectId", "members.accountId", "destinations.id", "kind", "label", "emailVerified"])
     .where("projectId", "in", projects)
     .where("enabled", "=", 1)
     .execute();
@@ -74,7 +92,7 @@ async function readPlaces(
     .where("enabled", "=", 1)
     .execute();
   return Map.groupBy(
-    [...ofMembers, ...ofProjects.map((place): Place => ({ ...place, accountId: null }))],
+    [...ofMembers, ...ofProjects.map((place): Place => ({ ...place, accountId: null, emailVerified: 0 }))],
     ({ projectId }) => projectId,
   );
 }
@@ -95,6 +113,23 @@ function isHeld({ state }: NewDelivery): boolean {
 }
 
 function decideFor(
+  preferences: ProjectPreferences,
+  quota: MailQuota,
+  found: Found,
+  place: Place,
+  nowMs: number,
+): Decision | null {
+  const wanted = decideByPreferences(preferences, found, place, nowMs);
+  if (wanted === null || wanted.action === "skip" || !isByEmail(place)) return wanted;
+  // It may be a stranger's address.
+  if (place.emailVerified === 0) return { action: "skip", reason: "email-unverified", untilMs: null };
+  if (wanted.action === "collect" || quota.take(place)) return wanted;
+  const settings = preferences.of(place.projectId, place.accountId) ?? defaultSettings;
+  const dueMs = emailDueMs({ ...settings, emailDigest: digestOfAll }, nowMs);
+  return { action: "collect", reason: "email-quota", dueMs };
+}
+
+function decideByPreferences(
   preferences: ProjectPreferences,
   { projectId, rule, notification }: Found,
   { accountId, id, kind }: Place,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
+import { hostname } from "node:os";
 import { until } from "../testing/until.ts";
 import {
   AddressRefused,
@@ -146,7 +147,7 @@ describe("a call", () => {
     );
     const refused = callOutbound("http://127.0.0.1:1/", { method: "GET" }, open);
     expect((await failureOf(refused)).message).toBe("127.0.0.1:1 refused the connection.");
-    const unknown = callOutbound("https://tidings.invalid/", { method: "GET" }, shut);
+    const unknown = callOutbound("https://tidings.invalid/", { method: "GET" }, open);
     expect((await failureOf(unknown)).message).toBe("The host name tidings.invalid was not found.");
   });
 
@@ -345,3 +346,16 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWgD7PqXA3A/uYSHV
 +0LZPHMQlRK5yJxZpsQIluBZtFChRANCAARM0VBLL7fuqyohjWZO8WjWPVffy4F9
 iB1FMc80kZc4QeOgdMJxOy8W7rntwz7QY0LvohW549V8j78zY5KFzJjA
 -----END PRIVATE KEY-----`;
+
+test("a name of the server's own network fails like one that doesn't exist", async () => {
+  const own = hostname();
+  const failures = await Promise.all(
+    [own, "tidings.invalid"].map((host) =>
+      failureOf(callOutbound(`https://${host}/`, { method: "GET" }, shut)),
+    ),
+  );
+  for (const [index, host] of [own, "tidings.invalid"].entries()) {
+    expect(failures[index]).toBeInstanceOf(OutboundFailure);
+    expect(failures[index]!.message).toBe(`The host name ${host} was not found, or has no public address.`);
+  }
+});

@@ -168,13 +168,15 @@ const lookupAll: LookupFunction = (host, options, callback) => {
 
 /**
  * Returns only public addresses, so that no other is connected to, even if the name resolves differently a moment
- * later.
+ * later. A name that has only private ones fails like one that doesn't exist: whoever enters it must not learn which
+ * names the server's own network has.
  */
 const lookupPublic: LookupFunction = (host, options, callback) => {
+  if (/(^|\.)localhost\.?$/i.test(host)) return callback(refusal(host), []);
   lookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-    if (error) return callback(error, []);
-    const open = addresses.filter(({ address }) => isPublicAddress(address));
-    callback(open.length > 0 ? null : refusal(host), open);
+    const open = error ? [] : addresses.filter(({ address }) => isPublicAddress(address));
+    const failure = new OutboundFailure(`The host name ${host} was not found, or has no public address.`);
+    callback(open.length > 0 ? null : failure, open);
   });
 };
 

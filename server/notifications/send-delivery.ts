@@ -83,7 +83,7 @@ async function sendDigest(
 async function sendToAccount(
   { transports, unsubscribeLinks }: SendDeps,
   { kind, projectId, accountId }: Delivery,
-  { role, address, secret, unsubscribedAt }: Target,
+  { role, address, secret, unsubscribedAt, emailVerified }: Target,
   message: AccountMessage,
 ): Promise<Attempt> {
   const send = kind === "dashboard" ? undefined : transports[kind as keyof Transports];
@@ -92,6 +92,7 @@ async function sendToAccount(
   if (address === null) return notCalled("The destination was removed.");
   if (kind !== "email") return { outcome: await send({ message, address, secret }), wasCalled: true };
   if (unsubscribedAt !== null) return notCalled("The account unsubscribed before this was sent.");
+  if (emailVerified !== 1) return notCalled("Nobody has confirmed the account's email address.");
   const unsubscribeUrl = unsubscribeLinks.url({ projectId, accountId: accountId! });
   return { outcome: await send({ message, address, secret, unsubscribeUrl }), wasCalled: true };
 }

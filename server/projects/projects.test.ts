@@ -1,8 +1,10 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { limits } from "../limits.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { Project } from "../wire/project.ts";
+import { createProject } from "./projects.ts";
 
 let app: TestApp;
 let cookie: string;
@@ -86,4 +88,37 @@ test("a session with several projects must name one; with one project it need no
   expect((await call("GET", "/api/channels", undefined, await app.signIn("alone@example.com"))).status).toBe(
     200,
   );
+});
+
+test("an account owns at most so many projects", async () => {
+  await app.addMember("collector@example.com", "viewer");
+  const collector = await app.signIn("collector@example.com");
+  const { control } = app.running.store;
+  const { id } = await control
+    .selectFrom("accounts")
+    .select("id")
+    .where("email", "=", "collector@example.com")
+    .executeTakeFirstOrThrow();
+  for (let owned = 1; owned < limits.projectsPerAccount; owned++) await createProject(control, "Many", id);
+  const made = await Promise.all(
+    Array.from({ length: 4 }, () => call("POST", "/api/projects", { name: "Many" }, collector)),
+  );
+  expect(made.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409]);
+  expect(made.find(({ status }) => status === 409)!.text).toContain("limit-reached");
+});
+
+test("a setting leaves projects to the owner of the installation", async () => {
+  await using app = await testApp({ projectCreation: "owner" });
+  await app.addMember("member@example.com", "admin");
+  const create = async (email: string) => {
+    const headers = {
+      cookie: await app.signIn(email),
+      origin: app.address,
+      "content-type": "application/json",
+    };
+    const response = await app.request("/api/projects", { method: "POST", headers, body: '{"name":"New"}' });
+    return `${response.status} ${await response.text()}`;
+  };
+  expect(await create("member@example.com")).toMatch(/^403 .*project-creation-restricted.*invite you/);
+  expect(await create(app.owner)).toStartWith("201 ");
 });

@@ -2,11 +2,14 @@ import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import { startJob } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
+import type { Config } from "../config.ts";
 import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { JobResponse } from "../wire/job.ts";
 import { NewProject, ProjectChange, ProjectList, ProjectResponse } from "../wire/project.ts";
+import { checkProjectCreation } from "./project-creation.ts";
 import { changeProject, closeProject, createProject, listProjects } from "./projects.ts";
 
 const DeletionQuery = z.strictObject({
@@ -16,11 +19,13 @@ const DeletionQuery = z.strictObject({
 export function addProjectRoutes(
   routes: Routes,
   {
+    config,
     store: { control },
     keys,
     streams,
     worker,
   }: {
+    config: Config;
     store: Store;
     keys: { invalidateProject: (id: number) => void };
     streams: { disconnectProject: (id: number) => void };
@@ -46,12 +51,15 @@ export function addProjectRoutes(
       by: "account",
       tag: "Projects",
       summary: "Create a project",
+      description: `An account owns at most ${limits.projectsPerAccount} projects. With \`TIDINGS_PROJECT_CREATION=owner\`, only the owner of the installation creates projects.`,
       body: NewProject,
       status: 201,
       response: ProjectResponse,
+      problems: [409],
     },
     async ({ account, actor, body }) => {
       const { project } = await control.transaction().execute(async (transaction) => {
+        await checkProjectCreation(transaction, account.id, config.projectCreation);
         const created = await createProject(transaction, body.name, account.id);
         const { id, project } = created;
         await recordAudit(transaction, actor, {

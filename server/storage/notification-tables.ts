@@ -116,4 +116,11 @@ export type NotificationTables = {
   };
   /** Members who want no email about a project. */
   emailUnsubscriptions: { projectId: number; accountId: string; createdAt: number };
+  /** Notifications sent by email one by one in an hour since 1970. */
+  mailCounts: {
+    /** `account ID` or `project ID`. */
+    subject: string;
+    hour: number;
+    mails: number;
+  };
 };

@@ -13,6 +13,10 @@ export const Destination = z
     label: z.string().openapi({ description: "The email address or the browser's name." }),
     endpoint: z.string().optional().openapi({ description: "Browsers only: the push endpoint." }),
     enabled: z.boolean(),
+    verified: z.boolean().optional().openapi({
+      description:
+        "Email only: whether the address was confirmed. Until then, it gets no notifications. Turning it on sends a link to confirm it.",
+    }),
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Destination");

@@ -11,7 +11,15 @@ import { pageCursor, pageLimit } from "./page-query.ts";
 export const deliveryStates = ["waiting", "delivered", "dead", "cancelled", "skipped", "collected"] as const;
 
 /** Why a delivery was skipped or collected. */
-const deliveryReasons = ["level", "muted", "quiet-hours", "email-digest", "unsubscribed"] as const;
+const deliveryReasons = [
+  "level",
+  "muted",
+  "quiet-hours",
+  "email-digest",
+  "unsubscribed",
+  "email-unverified",
+  "email-quota",
+] as const;
 export type DeliveryReason = (typeof deliveryReasons)[number];
 
 /**
@@ -68,10 +76,10 @@ export const Delivery = z
       .string()
       .nullable()
       .openapi({ format: "date-time", description: "Dashboard notifications only." }),
-    reason: z
-      .enum(deliveryReasons)
-      .nullable()
-      .openapi({ description: "Why it was skipped or collected, by the choice of the account." }),
+    reason: z.enum(deliveryReasons).nullable().openapi({
+      description:
+        "Why it was skipped or collected: by the choice of the account, because nobody has confirmed the email address (`email-unverified`), or because many emails were sent in this hour (`email-quota`).",
+    }),
     until: z.string().nullable().openapi({
       format: "date-time",
       description: "Until when a mute or quiet hours last. Null if that has no end.",

@@ -59,7 +59,6 @@ export const InvitationPreview = z
     invitedBy: z.string(),
     role: z.enum(roles),
     email: z.string().nullable(),
-    hasAccount: z.boolean().openapi({ description: "Whether an account with this address exists." }),
     expiresAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("InvitationPreview");
