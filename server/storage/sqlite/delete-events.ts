@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
 import { stampOfId } from "../../event/id.ts";
 import { token } from "../../event/tokens.ts";
+import { Turns } from "../../turns.ts";
 import { CounterDeltas } from "../counter-deltas.ts";
 import type { OneEvent, Removal, Removed } from "../event-queries.ts";
-import { Turns } from "../../turns.ts";
 import { dashed } from "../event-row.ts";
 import { createCountEntries } from "./count-entries.ts";
 import type { CounterWriter } from "./counter-writer.ts";
@@ -124,7 +124,8 @@ export function createRemove(
 /** Counts the events that a removal applies to. */
 export function createCountRemovable(database: Database) {
   const countEntries = createCountEntries(database);
-  return (removal: Removal): Promise<number> => countEntries(matchOf(removal), ...boundsOf(removal), new Turns(removal.projectId));
+  return (removal: Removal): Promise<number> =>
+    countEntries(matchOf(removal), ...boundsOf(removal), new Turns(removal.projectId));
 }
 
 function matchOf({ projectId, channels, userId }: Removal): string {

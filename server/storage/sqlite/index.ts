@@ -2,10 +2,12 @@ import { CamelCasePlugin, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
+import { FairQueue } from "../../fair-queue.ts";
 import { limited } from "../analysis/analyzer.ts";
 import type { ControlTables } from "../control-tables.ts";
 import type { Counts, EventQuery, Page } from "../event-queries.ts";
 import type { ArrivedEvent, EventStore, Follower, Pause } from "../event-store.ts";
+import { fairReads } from "../fair-reads.ts";
 import type { Store, StoreWatch } from "../store.ts";
 import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
@@ -77,11 +79,13 @@ export async function openSqliteStore(
     plugins: [new CamelCasePlugin()],
   });
 
-  // Only one further turn of all long searches and listings waits for the reader at a time. So a new page waits for one
-  // turn at most.
-  const laterTurns = new SerialQueue();
+  // Only one further turn of all long searches and listings waits for the reader at a time, and projects take turns. So a
+  // new page waits for one turn at most.
+  const laterTurns = new FairQueue<number>({ capacity: 1 });
   const readChunk = (query: EventQuery) =>
-    laterTurns.run(() => reader.request<Chunk>({ kind: "chunk", query, limit: chunkEvents }));
+    laterTurns.run(query.projectId, () =>
+      reader.request<Chunk>({ kind: "chunk", query, limit: chunkEvents }),
+    );
   const check = new Check(dataDirectory, damage, onInfo);
 
   async function* stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -101,20 +105,39 @@ export async function openSqliteStore(
     const events = page.events;
     while (page.next !== null && events.length < limit) {
       const after = page.next;
-      page = await laterTurns.run(() => {
-        signal?.throwIfAborted();
-        return readTurn({ ...query, after }, limit - events.length);
-      });
+      page = await laterTurns.run(
+        query.projectId,
+        () => readTurn({ ...query, after }, limit - events.length),
+        { signal },
+      );
       for (const event of page.events) events.push(event);
     }
     return { events, next: page.next };
   }
 
-  const analyzer = limited({
-    measure: (query, watch) => reader.cancellable({ kind: "measure", query }, watch),
-    funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
-    retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
-  });
+  const reads: Parameters<typeof fairReads>[0] = {
+    page,
+    stream,
+    startingWith: (projectId, texts, prefix, limit) =>
+      reader.request<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
+    async count(query, signal) {
+      await writer.flushCounters();
+      return reader.cancellable<Counts | null>({ kind: "count", query }, { ...(signal && { signal }) });
+    },
+    async countNewer(query) {
+      await writer.flushCounters();
+      return reader.cancellable<number[]>({ kind: "countNewer", query }, {});
+    },
+    users: (query, limit, signal) =>
+      reader.cancellable({ kind: "users", query, limit }, { ...(signal && { signal }) }),
+    usersMatching: (query, limit, signal) =>
+      reader.cancellable({ kind: "usersMatching", query, limit }, { ...(signal && { signal }) }),
+    ...limited({
+      measure: (query, watch) => reader.cancellable({ kind: "measure", query }, watch),
+      funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
+      retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
+    }),
+  };
 
   async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
     while (await writer.purge(step)) await pause();
@@ -128,30 +151,15 @@ export async function openSqliteStore(
       writer.batches.onCommit = observer;
     },
     append: (event) => writer.batches.append(event),
-    page,
+    ...fairReads(reads),
     appendAll: (events) => writer.batches.appendAll(events),
     appendWith: (events, companion) => writer.batches.appendWith(events, companion),
     keepRejected: (rejected, retention) => writer.batches.keepRejected(rejected, retention),
-    stream,
     find: (projectId, id) => reader.request<string | null>({ kind: "find", projectId, id }),
     arrivedAfter: (projectId, stamp, limit) =>
       reader.request<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, stamp, limit }),
-    startingWith: (projectId, texts, prefix, limit) =>
-      reader.request<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
     flushCounters: () => writer.flushCounters(),
     removeEmptyChannel: (projectId, name) => writer.removeEmptyChannel(projectId, name),
-    async count(query, signal) {
-      await writer.flushCounters();
-      return reader.cancellable<Counts | null>({ kind: "count", query }, { ...(signal && { signal }) });
-    },
-    async countNewer(query) {
-      await writer.flushCounters();
-      return reader.request<number[]>({ kind: "countNewer", query });
-    },
-    ...analyzer,
-    users: (query, limit) => reader.request({ kind: "users", query, limit }),
-    usersMatching: (query, limit, signal) =>
-      reader.cancellable({ kind: "usersMatching", query, limit }, { signal }),
     countRemovable: (removal) => reader.request<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
     // SQLite has no partitions to drop: expired events are removed one by one.
@@ -213,15 +221,4 @@ export async function openSqliteStore(
 /** The forms in which the file can contain a user's id: as it is, within JSON, and as an index token. */
 function formsOf(userId: string): string[] {
   return [userId, JSON.stringify(userId).slice(1, -1), exact(userId)];
-}
-
-/** Runs one task at a time, in the order in which they were added. */
-class SerialQueue {
-  #last: Promise<unknown> = Promise.resolve();
-
-  run<Result>(task: () => Promise<Result>): Promise<Result> {
-    const result = this.#last.then(task);
-    this.#last = result.catch(() => {});
-    return result;
-  }
 }

@@ -127,7 +127,7 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
     case "countNewer":
       return countNewer(request.query);
     case "users":
-      return users(request.query, request.limit);
+      return users(request.query, request.limit, watch().signal);
     case "usersMatching":
       return usersMatching(request.query, request.limit, watch().signal);
     case "measure":
