@@ -12,6 +12,8 @@ const order = [
   "permission-texts.ts",
   "problems.ts",
   "turns.ts",
+  "fair-queue.ts",
+  "deadline.ts",
   "program-files.ts",
   "validation",
   "config-sources.ts",

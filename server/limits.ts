@@ -68,8 +68,8 @@ export const limits = {
   /** How long the work of a request may take once it has arrived. Streams may take longer. */
   requestWorkSeconds: 120,
   /**
-   * Of a project, on one node: searches and listings in progress, counts in progress, and how many of each can wait. On
-   * PostgreSQL, half of the connections are another limit.
+   * Of a project, on one node: searches and listings in progress, counts in progress, and how many of each can wait. Of
+   * a database with connections, a project's searches use at most half of them.
    */
   searchesOfProject: 64,
   countsOfProject: 4,

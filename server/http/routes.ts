@@ -99,20 +99,24 @@ export class Routes {
   readonly #lookup: CallerLookup;
   readonly #addressOf: (request: Request) => string | null;
   readonly #setRequestTimeout: (request: Request, seconds: number) => void;
+  readonly #workSeconds: number;
   readonly #methods = new Map<string, { pattern: RegExp; methods: string[] }>();
 
   /**
    * @param addressOf - returns the client's address
    * @param setRequestTimeout - closes the connection after this many idle seconds
+   * @param workSeconds - how long the work of a request may take
    */
   constructor(
     lookup: CallerLookup,
     addressOf: (request: Request) => string | null,
     setRequestTimeout: (request: Request, seconds: number) => void,
+    workSeconds: number = limits.requestWorkSeconds,
   ) {
     this.#lookup = lookup;
     this.#addressOf = addressOf;
     this.#setRequestTimeout = setRequestTimeout;
+    this.#workSeconds = workSeconds;
   }
 
   /** Adds a route. The handler returns the response's body, or a `Response` if it isn't plain JSON. */
@@ -184,9 +188,11 @@ export class Routes {
    * when the body has arrived, which has a time of its own.
    */
   async #inTime<Result>(method: string, request: Request, answer: () => Promise<Result>): Promise<Result> {
-    this.#setRequestTimeout(request, limits.requestWorkSeconds + limits.requestSeconds);
+    const seconds = this.#workSeconds;
+    this.#setRequestTimeout(request, seconds + limits.requestSeconds);
     try {
-      return await withDeadline(request.signal, answer, { late: method === "get" ? tooExpensive : tooSlow });
+      const late = method === "get" ? tooExpensive : tooSlow;
+      return await withDeadline(request.signal, answer, { seconds, late });
     } finally {
       // From here on, the client reads the response.
       this.#setRequestTimeout(request, limits.requestSeconds);
