@@ -9,7 +9,7 @@ import { limits } from "../limits.ts";
 import type { ProjectRules } from "../notifications/project-rules.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/event-store.ts";
-import { commitWorkMax } from "../storage/group-commit.ts";
+import { commitWorkMax, workOf } from "../storage/group-commit.ts";
 import { Turns } from "../turns.ts";
 import type { DailyQuota } from "./daily-quota.ts";
 
@@ -255,13 +255,20 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       source: EventSource,
       companionOf: (outcomes: ItemOutcome[]) => AppendCompanion,
     ): Promise<ItemOutcome[] | null> {
-      await rules.prepare(source.projectId);
-      await quota.prepare(source);
-      const { accepted, outcomes } = acceptAll(items, source);
-      if (accepted.length === 0) return outcomes;
-      const append = () => events.appendWith(accepted, companionOf(outcomes));
-      const stored = await withinQuota(source, accepted, append);
-      return stored && mergeResults(outcomes, stored);
+      // One at a time of all that are large, because each is one commit.
+      const work = partsOf(items).reduce((sum, part) => sum + part.work, 0);
+      const leave = await batches.enter(source.projectId, work);
+      try {
+        await rules.prepare(source.projectId);
+        await quota.prepare(source);
+        const { accepted, outcomes } = acceptAll(items, source);
+        if (accepted.length === 0) return outcomes;
+        const append = () => events.appendWith(accepted, companionOf(outcomes));
+        const stored = await withinQuota(source, accepted, append);
+        return stored && mergeResults(outcomes, stored);
+      } finally {
+        leave();
+      }
     },
   };
 }
@@ -270,7 +277,7 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
 function partsOf(items: readonly CheckedItem[]): { items: CheckedItem[]; work: number }[] {
   const parts: { items: CheckedItem[]; work: number }[] = [];
   for (const item of items) {
-    const work = item instanceof ProblemError ? 0 : item.tokens.length;
+    const work = item instanceof ProblemError ? 0 : workOf(item.tokens);
     const last = parts.at(-1);
     if (last && last.work + work <= commitWorkMax) {
       last.items.push(item);
