@@ -42,6 +42,8 @@ test("requests for the same result share its computation, which ends with the la
   expect(computed).toBe(1);
   first.abort(new Error("gone"));
   await expect(answers[0]!).rejects.toThrow("gone");
+  await settled();
+  expect(computed).toBe(1);
   expect(ended!.aborted).toBe(false);
   second.abort(new Error("gone too"));
   await expect(answers[1]!).rejects.toThrow("gone too");
