@@ -54,6 +54,8 @@ type WaitingRejected = {
 export type Batch = {
   events: AcceptedEvent[];
   withCompanion: EventsWithCompanion[];
+  /** See `workOf`. */
+  work: number;
   rejected: { events: RejectedEvent[]; retention: RejectedRetention } | null;
 };
 
@@ -303,8 +305,9 @@ function sizeOf(waiting: Waiting[]): number {
 }
 
 function batchOf(waiting: Waiting[], rejected: WaitingRejected[]): Batch {
-  const batch: Batch = { events: [], withCompanion: [], rejected: null };
+  const batch: Batch = { events: [], withCompanion: [], work: 0, rejected: null };
   for (const each of waiting) {
+    batch.work += each.work;
     if (each.withCompanion === null) batch.events.push(each.event);
     else batch.withCompanion.push(each.withCompanion);
   }

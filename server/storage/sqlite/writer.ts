@@ -1,7 +1,13 @@
 import { ProblemError } from "../../problems.ts";
 import { threadFile } from "../../program-files.ts";
 import type { OneEvent, Removal, Removed } from "../event-queries.ts";
-import { type Batch, type BatchResults, GroupCommit, type OnCreated } from "../group-commit.ts";
+import {
+  type Batch,
+  type BatchResults,
+  commitWorkMax,
+  GroupCommit,
+  type OnCreated,
+} from "../group-commit.ts";
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { ErrorOf } from "./damage.ts";
@@ -24,6 +30,8 @@ import type {
  * events a second.
  */
 const stayAwakeEvents = 16;
+/** Not for longer commits, of arrays: awake, it would take a whole core from everything else meanwhile. */
+const stayAwakeWorkMax = commitWorkMax / 2;
 const canStayAwake = navigator.hardwareConcurrency > 1;
 
 /** The HTTP thread's side of the writer. A control transaction has the writer to itself until it ends. */
@@ -163,7 +171,8 @@ export class Writer {
   }
 
   async #commit(batch: Batch): Promise<BatchResults> {
-    const waiting = batch.events.length + batch.withCompanion.length;
+    const isShort = batch.work <= stayAwakeWorkMax;
+    const waiting = isShort ? batch.events.length + batch.withCompanion.length : 0;
     this.#countersAreBehind = true;
     this.#eventsInProgress += waiting;
     this.#stayAwake();
