@@ -32,6 +32,7 @@ longTest("every row runs, and the page is not changed", async () => {
     "ingest p99 while 2 complete listings stream",
     "ingest p99 while retention removes events",
     "accepted POST to its arrival",
+    "while another project does this: 100 streams",
     "resident memory, idle",
     "one request of 1 MB with any content",
     "at 5,000 events: loading",

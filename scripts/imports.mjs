@@ -13,6 +13,8 @@ const order = [
   "problems.ts",
   "turns.ts",
   "recent-reads.ts",
+  "fair-queue.ts",
+  "deadline.ts",
   "program-files.ts",
   "validation",
   "config-sources.ts",

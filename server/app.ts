@@ -51,7 +51,7 @@ const preflightSeconds = 7_200;
 
 /** @param recordEvents - `POST /api/events`, which Bun's own router handles */
 export function createApp(services: Services, recordEvents: (request: Request) => Promise<Response>): App {
-  const routes = new Routes(services.authorizer, services.addressOf);
+  const routes = new Routes(services.authorizer, services.addressOf, services.setRequestTimeout);
   const { app } = routes;
 
   app.use(async (context, next) => {

@@ -71,6 +71,15 @@ export const limits = {
    * POST isn't repeated by itself.
    */
   keepAliveSeconds: 75,
+  /** How long the work of a request may take once it has arrived. Streams may take longer. */
+  requestWorkSeconds: 120,
+  /**
+   * Of a project, on one node: searches and listings in progress, counts in progress, and how many of each can wait. Of
+   * a database with connections, a project's searches use at most half of them.
+   */
+  searchesOfProject: 64,
+  countsOfProject: 4,
+  readsWaitingOfProject: 500,
   /** Open live streams on one node. */
   streamsPerKey: 1_000,
   streamsPerAccount: 100,
@@ -100,8 +109,12 @@ export const limits = {
   analysisUsers: 4_000_000,
   analysisPairs: 4_000_000,
   analysisEvents: 10_000_000,
-  /** Metrics, funnels and retention tables that a node computes at the same time, that can wait, and how long one takes. */
-  analysesRunning: 2,
+  /**
+   * Metrics, funnels and retention tables that a node computes at the same time, in all and of one project, that can
+   * wait of one project, and how long one takes.
+   */
+  analysesRunning: 3,
+  analysesOfProject: 2,
   analysesWaiting: 100,
   analysisSeconds: 120,
   userProperties: 50,
@@ -210,7 +223,8 @@ export const limits = {
   /** Requests with a board's public link in a minute: from one address, and in all. */
   boardLinkRequestsPerMinute: 600,
   boardLinkRequestsPerMinuteTotal: 6_000,
-  /** Results for public links that wait to be computed. */
+  /** Results for public links that are computed at the same time, one of each project, and that can wait, of each. */
+  boardLinksRunning: 2,
   boardLinkWaiting: 200,
   /** Values that applications set. */
   insights: 200,

@@ -1,27 +1,67 @@
+import { outsideRequests, withDeadline } from "../deadline.ts";
+import { FairQueue } from "../fair-queue.ts";
 import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+
+/** A computation that several requests wait for. */
+type Shared = { result: Promise<unknown>; waiting: number; abort: AbortController };
 
 /**
- * Computes results for public links one after the other. So strangers, who can't be told to stop, take at most half of
- * the places of long computations from the project's members.
+ * Computes results for public links, one of each project at a time. So strangers, who can't be told to stop, never take
+ * all places of long computations from a project's members, and visitors of one board don't hold up those of another.
+ * Requests for the same result share its computation.
  */
 export class PublicQueue {
-  #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  readonly #queue = new FairQueue<number>({
+    capacity: limits.boardLinksRunning,
+    capacityOfOwner: 1,
+    waitingOfOwner: limits.boardLinkWaiting,
+    detail: "Too many people look at this project's public boards at this moment. Try again shortly.",
+  });
+  readonly #shared = new Map<string, Shared>();
 
-  /** Throws `overloaded` if too many wait already. */
-  async run<Result>(signal: AbortSignal, compute: () => Promise<Result>): Promise<Result> {
-    if (this.#waiting >= limits.boardLinkWaiting)
-      throw problem("overloaded", {
-        detail: "Too many people look at public boards at this moment. Try again shortly.",
-        retryAfterSeconds: 5,
-      });
-    this.#waiting++;
-    const result = this.#last
-      .then(() => signal.throwIfAborted())
-      .finally(() => this.#waiting--)
-      .then(compute);
-    this.#last = result.catch(() => {});
-    return result;
+  /**
+   * Throws `overloaded` if too many of the project wait already.
+   *
+   * @param key - the same for requests with the same result
+   * @param signal - aborted when the client is gone. The computation ends with the last one.
+   */
+  async run<Result>(
+    projectId: number,
+    key: string,
+    signal: AbortSignal,
+    compute: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    signal.throwIfAborted();
+    const shared = this.#shared.get(key) ?? this.#start(projectId, key, compute);
+    shared.waiting++;
+    const { promise: gone, reject } = Promise.withResolvers<never>();
+    const leave = () => reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      return (await Promise.race([shared.result, gone])) as Result;
+    } finally {
+      signal.removeEventListener("abort", leave);
+      if (--shared.waiting === 0) {
+        this.#forget(key, shared);
+        shared.abort.abort();
+      }
+    }
+  }
+
+  #start(projectId: number, key: string, compute: (signal: AbortSignal) => Promise<unknown>): Shared {
+    const abort = new AbortController();
+    const { signal } = abort;
+    // It goes on if the client that asked first leaves.
+    const result = outsideRequests(() =>
+      this.#queue.run(projectId, () => withDeadline(signal, () => compute(signal)), { signal }),
+    );
+    const shared = { result, waiting: 0, abort };
+    this.#shared.set(key, shared);
+    result.catch(() => {}).finally(() => this.#forget(key, shared));
+    return shared;
+  }
+
+  #forget(key: string, shared: Shared): void {
+    if (this.#shared.get(key) === shared) this.#shared.delete(key);
   }
 }

@@ -1,3 +1,4 @@
+import { requestSignal } from "../deadline.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
@@ -20,11 +21,9 @@ export function addPublicBoardRoutes(
   {
     store,
     addressOf,
-    setRequestTimeout,
   }: {
     store: Store;
     addressOf: (request: Request) => string | null;
-    setRequestTimeout: (request: Request, seconds: number) => void;
   },
 ): void {
   const perAddress = store.rateLimiter({
@@ -79,10 +78,10 @@ export function addPublicBoardRoutes(
       const { projectId, board } = await open(request, parameter("token"));
       const tile = findTile(board, parameter("tileId"));
       const range = rangeOf(query, Date.now());
-      setRequestTimeout(request, limits.analysisSeconds + limits.requestSeconds);
-      const progress = { signal: request.signal, onProgress: () => {} };
-      const data = await queue.run(request.signal, () =>
-        tileData(tile, { store, projectId, range, progress }),
+      // Without an end, the range ends now, or when the same was asked that is being computed.
+      const asked = JSON.stringify([board.id, board.version, tile.id, query]);
+      const data = await queue.run(projectId, asked, requestSignal() ?? request.signal, (signal) =>
+        tileData(tile, { store, projectId, range, progress: { signal, onProgress: () => {} } }),
       );
       return { ok: true, data: publicTileData(data) };
     },

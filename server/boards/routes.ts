@@ -4,7 +4,6 @@ import { ProjectQuery } from "../event/event-query.ts";
 import type { FailureLog } from "../failures.ts";
 import { progressNote, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
 import type { Store } from "../storage/store.ts";
 import type { AuditAction } from "../wire/audit.ts";
 import {
@@ -40,15 +39,13 @@ type Deps = {
   store: Store;
   baseUrl: string;
   failures: FailureLog;
-  setRequestTimeout: (request: Request, seconds: number) => void;
 };
 
-export function addBoardRoutes(routes: Routes, { store, baseUrl, failures, setRequestTimeout }: Deps): void {
+export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Deps): void {
   const { control } = store;
 
   async function compute(request: Request, projectId: number, tile: Tile, query: TileRange) {
     const range = rangeOf(query, Date.now());
-    setRequestTimeout(request, limits.analysisSeconds + limits.requestSeconds);
     return withProgress(
       request,
       async (progress) => ({

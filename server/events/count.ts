@@ -7,14 +7,13 @@ export async function countMatches(
   events: EventReader & EventCounter,
   projectId: number,
   { fromMs, toMs, ...filter }: EventFilter,
-  signal: AbortSignal,
 ): Promise<number> {
   // Counting takes a range. The project's own is short; all of time has more hours than there are events.
   const [first, last] = await Promise.all([endMs("asc"), endMs("desc")]);
   if (first === null || last === null) return 0;
   const bounds = [Math.max(fromMs ?? first, first), Math.min(toMs ?? last + 1, last + 1)];
   if (bounds[0]! >= bounds[1]!) return 0;
-  const counts = await events.count({ projectId, filter, bounds, series: 0 }, signal);
+  const counts = await events.count({ projectId, filter, bounds, series: 0 });
   return counts!.all[0]!;
 
   async function endMs(order: "asc" | "desc"): Promise<number | null> {

@@ -1,4 +1,5 @@
 import { csvHeader, type EventFormat } from "../event/event-format.ts";
+import { limits } from "../limits.ts";
 import type { EventQuery } from "../storage/event-queries.ts";
 import type { EventReader } from "../storage/event-store.ts";
 
@@ -14,11 +15,14 @@ const frames: Record<EventFormat, { head: string; between: string; tail: string 
  * the first chunk fails. If a later chunk fails, the connection is cut off, so that no client takes a part for the
  * whole.
  *
+ * @param setTimeout - closes the connection after this many idle seconds: later while a chunk is searched for than while
+ *   the client reads one
  * @param onError - called if a listing is cut off
  */
 export async function streamList(
   events: EventReader,
   query: EventQuery,
+  setTimeout: (seconds: number) => void,
   onError: (error: unknown) => void,
 ): Promise<ReadableStream<Uint8Array>> {
   const { head, between, tail } = frames[query.format ?? "json"];
@@ -35,10 +39,15 @@ export async function streamList(
       async pull(controller) {
         let next: IteratorResult<Uint8Array>;
         try {
+          if (!first) setTimeout(limits.requestWorkSeconds);
           next = first ?? (await chunks.next());
           first = null;
           // Empty chunks are turns of a search that found nothing.
-          while (!next.done && next.value.length === 0 && !isCancelled) next = await chunks.next();
+          while (!next.done && next.value.length === 0 && !isCancelled) {
+            setTimeout(limits.requestWorkSeconds);
+            next = await chunks.next();
+          }
+          setTimeout(limits.requestSeconds);
         } catch (error) {
           if (!isCancelled) onError(error);
           // Without an argument, which Bun would print.

@@ -97,9 +97,10 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
           const entry = { action: "events.exported", projectId, detail: { format } } as const;
           await recordAudit(store.control, actor, entry);
         }
-        return new Response(await streamList(store.events, listing, onCutOff), { headers });
+        const setTimeout = (seconds: number) => setRequestTimeout(request, seconds);
+        return new Response(await streamList(store.events, listing, setTimeout, onCutOff), { headers });
       }
-      const { events, next } = await store.events.page(listing, query.limit, request.signal);
+      const { events, next } = await store.events.page(listing, query.limit);
       const nextCursor = next && encodeCursor(next);
       if (nextCursor !== null && format !== "json") headers.set("x-next-cursor", nextCursor);
       return textResponse(request, pageText(format, events, nextCursor), { headers });
@@ -120,9 +121,9 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       takesTags: true,
       response: EventCount,
     },
-    async ({ projectId, query, tags, request: { signal } }) => ({
+    async ({ projectId, query, tags }) => ({
       ok: true,
-      count: await countMatches(store.events, projectId, filterOf(query, tags), signal),
+      count: await countMatches(store.events, projectId, filterOf(query, tags)),
     }),
   );
 

@@ -68,6 +68,8 @@ function register(registry: Registry, route: DescribedRoute): void {
     ...(isOpen ? [] : [401, 403]),
     ...(body ? [413, 415, 422] : []),
     ...(by === "sender" ? [429, 503, 507] : []),
+    // It can take too long, and too many others can wait.
+    ...(route.method === "get" && query ? [422, 503] : []),
     ...(route.problems ?? []),
   ]);
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);

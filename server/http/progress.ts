@@ -1,3 +1,4 @@
+import { requestSignal, withDeadline } from "../deadline.ts";
 import { ProblemError, problem } from "../problems.ts";
 
 /** How a long computation is followed. */
@@ -31,7 +32,7 @@ export async function withProgress<Result extends object>(
   onError: (error: unknown) => void,
 ): Promise<Result | Response> {
   if (!request.headers.get("accept")?.includes(progressType)) {
-    return compute({ signal: request.signal, onProgress: () => {} });
+    return compute({ signal: requestSignal() ?? request.signal, onProgress: () => {} });
   }
   const headers = {
     "content-type": progressType,
@@ -51,7 +52,11 @@ export async function withProgress<Result extends object>(
       const onProgress = (share: number) => send("progress", { done: Math.round(share * 1_000) / 1_000 });
       onProgress(0);
       try {
-        send("result", await compute({ signal: gone.signal, onProgress }));
+        // The request's own deadline ended with the beginning of its response.
+        const result = await withDeadline(gone.signal, () =>
+          compute({ signal: requestSignal()!, onProgress }),
+        );
+        send("result", result);
       } catch (error) {
         if (gone.signal.aborted) return;
         onError(error);

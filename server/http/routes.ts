@@ -1,6 +1,7 @@
 import "../validation/messages.ts";
 import { z } from "@hono/zod-openapi";
 import { Hono } from "hono";
+import { tooExpensive, tooSlow, withDeadline } from "../deadline.ts";
 import { readQuery } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import type { MemberPermission, PermissionName } from "../permissions.ts";
@@ -97,12 +98,25 @@ export class Routes {
   readonly described: DescribedRoute[] = [];
   readonly #lookup: CallerLookup;
   readonly #addressOf: (request: Request) => string | null;
+  readonly #setRequestTimeout: (request: Request, seconds: number) => void;
+  readonly #workSeconds: number;
   readonly #methods = new Map<string, { pattern: RegExp; methods: string[] }>();
 
-  /** @param addressOf - returns the client's address */
-  constructor(lookup: CallerLookup, addressOf: (request: Request) => string | null) {
+  /**
+   * @param addressOf - returns the client's address
+   * @param setRequestTimeout - closes the connection after this many idle seconds
+   * @param workSeconds - how long the work of a request may take
+   */
+  constructor(
+    lookup: CallerLookup,
+    addressOf: (request: Request) => string | null,
+    setRequestTimeout: (request: Request, seconds: number) => void,
+    workSeconds: number = limits.requestWorkSeconds,
+  ) {
     this.#lookup = lookup;
     this.#addressOf = addressOf;
+    this.#setRequestTimeout = setRequestTimeout;
+    this.#workSeconds = workSeconds;
   }
 
   /** Adds a route. The handler returns the response's body, or a `Response` if it isn't plain JSON. */
@@ -127,15 +141,18 @@ export class Routes {
           ? readQuery(searchParams, route.query ?? noQuery, { tags: route.takesTags ?? false })
           : { values: {}, tags: [] };
       const body = route.body ? check(route.body, await readJson(request, limits.requestBytes)) : undefined;
-      const result = await handle({
-        ...(caller as CallerOf<By>),
-        actor: this.#actorOf(request, caller),
-        request,
-        query: values as z.infer<Query>,
-        tags,
-        body: body as z.infer<Body>,
-        parameter: (name) => context.req.param(name)!,
-      });
+      const answer = () =>
+        handle({
+          ...(caller as CallerOf<By>),
+          actor: this.#actorOf(request, caller),
+          request,
+          query: values as z.infer<Query>,
+          tags,
+          body: body as z.infer<Body>,
+          parameter: (name) => context.req.param(name)!,
+        });
+      // Events that a sender's body holds have times of their own, since the handler reads it.
+      const result = await (route.by === "sender" ? answer() : this.#inTime(route.method, request, answer));
       if (result instanceof Response) return result;
       const init = { status: route.status ?? 200, headers: { "content-type": "application/json" } };
       const text = JSON.stringify(result);
@@ -164,6 +181,22 @@ export class Routes {
     this.#methods.set(path, entry);
     this.declared.push({ method: method.toUpperCase(), path, by });
     this.described.push(route);
+  }
+
+  /**
+   * Every route has the same time, and answers with a problem after that, instead of a closed connection. It begins
+   * when the body has arrived, which has a time of its own.
+   */
+  async #inTime<Result>(method: string, request: Request, answer: () => Promise<Result>): Promise<Result> {
+    const seconds = this.#workSeconds;
+    this.#setRequestTimeout(request, seconds + limits.requestSeconds);
+    try {
+      const late = method === "get" ? tooExpensive : tooSlow;
+      return await withDeadline(request.signal, answer, { seconds, late });
+    } finally {
+      // From here on, the client reads the response.
+      this.#setRequestTimeout(request, limits.requestSeconds);
+    }
   }
 
   async #identify(

@@ -9,7 +9,7 @@ import { limits } from "../limits.ts";
 import type { ProjectRules, WatchedEvents } from "../notifications/project-rules.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/event-store.ts";
-import { commitWorkMax } from "../storage/group-commit.ts";
+import { commitWorkMax, workOf } from "../storage/group-commit.ts";
 import { Turns } from "../turns.ts";
 import type { DailyQuota, DayCount } from "./daily-quota.ts";
 
@@ -281,12 +281,19 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       source: EventSource,
       companionOf: (outcomes: ItemOutcome[]) => AppendCompanion,
     ): Promise<ItemOutcome[] | null> {
-      const found = await lookUp(source);
-      const { accepted, outcomes } = acceptAll(items, source, found);
-      if (accepted.length === 0) return outcomes;
-      const append = () => events.appendWith(accepted, companionOf(outcomes));
-      const stored = await withinQuota(source, found, accepted, append);
-      return stored && mergeResults(outcomes, stored);
+      // One at a time of all that are large, because each is one commit.
+      const work = partsOf(items).reduce((sum, part) => sum + part.work, 0);
+      const leave = await batches.enter(source.projectId, work);
+      try {
+        const found = await lookUp(source);
+        const { accepted, outcomes } = acceptAll(items, source, found);
+        if (accepted.length === 0) return outcomes;
+        const append = () => events.appendWith(accepted, companionOf(outcomes));
+        const stored = await withinQuota(source, found, accepted, append);
+        return stored && mergeResults(outcomes, stored);
+      } finally {
+        leave();
+      }
     },
   };
 }
@@ -295,7 +302,7 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
 function partsOf(items: readonly CheckedItem[]): { items: CheckedItem[]; work: number }[] {
   const parts: { items: CheckedItem[]; work: number }[] = [];
   for (const item of items) {
-    const work = item instanceof ProblemError ? 0 : item.tokens.length;
+    const work = item instanceof ProblemError ? 0 : workOf(item.tokens);
     const last = parts.at(-1);
     if (last && last.work + work <= commitWorkMax) {
       last.items.push(item);

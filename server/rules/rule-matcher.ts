@@ -1,5 +1,5 @@
-import type { Event } from "../event/event.ts";
 import { compileSearch } from "../event/compile-search.ts";
+import type { Event } from "../event/event.ts";
 import { parseSearch } from "../event/search.ts";
 import type { Rule } from "../wire/rule.ts";
 

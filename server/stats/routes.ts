@@ -18,10 +18,9 @@ const dayMs = 24 * 60 * 60 * 1_000;
 type Deps = {
   store: Store;
   failures: FailureLog;
-  setRequestTimeout: (request: Request, seconds: number) => void;
 };
 
-export function addStatsRoutes(routes: Routes, { store, failures, setRequestTimeout }: Deps): void {
+export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void {
   const { events } = store;
 
   /** Computes something that can take longer than other requests. */
@@ -29,7 +28,6 @@ export function addStatsRoutes(routes: Routes, { store, failures, setRequestTime
     request: Request,
     run: (progress: Progress) => Promise<Result>,
   ): Promise<Result | Response> {
-    setRequestTimeout(request, limits.analysisSeconds + limits.requestSeconds);
     return withProgress(request, run, (error) => failures.requestFailed(error));
   }
 

@@ -183,13 +183,13 @@ export interface EventCounter {
   arrivedLater(query: ArrivedLaterQuery): Promise<boolean[]>;
   /** Resolves once `channels` counts every event stored before. Await it before reading or writing these counts. */
   flushCounters(): Promise<void>;
-  /** Up to `limit` users with events, and the number of these. */
-  users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
+  /** Up to `limit` users with events, and the number of these. An aborted signal ends it. */
+  users(query: UserQuery, limit: number, signal?: AbortSignal): Promise<{ userId: string; events: number }[]>;
   /**
    * The IDs of up to `limit` users who match a search, in no order. Some may have no events. No index has what is
    * searched, so if fewer match, this reads all users and their properties.
    */
-  usersMatching(query: UserTermsQuery, limit: number, signal: AbortSignal): Promise<string[]>;
+  usersMatching(query: UserTermsQuery, limit: number, signal?: AbortSignal): Promise<string[]>;
 }
 
 /**

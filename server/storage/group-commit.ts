@@ -16,10 +16,12 @@ const charactersMax = 24 * 1_024 * 1_024;
 const rejectedMax = 2_000;
 const rejectedCharactersMax = 16 * 1_024 * 1_024;
 /**
- * The work of one commit, which others wait for: the length of its events' index tokens. About 12,000 tokens, of a
- * thousand usual events, take the index 10 to 20 milliseconds, and it takes as long for each token of any others.
+ * The work of one commit, which others wait for (`workOf`). That of about 600 usual events, which takes some 10
+ * milliseconds.
  */
 export const commitWorkMax = 131_072;
+/** What an event takes besides its tokens. */
+const workPerEvent = 100;
 /** The JSON of the events in one commit, which is copied on its way to the database. */
 const batchCharactersMax = 2 * 1_024 * 1_024;
 
@@ -52,6 +54,8 @@ type WaitingRejected = {
 export type Batch = {
   events: AcceptedEvent[];
   withCompanion: EventsWithCompanion[];
+  /** See `workOf`. */
+  work: number;
   rejected: { events: RejectedEvent[]; retention: RejectedRetention } | null;
 };
 
@@ -109,7 +113,7 @@ export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
     this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = event.json.length;
-      const work = workOf(event);
+      const work = workOf(event.tokens ?? event.json);
       this.#push({ event, withCompanion: null, at: 0, events: 1, characters, work, resolve, reject });
     });
   }
@@ -132,7 +136,7 @@ export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
           at,
           events: 1,
           characters,
-          work: workOf(event),
+          work: workOf(event.tokens ?? event.json),
           resolve: complete,
           reject: complete,
         });
@@ -144,7 +148,7 @@ export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
     this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = events.reduce((sum, { json }) => sum + json.length, 0);
-      const work = events.reduce((sum, event) => sum + workOf(event), 0);
+      const work = events.reduce((sum, { tokens, json }) => sum + workOf(tokens ?? json), 0);
       const withCompanion = { events, companion };
       this.#push({
         event: null,
@@ -288,9 +292,12 @@ export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
   }
 }
 
-/** An event that comes alone has no tokens yet. They are at most about as long as its JSON. */
-function workOf({ tokens, json }: AcceptedEvent): number {
-  return tokens?.length ?? json.length;
+/**
+ * The work of storing an event with these tokens: the index takes as long for each of them, whatever it is, and the row
+ * takes as long as some. An event that comes alone has no tokens yet; they are at most about as long as its JSON.
+ */
+export function workOf(tokens: string): number {
+  return tokens.length + workPerEvent;
 }
 
 function sizeOf(waiting: Waiting[]): number {
@@ -298,8 +305,9 @@ function sizeOf(waiting: Waiting[]): number {
 }
 
 function batchOf(waiting: Waiting[], rejected: WaitingRejected[]): Batch {
-  const batch: Batch = { events: [], withCompanion: [], rejected: null };
+  const batch: Batch = { events: [], withCompanion: [], work: 0, rejected: null };
   for (const each of waiting) {
+    batch.work += each.work;
     if (each.withCompanion === null) batch.events.push(each.event);
     else batch.withCompanion.push(each.withCompanion);
   }

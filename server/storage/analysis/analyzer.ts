@@ -1,3 +1,4 @@
+import { FairQueue } from "../../fair-queue.ts";
 import { limits } from "../../limits.ts";
 import { type ProblemError, problem } from "../../problems.ts";
 import type { EventAnalyzer } from "../event-store.ts";
@@ -5,20 +6,31 @@ import type { Watch } from "./queries.ts";
 import { TooLargeError, type TooMany } from "./too-large.ts";
 
 /**
- * Lets a few analyses run at a time, because each can need much memory. Others wait in order. Turns what they throw into
- * problems.
+ * Lets a few analyses run at a time, because each can need much memory. Others wait, and projects take turns: one project
+ * never has all places. Turns what they throw into problems.
  */
 export function limited(analyzer: EventAnalyzer, seconds: number = limits.analysisSeconds): EventAnalyzer {
-  let running = 0;
-  const waiting: (() => void)[] = [];
+  const places = new FairQueue<number>({
+    capacity: limits.analysesRunning,
+    capacityOfOwner: limits.analysesOfProject,
+    waitingOfOwner: limits.analysesWaiting,
+    detail: "Too many metrics, funnels and retention tables are being computed. Try again later.",
+    retryAfterSeconds: 10,
+  });
 
-  async function run<Query, Result>(
+  function run<Query extends { projectId: number }, Result>(
     analyze: (query: Query, watch: Watch) => Promise<Result>,
     query: Query,
     watch: Watch,
   ): Promise<Result> {
-    if (running >= limits.analysesRunning) await turn(watch.signal);
-    else running++;
+    return places.run(query.projectId, () => runNow(analyze, query, watch), { signal: watch.signal });
+  }
+
+  async function runNow<Query, Result>(
+    analyze: (query: Query, watch: Watch) => Promise<Result>,
+    query: Query,
+    watch: Watch,
+  ): Promise<Result> {
     const timeout = AbortSignal.timeout(seconds * 1_000);
     try {
       const signal = watch.signal ? AbortSignal.any([watch.signal, timeout]) : timeout;
@@ -29,34 +41,7 @@ export function limited(analyzer: EventAnalyzer, seconds: number = limits.analys
       if (error instanceof TooLargeError) throw tooLarge(error.of);
       if (timeout.aborted && !watch.signal?.aborted) throw tooSlow(seconds);
       throw error;
-    } finally {
-      // The next one takes this one's place.
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
     }
-  }
-
-  function turn(signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
-    if (waiting.length >= limits.analysesWaiting) {
-      throw problem("overloaded", {
-        detail: "Too many metrics, funnels and retention tables are being computed. Try again later.",
-        retryAfterSeconds: 10,
-      });
-    }
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        waiting.splice(waiting.indexOf(enter), 1);
-        reject(signal!.reason);
-      };
-      const enter = () => {
-        signal?.removeEventListener("abort", leave);
-        resolve();
-      };
-      signal?.addEventListener("abort", leave, { once: true });
-      waiting.push(enter);
-    });
   }
 
   return {

@@ -5,6 +5,7 @@ import { measure } from "../analysis/measure.ts";
 import { retention } from "../analysis/retention.ts";
 import { createCount } from "../count.ts";
 import type { EventStore } from "../event-store.ts";
+import { fairReads } from "../fair-reads.ts";
 import { batchesMax } from "../group-commit.ts";
 import { createBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
@@ -82,25 +83,30 @@ export async function createPostgresEvents({
     appendAll: (events) => writer.appendAll(events),
     appendWith: (events, companion) => writer.appendWith(events, companion),
     keepRejected: (rejected, retention) => writer.keepRejected(rejected, retention),
-    page: read.page,
-    stream: read.stream,
+    ...fairReads(
+      {
+        page: read.page,
+        stream: read.stream,
+        startingWith: texts.startingWith,
+        count: createCount(createCountSource(runQuery, read, blocks)),
+        countNewer: createCountNewer(runQuery),
+        ...createLateEvents(runQuery),
+        users: texts.users,
+        usersMatching: createUsersMatching(runQuery),
+        ...limited({
+          measure: (query, watch) => measure(scan, query, watch),
+          funnel: (query, watch) => funnel(scan, query, watch),
+          retention: (query, watch) => retention(scan, query, watch),
+        }),
+      },
+      Math.max(1, Math.floor(address.connections / 2)),
+    ),
     find: read.find,
     arrivedAfter: read.arrivedAfter,
     follow: (follower) => feed.follow(follower),
     announceDeleted: (projectId, deleted) => feed.announceDeleted(projectId, deleted),
     // Each commit updates them.
     flushCounters: async () => {},
-    count: createCount(createCountSource(runQuery, read, blocks)),
-    countNewer: createCountNewer(runQuery),
-    ...createLateEvents(runQuery),
-    ...limited({
-      measure: (query, watch) => measure(scan, query, watch),
-      funnel: (query, watch) => funnel(scan, query, watch),
-      retention: (query, watch) => retention(scan, query, watch),
-    }),
-    users: texts.users,
-    usersMatching: createUsersMatching(runQuery),
-    startingWith: texts.startingWith,
     countRemovable: removal.countRemovable,
     remove: removal.remove,
     removeEmptyChannel: removal.removeEmptyChannel,

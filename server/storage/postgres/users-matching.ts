@@ -11,9 +11,9 @@ export function createUsersMatching(runQuery: Query) {
   return async function usersMatching(
     { projectId, prefix, terms }: UserTermsQuery,
     limit: number,
-    signal: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<string[]> {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     const parameters: unknown[] = [projectId, limit];
     const parameter = (value: string) => `$${parameters.push(value)}`;
     const within =

@@ -23,7 +23,7 @@ const hourMs = 3_600_000;
 /** Counters, index entries and rows that one statement reads. */
 const runHours = 100;
 const runEntries = 20_000;
-const runRows = 2_000;
+const runRows = 500;
 /** An index lookup for one value costs as much as reading this many rows. */
 const lookupCostRows = 100;
 /** Values that are looked up one by one. With a filter, each lookup goes through all of the filter's matches. */

@@ -3,10 +3,12 @@ import { CamelCasePlugin, type Dialect, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
+import { FairQueue } from "../../fair-queue.ts";
 import { limited } from "../analysis/analyzer.ts";
 import type { ControlTables } from "../control-tables.ts";
 import type { Counts, EventQuery, Page } from "../event-queries.ts";
 import type { ArrivedEvent, EventStore, Follower, Pause } from "../event-store.ts";
+import { fairReads } from "../fair-reads.ts";
 import type { Store, StoreWatch } from "../store.ts";
 import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
@@ -121,11 +123,13 @@ async function openLocked(
   const open = (dialect: Dialect) => new Kysely<ControlTables>({ dialect, plugins: [new CamelCasePlugin()] });
   const control = open(createDialect(dialectDeps));
 
-  // Only one further turn of all long searches and listings waits for the reader at a time. So a new page waits for one
-  // turn at most.
-  const laterTurns = new SerialQueue();
+  // Only one further turn of all long searches and listings waits for the reader at a time, and projects take turns. So a
+  // new page waits for one turn at most.
+  const laterTurns = new FairQueue<number>({ capacity: 1 });
   const readChunk = (query: EventQuery) =>
-    laterTurns.run(() => reader.request<Chunk>({ kind: "chunk", query, limit: chunkEvents }));
+    laterTurns.run(query.projectId, () =>
+      reader.request<Chunk>({ kind: "chunk", query, limit: chunkEvents }),
+    );
   const check = new Check(dataDirectory, damage, onInfo);
   // Only the server's: a command may run beside one of an older version.
   const oldSnapshots = may.mayUpgrade ? new OldSnapshots(dataDirectory, damage, onInfo) : null;
@@ -147,20 +151,38 @@ async function openLocked(
     const events = page.events;
     while (page.next !== null && events.length < limit) {
       const after = page.next;
-      page = await laterTurns.run(() => {
-        signal?.throwIfAborted();
-        return readTurn({ ...query, after }, limit - events.length);
-      });
+      page = await laterTurns.run(
+        query.projectId,
+        () => readTurn({ ...query, after }, limit - events.length),
+        { signal },
+      );
       for (const event of page.events) events.push(event);
     }
     return { events, next: page.next };
   }
 
-  const analyzer = limited({
-    measure: (query, watch) => reader.cancellable({ kind: "measure", query }, watch),
-    funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
-    retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
-  });
+  const reads: Parameters<typeof fairReads>[0] = {
+    page,
+    stream,
+    startingWith: (projectId, texts, prefix, limit) =>
+      reader.request<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
+    async count(query, signal) {
+      await writer.flushCounters();
+      return reader.cancellable<Counts | null>({ kind: "count", query }, { ...(signal && { signal }) });
+    },
+    countNewer: (query) => reader.cancellable<number[]>({ kind: "countNewer", query }, {}),
+    lateEvents: (query) => reader.request<string[][]>({ kind: "lateEvents", query }),
+    arrivedLater: (query) => reader.request<boolean[]>({ kind: "arrivedLater", query }),
+    users: (query, limit, signal) =>
+      reader.cancellable({ kind: "users", query, limit }, { ...(signal && { signal }) }),
+    usersMatching: (query, limit, signal) =>
+      reader.cancellable({ kind: "usersMatching", query, limit }, { ...(signal && { signal }) }),
+    ...limited({
+      measure: (query, watch) => reader.cancellable({ kind: "measure", query }, watch),
+      funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
+      retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
+    }),
+  };
 
   async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
     while (await writer.purge(step)) await pause();
@@ -174,29 +196,15 @@ async function openLocked(
       writer.batches.onCommit = observer;
     },
     append: (event) => writer.batches.append(event),
-    page,
+    ...fairReads(reads),
     appendAll: (events) => writer.batches.appendAll(events),
     appendWith: (events, companion) => writer.batches.appendWith(events, companion),
     keepRejected: (rejected, retention) => writer.batches.keepRejected(rejected, retention),
-    stream,
     find: (projectId, id) => reader.request<string | null>({ kind: "find", projectId, id }),
     arrivedAfter: (projectId, stamp, limit) =>
       reader.request<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, stamp, limit }),
-    startingWith: (projectId, texts, prefix, limit) =>
-      reader.request<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
     flushCounters: () => writer.flushCounters(),
     removeEmptyChannel: (projectId, name) => writer.removeEmptyChannel(projectId, name),
-    async count(query, signal) {
-      await writer.flushCounters();
-      return reader.cancellable<Counts | null>({ kind: "count", query }, { ...(signal && { signal }) });
-    },
-    countNewer: (query) => reader.request<number[]>({ kind: "countNewer", query }),
-    lateEvents: (query) => reader.request<string[][]>({ kind: "lateEvents", query }),
-    arrivedLater: (query) => reader.request<boolean[]>({ kind: "arrivedLater", query }),
-    ...analyzer,
-    users: (query, limit) => reader.request({ kind: "users", query, limit }),
-    usersMatching: (query, limit, signal) =>
-      reader.cancellable({ kind: "usersMatching", query, limit }, { signal }),
     countRemovable: (removal) => reader.request<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
     // SQLite has no partitions to drop: expired events are removed one by one.
@@ -288,15 +296,4 @@ async function removeAllCopies(dataDirectory: string, pause: Pause): Promise<num
 /** The forms in which the file can contain a user's id: as it is, within JSON, and as an index token. */
 function formsOf(userId: string): string[] {
   return [userId, JSON.stringify(userId).slice(1, -1), exact(userId)];
-}
-
-/** Runs one task at a time, in the order in which they were added. */
-class SerialQueue {
-  #last: Promise<unknown> = Promise.resolve();
-
-  run<Result>(task: () => Promise<Result>): Promise<Result> {
-    const result = this.#last.then(task);
-    this.#last = result.catch(() => {});
-    return result;
-  }
 }

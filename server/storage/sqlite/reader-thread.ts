@@ -137,7 +137,7 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
     case "arrivedLater":
       return late.arrivedLater(request.query);
     case "users":
-      return users(request.query, request.limit);
+      return users(request.query, request.limit, watch().signal);
     case "usersMatching":
       return usersMatching(request.query, request.limit, watch().signal);
     case "measure":

@@ -1,9 +1,14 @@
+import { FairQueue } from "../../fair-queue.ts";
 import { threadFile } from "../../program-files.ts";
+import type { TurnOwner } from "../../turns.ts";
 import type { Watch } from "../analysis/queries.ts";
 import { TooLargeError } from "../analysis/too-large.ts";
 import type { ErrorOf } from "./damage.ts";
 import type { ReaderAnswer, ReaderMessage, ReaderRequest } from "./reader-thread.ts";
 import { endThread, startThread } from "./threads.ts";
+
+/** Requests that the thread has at a time: one is being answered, and the next one must not wait for a message. */
+const requestsAtOnce = 2;
 
 type Pending = Pick<Watch, "onProgress"> & {
   resolve: (result: unknown) => void;
@@ -14,6 +19,8 @@ type Pending = Pick<Watch, "onProgress"> & {
 export class Reader {
   readonly #thread: Worker;
   readonly #pending = new Map<number, Pending>();
+  /** The thread answers most requests in one turn, in the order of its messages. So projects take turns before it. */
+  readonly #turns = new FairQueue({ capacity: requestsAtOnce });
   #lastId = 0;
 
   private constructor(thread: Worker, errorOf: ErrorOf) {
@@ -43,8 +50,15 @@ export class Reader {
     return new Reader(thread, errorOf);
   }
 
-  /** Sends a request to the thread. `reader-thread.ts` defines the result of each kind. */
+  /** Sends a request that takes one turn. `reader-thread.ts` defines the result of each kind. */
   request<Result>(request: ReaderRequest): Promise<Result> {
+    const owner = ownerOf(request);
+    // What nobody in particular asked for, such as a check, never waits for those who did.
+    if (owner === "server") return this.#send(request);
+    return this.#turns.run(owner, () => this.#send<Result>(request));
+  }
+
+  #send<Result>(request: ReaderRequest): Promise<Result> {
     const id = ++this.#lastId;
     return new Promise<Result>((resolve, reject) => {
       this.#pending.set(id, { resolve: resolve as Pending["resolve"], reject });
@@ -83,4 +97,9 @@ export class Reader {
     await this.request({ kind: "close" });
     await endThread(this.#thread);
   }
+}
+
+function ownerOf(request: ReaderRequest): TurnOwner {
+  if ("projectId" in request) return request.projectId;
+  return "query" in request ? request.query.projectId : "server";
 }

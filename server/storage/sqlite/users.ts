@@ -10,9 +10,9 @@ import { earliest, latest } from "./row-key.ts";
 export function createUsers(database: Database, texts: IndexedTexts) {
   const countEntries = createCountEntries(database);
 
-  return async function users(query: UserQuery, limit: number) {
+  return async function users(query: UserQuery, limit: number, signal?: AbortSignal) {
     const found: { userId: string; events: number }[] = [];
-    const turns = new Turns(query.projectId);
+    const turns = new Turns(query.projectId, signal);
     for (const { token: word, text } of termsOf(query)) {
       const events = await countEntries(`"${word}"`, earliest, latest, turns);
       if (events > 0) found.push({ userId: text, events });

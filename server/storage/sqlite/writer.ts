@@ -1,7 +1,13 @@
 import { ProblemError } from "../../problems.ts";
 import { threadFile } from "../../program-files.ts";
 import type { OneEvent, Removal, Removed } from "../event-queries.ts";
-import { type Batch, type BatchResults, GroupCommit, type OnCreated } from "../group-commit.ts";
+import {
+  type Batch,
+  type BatchResults,
+  commitWorkMax,
+  GroupCommit,
+  type OnCreated,
+} from "../group-commit.ts";
 import type { OnHeld, WriterWork } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
@@ -27,6 +33,8 @@ import type {
  * events a second.
  */
 const stayAwakeEvents = 16;
+/** Not for longer commits, of arrays: awake, it would take a whole core from everything else meanwhile. */
+const stayAwakeWorkMax = commitWorkMax / 2;
 const canStayAwake = navigator.hardwareConcurrency > 1;
 
 /** What the steps of a purge are counted as. */
@@ -206,7 +214,8 @@ export class Writer {
   }
 
   async #commit(batch: Batch): Promise<BatchResults> {
-    const waiting = batch.events.length + batch.withCompanion.length;
+    const isShort = batch.work <= stayAwakeWorkMax;
+    const waiting = isShort ? batch.events.length + batch.withCompanion.length : 0;
     this.#countersAreBehind = true;
     this.#eventsInProgress += waiting;
     this.#stayAwake();
