@@ -177,18 +177,40 @@ function planOf(
     return { isExcluding: false, buckets: [] };
   }
   const numbers = token.numbers(projectId, key);
-  const within: Plan["buckets"] = [];
-  const others: Plan["buckets"] = [];
-  for (const [bucket, bounds] of boundsOfAll(text).entries()) {
-    if (bounds === null) continue;
-    const [low, high] = [position(bounds.min), position(bounds.max)];
-    const own = token.numberBucket(numbers, bucket);
-    if (low <= 0 && high >= 0) within.push({ token: own, isWhole: low === 0 && high === 0 });
-    if (low !== 0 || high !== 0) others.push({ token: own, isWhole: low > 0 || high < 0 });
+  const buckets = text.split("\n").flatMap((line, bucket) => (line === "" ? [] : [{ line, bucket }]));
+  const boundsAt = (index: number) => boundsIn(buckets[index]!.line, 0)!;
+  const from = bisect(buckets.length, (index) => position(boundsAt(index).max) >= 0);
+  const to = bisect(buckets.length, (index) => position(boundsAt(index).min) > 0);
+  // Only the first and the last one can be partly within the range.
+  const isPartial = (index: number) => {
+    if (index !== from && index !== to - 1) return false;
+    const { min, max } = boundsAt(index);
+    return position(min) !== 0 || position(max) !== 0;
+  };
+  const within = buckets.map((_, index) => index).slice(from, Math.max(from, to));
+  const partial = within.filter(isPartial);
+  const isExcluding = buckets.length - within.length + partial.length < within.length;
+  const read = isExcluding
+    ? [...buckets.keys()].filter((index) => index < from || index >= to || partial.includes(index))
+    : within;
+  return {
+    isExcluding,
+    buckets: read.map((index) => ({
+      token: token.numberBucket(numbers, buckets[index]!.bucket),
+      isWhole: !partial.includes(index),
+    })),
+  };
+}
+
+/** The first index at which `holds`, which does for all that follow; `length` if there is none. */
+function bisect(length: number, holds: (index: number) => boolean): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
   }
-  return others.length < within.length
-    ? { isExcluding: true, buckets: others }
-    : { isExcluding: false, buckets: within };
+  return low;
 }
 
 /** Whether a block's row is one of those above, rather than a token's. */
