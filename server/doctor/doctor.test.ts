@@ -197,6 +197,17 @@ for (const { what, damage, finds, mends } of damages) {
   });
 }
 
+test.each(["blocks", "index"] as const)("blocks are built again after a fix of the %s", async (part) => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-doctor-"));
+  cpSync(whole, directory, { recursive: true });
+  fixDatabase(directory, new Set([part]));
+  const store = await openSqliteStore(directory, testWatch, blockEvents);
+  await store.events.indexBlocks(async () => {}, Date.now() + hourMs);
+  await store.close();
+  expect(checkDatabase(directory)).toContainEqual(ok("events in no block", "0 of 1,200 events."));
+  rmSync(directory, { recursive: true });
+});
+
 test("the command says what to do, mends it, and exits with what is left", async () => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-doctor-"));
   cpSync(whole, directory, { recursive: true });
