@@ -12,10 +12,11 @@ import { openTestStore, type TestApp, testApp, testConfig } from "../testing/tes
 import { untilListed } from "../testing/until.ts";
 import { eraseTraces, eraseUser } from "../users/erase-user.ts";
 import { repairTimes } from "../users/repair-times.ts";
-import { expireRecords } from "./retention.ts";
+import { expireRecords, isAnythingExpired } from "./retention.ts";
 import { BackgroundWorker } from "./worker.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
+const kept = { deliveryDays: 30, auditDays: 365 };
 
 async function keep(app: TestApp, retentionDays: unknown): Promise<Response> {
   const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
@@ -151,7 +152,9 @@ test("an expired event is removed, and its disk space is freed", async () => {
   worker.wake();
   await worker.idle();
   expect(removed).toEqual([]);
+  expect(await isAnythingExpired(store, nowMs, kept)).toBe(false);
   nowMs += 2 * dayMs;
+  expect(await isAnythingExpired(store, nowMs, kept)).toBe(true);
   // The server's own worker may be running, and only one runs at a time.
   while (removed.length === 0) {
     worker.wake();
@@ -189,9 +192,9 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
     readAt,
   });
   const old = Array.from({ length: 450 }, (_, n) => delivery(31, n % 2 ? now : null));
-  const kept = [delivery(29, null), delivery(29, now), delivery(0, null)];
+  const young = [delivery(29, null), delivery(29, now), delivery(0, null)];
   await control.insertInto("deliveries").values(old).execute();
-  await control.insertInto("deliveries").values(kept).execute();
+  await control.insertInto("deliveries").values(young).execute();
   const job = (endedDaysAgo: number | null) => ({
     id: Bun.randomUUIDv7(),
     projectId,
@@ -228,16 +231,10 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
     .execute();
   let pauses = 0;
   const pause = async () => void pauses++;
-  await expireRecords(
-    { store: storage.store, pause, onRemoved: () => {}, correctUsers: async () => false },
-    now,
-    {
-      deliveryDays: 30,
-      auditDays: 365,
-    },
-  );
+  const context = { store: storage.store, pause, onRemoved: () => {}, correctUsers: async () => false };
+  await expireRecords(context, now, kept);
   const left = await control.selectFrom("deliveries").select("eventId").orderBy("id").execute();
-  expect(left.map(({ eventId }) => eventId)).toEqual(kept.map(({ eventId }) => eventId));
+  expect(left.map(({ eventId }) => eventId)).toEqual(young.map(({ eventId }) => eventId));
   const jobs = await control.selectFrom("jobs").select("id").orderBy("id").execute();
   expect(jobs.map(({ id }) => id)).toEqual(keptJobs.map(({ id }) => id));
   const entries = await control
@@ -249,6 +246,27 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
   const invitations = await control.selectFrom("invitations").select("id").orderBy("id").execute();
   expect(invitations.map(({ id }) => id)).toEqual(["expired", "open"]);
   expect(pauses).toBe(2);
+
+  // Each kind is seen by itself.
+  const isAny = () => isAnythingExpired(storage.store, now, kept);
+  expect(await isAny()).toBe(false);
+  for (const insert of [
+    () => control.insertInto("deliveries").values(delivery(31, null)).execute(),
+    () => control.insertInto("jobs").values(job(91)).execute(),
+    () => control.insertInto("auditLog").values(createdAt(366)).execute(),
+    () => control.insertInto("invitations").values(invitation("other", 31)).execute(),
+  ]) {
+    await insert();
+    expect(await isAny()).toBe(true);
+    await expireRecords(context, now, kept);
+    expect(await isAny()).toBe(false);
+  }
+  await control
+    .updateTable("projects")
+    .set({ deletedAt: now - dayMs })
+    .where("id", "=", projectId)
+    .execute();
+  expect(await isAny()).toBe(true);
 });
 
 async function testPlace() {

@@ -1,9 +1,10 @@
 import type { Kysely } from "kysely";
 import type { Event } from "../event/event.ts";
-import type { EventFilter } from "../event/filter.ts";
+import type { Search } from "../event/search.ts";
 import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Pause } from "../storage/event-store.ts";
+import type { Store } from "../storage/store.ts";
 import { type JobContext, removeAll } from "./job-context.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -32,20 +33,32 @@ export async function expire(context: JobContext, nowMs: number): Promise<number
   // First, because this is fast, and the others may take hours.
   const removedAtOnce = await events.removeExpired(nowMs, context.pause, context.onRemoved);
   let count = removedAtOnce;
-  for (const { projectId, channels, days } of sweeps) {
+  for (const sweep of sweeps) {
+    const { projectId, channels, days } = sweep;
     const toMs = nowMs - days * dayMs;
     // Queried by the reader, which runs at lower priority, so that the writer starts at the right place.
-    const filter: EventFilter = { search: { kind: "field", field: "channel", values: channels }, toMs };
-    const { events: oldest } = await events.page({ projectId, filter, order: "asc" }, 1);
-    if (oldest.length === 0 && removedAtOnce === 0) continue;
-    if (oldest.length > 0) {
-      const fromMs = Date.parse((JSON.parse(oldest[0]!) as Event).createdAt);
+    const oldest = await oldestOf(sweep, events, nowMs);
+    if (!oldest && removedAtOnce === 0) continue;
+    if (oldest) {
+      const fromMs = Date.parse(oldest.createdAt);
       count += await removeAll(context, { projectId, channels, fromMs, toMs });
     }
     await events.announceDeleted(projectId, { channels, before: new Date(toMs).toISOString() });
     await context.pause();
   }
   return count;
+}
+
+/** The oldest event that a sweep removes. */
+async function oldestOf(
+  { projectId, channels, days }: Sweep,
+  events: Store["events"],
+  nowMs: number,
+): Promise<Event | null> {
+  const search: Search = { kind: "field", field: "channel", values: channels };
+  const filter = { search, toMs: nowMs - days * dayMs };
+  const [oldest] = (await events.page({ projectId, filter, order: "asc" }, 1)).events;
+  return oldest === undefined ? null : (JSON.parse(oldest) as Event);
 }
 
 /**
@@ -83,78 +96,97 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
   return rows.flatMap(({ days, ...row }) => (days === null ? [] : [{ ...row, days }]));
 }
 
+/** How long deliveries are kept, and the audit log. */
+type Kept = { deliveryDays: number; auditDays: number };
+
 /**
- * Removes deliveries, finished jobs, requests of webhooks, entries of the audit log, expired invitations and expired
- * links of accounts that are too old. A few in each commit, because events wait for it.
+ * The deliveries, finished jobs, requests of webhooks, entries of the audit log, expired invitations and expired links
+ * of accounts that are too old, a few of each.
  */
+function expiredRecords(control: Kysely<ControlTables>, nowMs: number, { deliveryDays, auditDays }: Kept) {
+  const before = (days: number) => nowMs - days * dayMs;
+  return {
+    auditLog: control
+      .selectFrom("auditLog")
+      .select("id")
+      .where("createdAt", "<", before(auditDays))
+      .limit(stepRows),
+    // Ids are in order of time, so no index is needed to find the oldest.
+    deliveries: control
+      .selectFrom((eb) =>
+        eb.selectFrom("deliveries").select(["id", "createdAt"]).orderBy("id").limit(stepRows).as("oldest"),
+      )
+      .select("oldest.id")
+      .where("oldest.createdAt", "<", before(deliveryDays)),
+    jobs: control
+      .selectFrom("jobs")
+      .select("id")
+      .where("endedAt", "<", before(limits.doneJobDays))
+      .limit(stepRows),
+    webhookRequests: control
+      .selectFrom("webhookRequests")
+      .select("id")
+      .where("receivedAt", "<", before(limits.webhookRequestDays))
+      .limit(stepRows),
+    invitations: control
+      .selectFrom("invitations")
+      .select("id")
+      .where("expiresAt", "<", before(limits.invitationDays))
+      .limit(stepRows),
+    accountLinks: control
+      .selectFrom("accountLinks")
+      .select("tokenHash")
+      .where("expiresAt", "<", new Date(before(1)).toISOString())
+      .limit(stepRows),
+  };
+}
+
+/** Removes records that are too old. A few in each commit, because events wait for it. */
 export async function expireRecords(
   { store: { control }, pause }: JobContext,
   nowMs: number,
-  { deliveryDays, auditDays }: { deliveryDays: number; auditDays: number },
+  kept: Kept,
 ): Promise<void> {
+  const { auditLog, deliveries, jobs, webhookRequests, invitations, accountLinks } = expiredRecords(
+    control,
+    nowMs,
+    kept,
+  );
+  await inSteps(pause, () => control.deleteFrom("auditLog").where("id", "in", auditLog).executeTakeFirst());
   await inSteps(pause, () =>
-    control
-      .deleteFrom("auditLog")
-      .where("id", "in", (eb) =>
-        eb
-          .selectFrom("auditLog")
-          .select("id")
-          .where("createdAt", "<", nowMs - auditDays * dayMs)
-          .limit(stepRows),
-      )
-      .executeTakeFirst(),
+    control.deleteFrom("deliveries").where("id", "in", deliveries).executeTakeFirst(),
+  );
+  await inSteps(pause, () => control.deleteFrom("jobs").where("id", "in", jobs).executeTakeFirst());
+  await inSteps(pause, () =>
+    control.deleteFrom("webhookRequests").where("id", "in", webhookRequests).executeTakeFirst(),
   );
   await inSteps(pause, () =>
-    control
-      .deleteFrom("deliveries")
-      // Ids are in order of time, so no index is needed to find the oldest.
-      .where("id", "in", (eb) =>
-        eb
-          .selectFrom((oldest) =>
-            oldest
-              .selectFrom("deliveries")
-              .select(["id", "createdAt"])
-              .orderBy("id")
-              .limit(stepRows)
-              .as("oldest"),
-          )
-          .select("oldest.id")
-          .where("oldest.createdAt", "<", nowMs - deliveryDays * dayMs),
-      )
-      .executeTakeFirst(),
+    control.deleteFrom("invitations").where("id", "in", invitations).executeTakeFirst(),
   );
   await inSteps(pause, () =>
-    control
-      .deleteFrom("jobs")
-      .where("id", "in", (eb) =>
-        eb
-          .selectFrom("jobs")
-          .select("id")
-          .where("endedAt", "<", nowMs - limits.doneJobDays * dayMs)
-          .limit(stepRows),
-      )
-      .executeTakeFirst(),
+    control.deleteFrom("accountLinks").where("tokenHash", "in", accountLinks).executeTakeFirst(),
   );
-  await inSteps(pause, () =>
-    control
-      .deleteFrom("webhookRequests")
-      .where("id", "in", (eb) =>
-        eb
-          .selectFrom("webhookRequests")
-          .select("id")
-          .where("receivedAt", "<", nowMs - limits.webhookRequestDays * dayMs)
-          .limit(stepRows),
-      )
-      .executeTakeFirst(),
-  );
-  await control
-    .deleteFrom("invitations")
-    .where("expiresAt", "<", nowMs - limits.invitationDays * dayMs)
-    .execute();
-  await control
-    .deleteFrom("accountLinks")
-    .where("expiresAt", "<", new Date(nowMs - dayMs).toISOString())
-    .execute();
+}
+
+/**
+ * Whether there is something to expire. It only reads, so that an idle server writes nothing; what a dead node left
+ * half-removed is continued with the next expiry.
+ */
+export async function isAnythingExpired(
+  { control, events }: Store,
+  nowMs: number,
+  kept: Kept,
+): Promise<boolean> {
+  const [project] = await deletedProjects(control, nowMs);
+  if (project) return true;
+  for (const expired of Object.values(expiredRecords(control, nowMs, kept))) {
+    if (await expired.executeTakeFirst()) return true;
+  }
+  await events.flushCounters();
+  for (const sweep of sweepsOf(await channelsWithRetention(control))) {
+    if (await oldestOf(sweep, events, nowMs)) return true;
+  }
+  return false;
 }
 
 /** Repeats a deletion of up to `stepRows` rows until it finds fewer. */
@@ -169,13 +201,16 @@ async function inSteps(pause: Pause, remove: () => Promise<{ numDeletedRows: big
 /** Removes the rows of projects that were deleted a while ago, and events of requests that were in progress then. */
 export async function removeDeletedProjects(context: JobContext, nowMs: number): Promise<void> {
   const { control } = context.store;
-  const projects = await control
+  for (const { id } of await deletedProjects(control, nowMs)) {
+    await removeAll(context, { projectId: id });
+    await control.deleteFrom("projects").where("id", "=", id).execute();
+  }
+}
+
+function deletedProjects(control: Kysely<ControlTables>, nowMs: number): Promise<{ id: number }[]> {
+  return control
     .selectFrom("projects")
     .select("id")
     .where("deletedAt", "<", nowMs - inFlightMs)
     .execute();
-  for (const { id } of projects) {
-    await removeAll(context, { projectId: id });
-    await control.deleteFrom("projects").where("id", "=", id).execute();
-  }
 }

@@ -55,8 +55,11 @@ test("blocks are built although other work takes its turn at each of their steps
     auditDays: 365,
     everyMs: 0,
   });
-  worker.wake();
-  await worker.idle();
+  // PostgreSQL begins the block whose events were erased again at the next look.
+  for (const _look of [1, 2]) {
+    worker.wake();
+    await worker.idle();
+  }
   await worker.close();
   expect(errors).toEqual([]);
   const { rows } = await sql<{ events: number; changed: number }>`
@@ -65,7 +68,7 @@ test("blocks are built although other work takes its turn at each of their steps
   );
   expect(rows.map(({ events, changed }) => [Number(events), Number(changed)])).toEqual([[980, 0]]);
   expect(steps).toBeGreaterThan(20);
-  expect(begun).toBe(1);
+  expect(begun).toBe(2);
   await store.close();
   await removeStorage(storage);
 }, 60_000);

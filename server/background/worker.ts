@@ -4,7 +4,7 @@ import type { Job } from "../wire/job.ts";
 import type { JobContext } from "./job-context.ts";
 import { changeJob, type JobRow, openJob, openJobs } from "./jobs.ts";
 import { Leases } from "./leases.ts";
-import { expire, expireRecords, removeDeletedProjects } from "./retention.ts";
+import { expire, expireRecords, isAnythingExpired, removeDeletedProjects } from "./retention.ts";
 
 type Deps = {
   store: Store;
@@ -38,6 +38,8 @@ const pollMs = 5_000;
  */
 const restRatio = 3;
 const restMsMax = 500;
+/** The same for blocks, whose steps are mostly the reader's and not the writer's. */
+const blocksRestRatio = 2;
 
 const erasuresLease = "erasures";
 
@@ -144,9 +146,10 @@ export class BackgroundWorker {
       await this.#doJobs();
       if (this.#hasNewWork) continue;
       if (this.#isExpiryDue || this.#polledAtMs - this.#expiredAtMs >= expiryEveryMs) {
+        const isAsked = this.#isExpiryDue;
         this.#isExpiryDue = false;
         this.#expiredAtMs = this.#polledAtMs;
-        await this.#expire().catch((error) => this.#report(error));
+        await this.#expire(isAsked).catch((error) => this.#report(error));
       }
     } while (this.#hasNewWork);
   }
@@ -217,7 +220,9 @@ export class BackgroundWorker {
     }
   }
 
-  async #expire(): Promise<void> {
+  /** @param isAsked - also does what can't be seen without a lease, which is a write */
+  async #expire(isAsked: boolean): Promise<void> {
+    if (!isAsked && !(await isAnythingExpired(this.#deps.store, this.#now(), this.#deps))) return;
     await this.#withLease("expiry", async ({ pause, ...rest }) => {
       const context = { ...rest, pause: () => this.#orYield(() => this.#orErase(pause)) };
       await removeDeletedProjects(context, this.#now());
@@ -236,7 +241,7 @@ export class BackgroundWorker {
 
   /** Does all other work that is due, and then lets the build go on. */
   async #pauseBlocks(): Promise<void> {
-    await this.#pause(() => true);
+    await this.#pause(() => true, blocksRestRatio);
     if (!(this.#hasNewWork || this.#isTurnOver())) return;
     await this.#doUrgent().catch((error) => this.#report(error));
     this.#startTurn();
@@ -278,10 +283,10 @@ export class BackgroundWorker {
     if (!(error instanceof Interrupted || error instanceof LeaseLost)) this.#deps.onError(error);
   }
 
-  async #pause(isHeld: () => boolean): Promise<void> {
+  async #pause(isHeld: () => boolean, ratio = restRatio): Promise<void> {
     if (this.#closed) throw new Stopped();
     const tookMs = performance.now() - this.#stepStartedMs;
-    await Bun.sleep(Math.min(tookMs * restRatio, restMsMax));
+    await Bun.sleep(Math.min(tookMs * ratio, restMsMax));
     if (this.#closed) throw new Stopped();
     if (!isHeld()) throw new LeaseLost();
     this.#stepStartedMs = performance.now();

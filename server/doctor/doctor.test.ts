@@ -329,6 +329,17 @@ test("the newest backup is read at its target", async () => {
   for (const path of [directory, target]) rmSync(path, { recursive: true });
 }, 20_000);
 
+test.each(["blocks", "index"] as const)("blocks are built again after a fix of the %s", async (part) => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-doctor-"));
+  cpSync(whole, directory, { recursive: true });
+  fixDatabase(directory, new Set([part]));
+  const store = await openSqliteStore(directory, testWatch, blockEvents);
+  await store.events.indexBlocks(async () => {}, Date.now() + hourMs);
+  await store.close();
+  expect(checkDatabase(directory)).toContainEqual(ok("events in no block", "0 of 1,200 events."));
+  rmSync(directory, { recursive: true });
+});
+
 test("the command says what to do, mends it, and exits with what is left", async () => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-doctor-"));
   cpSync(whole, directory, { recursive: true });

@@ -5,16 +5,14 @@ import { type ColumnRow, columnsOf, marker } from "./analysis/columns.ts";
 import { GapWriter, packOrdinals } from "./bits.ts";
 import type { TimestampsRow } from "./block.ts";
 import { NumberRows } from "./block-numbers.ts";
+import { Steps, sorted } from "./steps.ts";
 
 /** A token of fewer events than this is rare: the block does not store it. */
 const rareBelow = 8;
 export const timestampsPerRow = 2_048;
-/** Texts tokenized in one step. */
-const stepTexts = 1_000;
-/** Buckets of numbers packed in one step. */
-const stepBuckets = 4;
-/** Bytes of tokens in one part. */
+/** Bytes of tokens in one part, and rows, which take the writer some three milliseconds. */
 const partBytes = 128 * 1_024;
+const partRows = 1_000;
 
 /** An event: its row key as milliseconds and counter, its project, and its body. */
 export type BlockRow = [ms: number, sequence: number, projectId: number, body: string];
@@ -81,6 +79,7 @@ export class BlockBuilder {
 
   /** What to store, in parts. Null is a pause, for other work to run. */
   *parts(): Generator<BlockPart | null> {
+    const steps = new Steps();
     this.#closeRow();
     for (let from = 0; from < this.#timestamps.length; from += timestampsPerRow / 64) {
       yield {
@@ -90,8 +89,8 @@ export class BlockBuilder {
       };
     }
     for (const [projectId, texts] of this.#projects) {
-      for (const column of columnsOf(projectId, texts, this.events)) {
-        yield { timestamps: [], tokens: [], columns: [column] };
+      for (const column of columnsOf(projectId, texts, this.events, steps)) {
+        yield column && { timestamps: [], tokens: [], columns: [column] };
       }
     }
     yield { timestamps: [], tokens: [], columns: [marker] };
@@ -99,34 +98,40 @@ export class BlockBuilder {
     const numbers: TokenRow[] = [];
     for (const [projectId, texts] of this.#projects) {
       const rows = new NumberRows(projectId, this.events);
-      let values = 0;
       for (const [key, ofKey] of texts.tags) {
-        for (const row of rows.ofKey(key, listsOf(ofKey)))
-          if (numbers.push(row) % stepBuckets === 0) yield null;
-        values += ofKey.size;
-        if (values < stepTexts) continue;
-        values = 0;
-        yield null;
+        for (const row of rows.ofKey(key, listsOf(ofKey), steps)) {
+          if (row) numbers.push(row);
+          if (row && !steps.isOver) continue;
+          yield null;
+          steps.begin();
+        }
       }
       numbers.push(rows.keys());
       for (const found of tokensIn(projectId, texts)) {
         if (found) tokens.push(found);
-        else yield null;
+        if (!steps.isOver) continue;
+        yield null;
+        steps.begin();
       }
     }
     this.#projects.clear();
-    tokens.sort(([a], [b]) => (a < b ? -1 : 1));
+    const ordered = yield* sorted(tokens, ([a], [b]) => (a < b ? -1 : 1), steps);
     let rows: TokenRow[] = [];
     let bytes = 0;
     const events = this.events;
     const packed = function* (): Generator<TokenRow> {
-      for (const [token, ordinals] of tokens) yield { token, ordinals: packOrdinals(ordinals, events) };
+      for (const [token, ordinals] of ordered) yield { token, ordinals: packOrdinals(ordinals, events) };
       yield* numbers;
     };
     for (const row of packed()) {
       rows.push(row);
       bytes += row.token.length + row.ordinals.length;
-      if (bytes < partBytes) continue;
+      if (bytes < partBytes && rows.length < partRows) {
+        if (!steps.isOver) continue;
+        yield null;
+        steps.begin();
+        continue;
+      }
       yield { timestamps: [], tokens: rows, columns: [] };
       rows = [];
       bytes = 0;
@@ -163,9 +168,8 @@ function put(texts: Map<string, Ordinals>, text: string, ordinal: number): void 
   } else if (known[known.length - 1] !== ordinal) known.push(ordinal);
 }
 
-/** A project's tokens (tokens.ts) that are not rare. Null is a pause, as in `parts`. */
+/** A project's tokens (tokens.ts) that are not rare. Null, after each text, is a place for a pause. */
 function* tokensIn(project: number, texts: ProjectTexts): Generator<[string, number[]] | null> {
-  let processed = 0;
   const { words } = texts;
   /** For each word, the ordinals of its texts. Only a word of several texts has to have them sorted. */
   const parts = new Map<string, Ordinals[]>();
@@ -186,7 +190,7 @@ function* tokensIn(project: number, texts: ProjectTexts): Generator<[string, num
   for (const [name, ordinals] of texts.names) {
     if (isCommon(ordinals)) yield [token.name(project, name), ordinals];
     addWords(name, ordinals);
-    if (++processed % stepTexts === 0) yield null;
+    yield null;
   }
   for (const [user, ordinals] of texts.users) {
     if (isCommon(ordinals)) yield [token.user(project, user), ordinals];
@@ -195,10 +199,9 @@ function* tokensIn(project: number, texts: ProjectTexts): Generator<[string, num
     for (const [value, ordinals] of values) {
       if (isCommon(ordinals)) yield [token.tag(project, key, value), ordinals];
       addWords(value, ordinals);
-      if (++processed % stepTexts === 0) yield null;
+      yield null;
     }
   }
-  yield null;
   // Long words with the same beginning share a token.
   const byToken = new Map<string, Ordinals[]>();
   for (const [word, lists] of parts) {
@@ -206,13 +209,12 @@ function* tokensIn(project: number, texts: ProjectTexts): Generator<[string, num
     const known = byToken.get(text);
     if (known) known.push(...lists);
     else byToken.set(text, lists);
-    if (++processed % stepTexts === 0) yield null;
+    yield null;
   }
   parts.clear();
   for (const [text, lists] of byToken) {
     const ordinals = mergeOrdinals(lists);
-    if (ordinals.length >= rareBelow) yield [text, ordinals];
-    if (++processed % stepTexts === 0) yield null;
+    yield ordinals.length >= rareBelow ? [text, ordinals] : null;
   }
 }
 

@@ -13,6 +13,7 @@ import type { NumberCondition } from "../event/match.ts";
 import { compareNumbers, isInRange, isNumber, positionIn } from "../event/number.ts";
 import { exact, token } from "../event/tokens.ts";
 import { type Bits, packOrdinals, unionOf } from "./bits.ts";
+import { type Steps, sorted } from "./steps.ts";
 
 /** Values in a bucket at most, and buckets of a key up to which buckets are smaller. */
 const bucketValuesMax = 256;
@@ -42,18 +43,30 @@ export class NumberRows {
     this.#events = events;
   }
 
-  /** Returns the rows of a key. */
-  *ofKey(key: string, values: Iterable<[value: string, ordinals: readonly number[]]>): Generator<NumberRow> {
-    const sorted: [double: number, Values[number]][] = [];
+  /** Returns the rows of a key. Null is a pause. */
+  *ofKey(
+    key: string,
+    values: Iterable<[value: string, ordinals: readonly number[]]>,
+    steps: Steps,
+  ): Generator<NumberRow | null> {
+    const numbers: [double: number, Values[number]][] = [];
     let events = 0;
     for (const entry of values) {
+      if (steps.isOver) {
+        yield null;
+        steps.begin();
+      }
       if (!isNumber(entry[0])) continue;
-      sorted.push([Number(entry[0]), entry]);
+      numbers.push([Number(entry[0]), entry]);
       events += entry[1].length;
     }
-    if (sorted.length === 0) return;
-    sorted.sort(([a, [left]], [b, [right]]) => a - b || compareNumbers(left, right));
-    const all = sorted.map(([, entry]) => entry);
+    if (numbers.length === 0) return;
+    const ascending = yield* sorted(
+      numbers,
+      ([a, [left]], [b, [right]]) => a - b || compareNumbers(left, right),
+      steps,
+    );
+    const all = ascending.map(([, entry]) => entry);
     if (events < rareBelow) {
       this.#rare += events;
       if (this.#rare <= rareMax) {
@@ -62,7 +75,7 @@ export class NumberRows {
       return;
     }
     this.#keys.push([exact(key), []]);
-    const numbers = token.numbers(this.#project, key);
+    const own = token.numbers(this.#project, key);
     const perBucket = Math.min(
       bucketValuesMax,
       Math.max(bucketValuesMin, Math.ceil(all.length / bucketsUsual)),
@@ -72,15 +85,15 @@ export class NumberRows {
       const part = all.slice(from, from + perBucket);
       buckets.push(boundsOf(part.map(([value]) => value)));
       yield {
-        token: token.numberBucket(numbers, buckets.length - 1),
+        token: token.numberBucket(own, buckets.length - 1),
         ordinals: packBucket(
           this.#allOf(part),
-          part.map(([value, own]) => [value, packOrdinals(own, this.#events)]),
+          part.map(([value, ordinals]) => [value, packOrdinals(ordinals, this.#events)]),
         ),
       };
     }
-    yield { token: token.allNumbers(numbers), ordinals: this.#allOf(all) };
-    yield { token: numbers, ordinals: packDirectory(buckets) };
+    yield { token: token.allNumbers(own), ordinals: this.#allOf(all) };
+    yield { token: own, ordinals: packDirectory(buckets) };
   }
 
   /** The ordinals of several values; an event has one. */
@@ -177,18 +190,40 @@ function planOf(
     return { isExcluding: false, buckets: [] };
   }
   const numbers = token.numbers(projectId, key);
-  const within: Plan["buckets"] = [];
-  const others: Plan["buckets"] = [];
-  for (const [bucket, bounds] of boundsOfAll(text).entries()) {
-    if (bounds === null) continue;
-    const [low, high] = [position(bounds.min), position(bounds.max)];
-    const own = token.numberBucket(numbers, bucket);
-    if (low <= 0 && high >= 0) within.push({ token: own, isWhole: low === 0 && high === 0 });
-    if (low !== 0 || high !== 0) others.push({ token: own, isWhole: low > 0 || high < 0 });
+  const buckets = text.split("\n").flatMap((line, bucket) => (line === "" ? [] : [{ line, bucket }]));
+  const boundsAt = (index: number) => boundsIn(buckets[index]!.line, 0)!;
+  const from = bisect(buckets.length, (index) => position(boundsAt(index).max) >= 0);
+  const to = bisect(buckets.length, (index) => position(boundsAt(index).min) > 0);
+  // Only the first and the last one can be partly within the range.
+  const isPartial = (index: number) => {
+    if (index !== from && index !== to - 1) return false;
+    const { min, max } = boundsAt(index);
+    return position(min) !== 0 || position(max) !== 0;
+  };
+  const within = buckets.map((_, index) => index).slice(from, Math.max(from, to));
+  const partial = within.filter(isPartial);
+  const isExcluding = buckets.length - within.length + partial.length < within.length;
+  const read = isExcluding
+    ? [...buckets.keys()].filter((index) => index < from || index >= to || partial.includes(index))
+    : within;
+  return {
+    isExcluding,
+    buckets: read.map((index) => ({
+      token: token.numberBucket(numbers, buckets[index]!.bucket),
+      isWhole: !partial.includes(index),
+    })),
+  };
+}
+
+/** The first index at which `holds`, which does for all that follow; `length` if there is none. */
+function bisect(length: number, holds: (index: number) => boolean): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
   }
-  return others.length < within.length
-    ? { isExcluding: true, buckets: others }
-    : { isExcluding: false, buckets: within };
+  return low;
 }
 
 /** Whether a block's row is one of those above, rather than a token's. */

@@ -71,7 +71,12 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
           name: number % 2_000 === 7 ? "a b" : "b a",
           channelId: number % 5 === 0 ? "fifth" : "c",
           userId: number % 4 === 0 ? "u" : "",
-          tags: { half: `${number % 2}`, ...(number % 500 === 0 && { rare: "yes" }) },
+          tags: {
+            half: `${number % 2}`,
+            number: `${number}`,
+            ...(number % 100 === 0 && { few: "yes" }),
+            ...(number % 500 === 0 && { rare: "yes" }),
+          },
         },
       });
       accepted.push(event);
@@ -121,6 +126,8 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
     '"a b"',
     '-"a b"',
     "rare=yes",
+    "few=yes",
+    "number:690..703",
     "half=1 channel:fifth",
     "half=3",
   ];

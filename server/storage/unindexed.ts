@@ -1,6 +1,6 @@
 /**
- * Counts stored events and those in blocks, in no time at any number of events. An estimate: each change to a block counts as
- * a removal, and the counters of channels can follow a little later.
+ * Counts stored events and those in blocks, at once at any number of events. An estimate: each change to a block counts
+ * as a removal, and the counters of channels can follow a little later.
  */
 export const blockCoverageSql = `
   SELECT (SELECT coalesce(sum(events), 0) FROM channels) AS stored,

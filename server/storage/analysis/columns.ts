@@ -5,6 +5,7 @@
  */
 import { numberOf } from "../../event/number.ts";
 import type { Split } from "../split.ts";
+import { type Steps, sorted } from "../steps.ts";
 import type { Columns, Fields, TextColumn, UserColumn } from "./batch.ts";
 import { userHash, userWords } from "./numbered.ts";
 
@@ -41,27 +42,39 @@ export type ColumnSource = {
   tags: ReadonlyMap<string, Ordinals>;
 };
 
-/** The columns of a project in a block of so many events. Each is made when it is asked for. */
-export function* columnsOf(projectId: number, source: ColumnSource, events: number): Generator<ColumnRow> {
+/**
+ * The columns of a project in a block of so many events. Each is made when it is asked for, in steps. Null is a pause.
+ */
+export function* columnsOf(
+  projectId: number,
+  source: ColumnSource,
+  events: number,
+  steps: Steps,
+): Generator<ColumnRow | null> {
   if (source.every.length < eventsMin) return;
   const rowOf = (name: string, bytes: Uint8Array): ColumnRow => ({ projectId, name, bytes });
   let bytes = 0;
   for (const [name, make] of [
-    [columnName.channel, () => packTexts(source.channels, events)],
-    [columnName.name, () => packTexts(source.names, events)],
-    [columnName.user, () => packUsers(source.users, events)],
+    [columnName.channel, () => packTexts(source.channels, events, steps)],
+    [columnName.name, () => packTexts(source.names, events, steps)],
+    [columnName.user, () => packUsers(source.users, events, steps)],
   ] as const) {
-    const packed = make();
+    const packed = yield* make();
     bytes += packed.length;
     yield rowOf(name, packed);
   }
   const bytesMax = bytesPerEvent * source.every.length;
-  const sized = [...source.tags]
-    .map(([key, values]) => ({ key, values, size: sizeOf(values) }))
-    .sort((a, b) => a.size - b.size);
+  const sized: { key: string; values: Ordinals; size: number }[] = [];
+  for (const [key, values] of source.tags) {
+    sized.push({ key, values, size: sizeOf(values) });
+    if (!steps.isOver) continue;
+    yield null;
+    steps.begin();
+  }
+  sized.sort((a, b) => a.size - b.size);
   let isComplete = true;
   for (const { key, values, size } of sized) {
-    const packed = bytes + size <= bytesMax ? packTexts(values, events) : null;
+    const packed = bytes + size <= bytesMax ? yield* packTexts(values, events, steps) : null;
     if (packed === null || bytes + packed.length > bytesMax) {
       isComplete = false;
       break;
@@ -78,27 +91,35 @@ function sizeOf(values: Ordinals): number {
   return size;
 }
 
-function packTexts(values: Ordinals, events: number): Uint8Array {
+function* packTexts(values: Ordinals, events: number, steps: Steps): Generator<null, Uint8Array> {
   const numbers: [double: number, ordinals: number | readonly number[]][] = [];
   const others: [text: string, ordinals: number | readonly number[]][] = [];
   for (const [text, ordinals] of values) {
     const double = numberOf(text);
     if (double !== null && String(double) === text) numbers.push([double, ordinals]);
     else others.push([text, ordinals]);
+    if (!steps.isOver) continue;
+    yield null;
+    steps.begin();
   }
-  numbers.sort(([a], [b]) => a - b);
-  return pack(
-    [...numbers, ...others].map(([, ordinals]) => ordinals),
-    events,
-    compressed(Float64Array.from(numbers, ([double]) => double)),
-    Buffer.from(JSON.stringify(others.map(([text]) => text))),
-  );
+  const ascending = yield* sorted(numbers, ([a], [b]) => a - b, steps);
+  const doubles = compressed(Float64Array.from(ascending, ([double]) => double));
+  yield null;
+  const texts = Buffer.from(JSON.stringify(others.map(([text]) => text)));
+  yield null;
+  const lists = [...ascending, ...others].map(([, ordinals]) => ordinals);
+  return pack(lists, events, doubles, texts);
 }
 
-function packUsers(users: Ordinals, events: number): Uint8Array {
+function* packUsers(users: Ordinals, events: number, steps: Steps): Generator<null, Uint8Array> {
   const known = [...users].filter(([userId]) => userId !== "");
   const hashes = new Uint32Array(known.length * userWords);
-  for (const [index, [userId]] of known.entries()) hashes.set(userHash(userId), index * userWords);
+  for (const [index, [userId]] of known.entries()) {
+    hashes.set(userHash(userId), index * userWords);
+    if (!steps.isOver) continue;
+    yield null;
+    steps.begin();
+  }
   return pack(
     known.map(([, ordinals]) => ordinals),
     events,

@@ -2,6 +2,7 @@ import type { ColumnRow } from "../analysis/columns.ts";
 import { changedMax, changedMsMax, type MsRange, unsettledMs } from "../block.ts";
 import { BlockBuilder, type BlockPart, type BlockRow } from "../block-builder.ts";
 import type { Pause } from "../event-store.ts";
+import { Steps } from "../steps.ts";
 import { bigints, bytes, integers, texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
 import { earliest } from "./scan-cursor.ts";
@@ -13,7 +14,7 @@ export const blockEventsUsual = 30_720;
  * with the index is slowest.
  */
 const partsOfBlock = 8;
-/** Events that one step reads: a few milliseconds of this process's time. */
+/** Events that one query reads. */
 const stepEvents = 500;
 /** A node without a step for this long is gone, and its block is started again. */
 const goneSeconds = 60;
@@ -116,6 +117,7 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
     const block = begun!.block;
     if (block === null) return false;
     const builder = new BlockBuilder();
+    const steps = new Steps();
     let isOurs = true;
     for (let after: [ms: number, id: string] = [fromMs - 1, lastId]; isOurs; ) {
       const rows = await runQuery<{ ms: number; id: string; body: string }>(
@@ -124,7 +126,13 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
          ORDER BY created_at, id LIMIT $5`,
         [projectId, ...after, toMs, stepEvents],
       );
-      for (const { ms, body } of rows) builder.add([ms, 0, projectId, body] satisfies BlockRow);
+      steps.begin();
+      for (const { ms, body } of rows) {
+        builder.add([ms, 0, projectId, body] satisfies BlockRow);
+        if (!steps.isOver) continue;
+        await pause();
+        steps.begin();
+      }
       const last = rows.at(-1);
       if (!last || rows.length < stepEvents) break;
       after = [last.ms, last.id];

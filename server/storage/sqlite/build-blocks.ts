@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { changedMax, changedMsMax, unsettledMs } from "../block.ts";
 import { BlockBuilder, type BlockRow } from "../block-builder.ts";
+import { Steps } from "../steps.ts";
 import { rowKeyAt } from "./row-key.ts";
 import type { BlockRange, BlockStep } from "./write-blocks.ts";
 
@@ -16,13 +17,14 @@ const partsOfBlock = 8;
  * memory.
  */
 const oversizeFactor = 4;
-/** Events that one step reads, and that one step only counts: a few milliseconds of the reader's time. */
-const stepEvents = 500;
+/** Events read at a time; a step reads them several times. */
+const readEvents = 50;
+/** Events that one step only counts: a few milliseconds of the reader's time. */
 const countStepEvents = 4_000;
 
 type KnownBlock = BlockRange & { events: number | null; changed: number; begunAt: number };
 /** Steps for the writer. Null is a pause. */
-type Steps = Generator<BlockStep | null>;
+type WriterSteps = Generator<BlockStep | null>;
 
 /** The steps to build all missing blocks, newest first, and to rebuild changed ones. */
 export function createBuildBlocks(database: Database, blockEvents: number) {
@@ -53,7 +55,7 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
      WHERE row_key >= ?1 AND row_key < ?2 ORDER BY row_key LIMIT ?3`,
   );
 
-  return function* steps(nowMs: number): Steps {
+  return function* steps(nowMs: number): WriterSteps {
     let isBusy = false;
     for (;;) {
       const blocks = selectBlocks.all();
@@ -139,7 +141,7 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
   }
 
   /** Ends early if the block was retired, because some of its events were erased, or changed too much. */
-  function* buildBlock(range: BlockRange, nowMs: number): Steps {
+  function* buildBlock(range: BlockRange, nowMs: number): WriterSteps {
     const { fromMs, toMs } = range;
     const isRetired = () => selectBegun.get(fromMs, changedMax) === null;
     yield { kind: "begin", range, nowMs };
@@ -148,14 +150,17 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
       return;
     }
     const builder = new BlockBuilder();
+    const steps = new Steps();
     for (let low = rowKeyAt(fromMs); ; ) {
-      const rows = selectRows.values(low, rowKeyAt(toMs), stepEvents) as BlockRow[];
+      const rows = selectRows.values(low, rowKeyAt(toMs), readEvents) as BlockRow[];
       for (const row of rows) builder.add(row);
       const last = rows.at(-1);
-      if (!last || rows.length < stepEvents) break;
+      if (!last || rows.length < readEvents) break;
       low = rowKeyAt(last[0], last[1]) + 1n;
+      if (!steps.isOver) continue;
       yield null;
       if (isRetired()) return;
+      steps.begin();
     }
     for (const part of builder.parts()) {
       if (isRetired()) return;

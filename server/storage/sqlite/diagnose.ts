@@ -152,6 +152,6 @@ export function deleteOrphanIds(database: Database): void {
 
 /** Deletes all blocks. The server builds them again in the background. Call it within a transaction. */
 export function deleteBlocks(database: Database): void {
-  for (const table of ["block_tokens", "block_timestamps", "late_events", "blocks"])
+  for (const table of ["block_tokens", "block_timestamps", "block_columns", "late_events", "blocks"])
     database.run(`DELETE FROM ${table}`);
 }

@@ -12,7 +12,7 @@ import {
   unknownTokensMax,
 } from "../prune-blocks.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
-import { rowKeyAt } from "./row-key.ts";
+import { rowKeyAt, rowKeySql } from "./row-key.ts";
 
 /** A range to search: at its candidates, in order, or with the index if `candidates` is null. */
 export type Part = { range: MsRange; candidates: Iterable<Candidate> | null };
@@ -22,7 +22,10 @@ export type Part = { range: MsRange; candidates: Iterable<Candidate> | null };
  */
 export type Candidate = { ms: number; sequences: number[]; indexes: number[]; isWhole: boolean };
 
-/** Rows of one millisecond that are read one by one. If there are more, the index is asked. */
+/**
+ * Rows of one millisecond that are read one by one. If there are more, the index is asked, or for a number all rows are
+ * read.
+ */
 export const rowsOfMsMax = 200;
 /** If one event in this many matches, the index is faster than reading candidates. */
 const denseShare = 64;
@@ -40,6 +43,11 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
     );
   const selectEntries = { asc: entries("ASC"), desc: entries("DESC") };
   type Order = keyof typeof selectEntries;
+  const ofMs = `FROM events WHERE row_key BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")}`;
+  // In two queries, as one would read all rows between the ends.
+  const selectEnds = database.prepare<{ first: number | null; last: number | null }, [number]>(
+    `SELECT (SELECT min(row_key) ${ofMs}) & 2097151 AS first, (SELECT max(row_key) ${ofMs}) & 2097151 AS last`,
+  );
 
   return { parts, nearest };
 
@@ -145,6 +153,12 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
     return mergeEntries(ifAbsent ? candidatesOf(block, ifAbsent, order) : [], extra, order);
   }
 
+  /** The first of a millisecond's sequences if these are `count` in a row, as after an import; otherwise null. */
+  function firstInUnbrokenRun(ms: number, count: number): number | null {
+    const { first, last } = selectEnds.get(ms)!;
+    return first !== null && last !== null && last - first + 1 === count ? first : null;
+  }
+
   function lookaheadOf(tokens: string[], order: Order, lookaheads: Map<string, Lookahead>): Lookahead {
     const match = tokens.map((token) => `"${token}"`).join(" OR ");
     let lookahead = lookaheads.get(match);
@@ -162,6 +176,7 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
     const positionOf = blocks.positionsOf(block);
     let candidate: Candidate | null = null;
     let done = { from: 0, to: 0 };
+    let busy = { ms: -1, from: 0, to: 0, first: null as number | null };
     for (const ordinal of ordinalsOf(bits, order === "asc")) {
       if (ordinal >= done.from && ordinal < done.to) continue;
       const { ms, index } = positionOf(ordinal);
@@ -170,12 +185,21 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
         candidate = null;
       }
       candidate ??= { ms, sequences: [], indexes: [], isWhole: block.changed > 0 };
-      if (index !== null && index < rowsOfMsMax) candidate.indexes.push(index);
-      else {
-        // The whole millisecond is a candidate: skip its other ordinals.
-        candidate.isWhole = true;
-        done = { from: blocks.ordinalAt(block, ms), to: blocks.ordinalAt(block, ms + 1) };
+      if (index !== null && index < rowsOfMsMax) {
+        candidate.indexes.push(index);
+        continue;
       }
+      if (busy.ms !== ms) {
+        const [from, to] = [blocks.ordinalAt(block, ms), blocks.ordinalAt(block, ms + 1)];
+        busy = { ms, from, to, first: firstInUnbrokenRun(ms, to - from) };
+      }
+      if (busy.first !== null && candidate.sequences.length < rowsOfMsMax) {
+        candidate.sequences.push(busy.first + ordinal - busy.from);
+        continue;
+      }
+      // The whole millisecond is a candidate: skip its other ordinals.
+      candidate.isWhole = true;
+      done = busy;
     }
     if (candidate) yield candidate;
   }
