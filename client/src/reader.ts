@@ -77,7 +77,9 @@ export async function identify(
       properties: JSON.parse(body),
     };
   }
-  const url = `${baseUrl}/api/users/${encodeURIComponent(userId)}`;
+  // URLs lose the segments "." and "..", so the server takes them with a tilde.
+  const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
+  const url = `${baseUrl}/api/users/${segment}`;
   const init = { method: "PUT", headers: { "content-type": "application/json", ...headers }, body };
   return (await request<{ user: User }>(url, init, policyOf(call.signal))).user;
 }

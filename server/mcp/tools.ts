@@ -3,6 +3,7 @@ import { type Event, EventList, EventResponse, NewEvent } from "../event/event.t
 import type { PermissionName } from "../permissions.ts";
 import { ChannelList } from "../wire/channel.ts";
 import { Funnel } from "../wire/funnel.ts";
+import { pathSegment } from "../wire/path-segment.ts";
 import { Retention } from "../wire/retention.ts";
 import { metrics, Stats } from "../wire/stats.ts";
 import { User } from "../wire/user.ts";
@@ -178,7 +179,16 @@ export const tools: Tool[] = [
       name: z.string().describe("What happened, such as: Deployment finished"),
       userId: z.string().optional().describe("The user whom it is about"),
       icon: z.string().optional().describe("An emoji"),
-      tags: z.record(z.string(), z.string()).optional().describe("Key-value pairs"),
+      // The API checks them. A record schema would lose a tag `__proto__`.
+      tags: z
+        .custom<Record<string, string>>((tags) => typeof tags === "object", "must be an object")
+        .meta({
+          type: "object",
+          additionalProperties: { type: "string" },
+          propertyNames: { type: "string" },
+        })
+        .optional()
+        .describe("Key-value pairs"),
       description: z.string().optional().describe("Markdown"),
       notify: z.boolean().optional().describe("Notifies the project's members"),
       id: z.string().optional().describe("A UUIDv7; sending it again never records a second event"),
@@ -218,7 +228,7 @@ async function shortPage(api: Api, values: Values) {
 
 /** A value as one segment of a path. */
 function segmentOf(value: unknown): string {
-  return encodeURIComponent(String(value).toWellFormed());
+  return pathSegment(String(value).toWellFormed());
 }
 
 function withQuery(path: string, values: Values): string {
