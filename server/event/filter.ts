@@ -1,7 +1,7 @@
 import type { Event } from "./event.ts";
 import { isInRange } from "./number.ts";
 import type { Search, SearchField } from "./search.ts";
-import { wordsOf } from "./words.ts";
+import { formsOf, wordsOf } from "./words.ts";
 
 /** Conditions of a listing. All must hold. */
 export type EventFilter = {
@@ -64,15 +64,17 @@ const fieldOf: Record<SearchField, (event: Event) => string> = {
 };
 
 /**
- * Whether a text contains words next to each other. With `isPrefix`, the last one only has to be the beginning of a
+ * Whether a text contains words, each in one of its forms, next to each other. With `isPrefix`, the last one only has to be the beginning of a
  * word.
  */
-function containsPhrase(words: string[], text: string[], isPrefix: boolean): boolean {
+function containsPhrase(words: string[][], text: string[], isPrefix: boolean): boolean {
   if (words.length === 0) return false;
   const last = words.length - 1;
   for (let start = 0; start + last < text.length; start++) {
-    const isMatch = words.every((word, index) =>
-      isPrefix && index === last ? text[start + index]!.startsWith(word) : text[start + index] === word,
+    const isMatch = words.every((forms, index) =>
+      isPrefix && index === last
+        ? forms.some((form) => text[start + index]!.startsWith(form))
+        : forms.includes(text[start + index]!),
     );
     if (isMatch) return true;
   }
@@ -83,7 +85,7 @@ function containsPhrase(words: string[], text: string[], isPrefix: boolean): boo
 const wordsOfEvent = memoized((event: Event) =>
   [event.name, event.description ?? "", ...Object.values(event.tags)].map(wordsOf),
 );
-const wordsOfSearch = memoized(({ text }: { text: string }) => wordsOf(text));
+const wordsOfSearch = memoized(({ text }: { text: string }) => wordsOf(text).map(formsOf));
 
 function memoized<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const cache = new WeakMap<Key, Value>();

@@ -5,7 +5,7 @@ import { ChannelList } from "../wire/channel.ts";
 import { Funnel } from "../wire/funnel.ts";
 import { pathSegment } from "../wire/path-segment.ts";
 import { Retention } from "../wire/retention.ts";
-import { metrics, Stats } from "../wire/stats.ts";
+import { bucketUnits, metrics, Stats } from "../wire/stats.ts";
 import { User } from "../wire/user.ts";
 
 /** Handles a request to the API in this process. */
@@ -45,7 +45,7 @@ const filters = {
   from: time.describe("Start of the range, inclusive: ISO 8601, such as 2026-01-31T00:00:00Z"),
   to: time.describe("End of the range, exclusive"),
 };
-const timeZone = z.string().optional().describe("IANA time zone of days and weeks. Default: UTC");
+const timeZone = z.string().optional().describe("IANA time zone of days, weeks and months. Default: UTC");
 const split = z.string().optional().describe("A series for each channel, name or tag.KEY");
 
 const listing = {
@@ -86,12 +86,12 @@ export const tools: Tool[] = [
     name: "event_stats",
     title: "Count events over time",
     description:
-      "Counts events or users, or sums a tag's numbers, in each minute, hour, day or week; optionally by channel, name or tag.",
+      "Counts events or users, or sums a tag's numbers, in each minute, hour, day, week or month; optionally by channel, name or tag.",
     permission: "events:read",
     isReadOnly: true,
     input: z.object({
       ...filters,
-      by: z.enum(["minute", "hour", "day", "week"]).default("day").describe("Size of a bucket"),
+      by: z.enum(bucketUnits).default("day").describe("Size of a bucket"),
       timeZone,
       metric: z.enum(metrics).default("events").describe("What is computed"),
       tag: z.string().optional().describe("The key of the tag, for sum, average, minimum and maximum"),
