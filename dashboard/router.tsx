@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, notFound, redirect } from "@tanstack/react-router";
+import { withoutTilde, withTilde } from "../server/wire/path-segment.ts";
 import { meQuery } from "./account/me.ts";
 import { ApiError } from "./api.ts";
 import { lazyPart } from "./components/lazy-part.tsx";
@@ -131,6 +132,13 @@ const project = createRoute({
   },
 });
 
+/** A parameter that is a name of the application's: also "." and "..", which paths lose. */
+function named<Name extends string>(name: Name) {
+  const each = (change: (text: string) => string) => (params: Record<Name, string>) =>
+    ({ [name]: change(params[name]) }) as Record<Name, string>;
+  return { params: { parse: each(withoutTilde), stringify: each(withTilde) } };
+}
+
 /** The feed stays mounted and keeps its scroll position while events open next to it. */
 const feed = createRoute({
   getParentRoute: () => project,
@@ -139,7 +147,7 @@ const feed = createRoute({
   component: FeedPage,
 });
 const allEvents = createRoute({ getParentRoute: () => feed, path: "/" });
-const channel = createRoute({ getParentRoute: () => feed, path: "/channels/$channel" });
+const channel = createRoute({ getParentRoute: () => feed, path: "/channels/$channel", ...named("channel") });
 const event = createRoute({
   getParentRoute: () => feed,
   path: "/events/$id",
@@ -197,6 +205,7 @@ const users = createRoute({
 const user = createRoute({
   getParentRoute: () => project,
   path: "/users/$userId",
+  ...named("userId"),
   validateSearch: textsIn("erasure"),
   component: lazyPart(async () => (await userPages()).UserPage),
 });

@@ -69,7 +69,9 @@ export async function identify(
 ): Promise<IdentifiedUser> {
   const body = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
   if (disabled) return { userId, properties: JSON.parse(body) };
-  const url = `${baseUrl}/api/users/${encodeURIComponent(userId)}`;
+  // URLs lose the segments "." and "..", so the server takes them with a tilde.
+  const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
+  const url = `${baseUrl}/api/users/${segment}`;
   const init = { method: "PUT", headers: { "content-type": "application/json", ...headers }, body };
   return (await request<{ user: IdentifiedUser }>(url, init, policyOf(call.signal))).user;
 }

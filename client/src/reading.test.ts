@@ -171,6 +171,7 @@ test("identify() sets the properties of a user", async () => {
     events: 1,
     properties: { name: "Ada", plan: "pro", seats: 5, trial: false },
   });
+  expect(await tidings.identify("..", { plan: "pro" })).toMatchObject({ userId: ".." });
   const error = await tidings.identify("ada/1", { "": "x" }).catch((reason) => reason);
   expect(error).toBeInstanceOf(TidingsError);
 });

@@ -1,3 +1,4 @@
+import { pathSegment } from "../../server/wire/path-segment.ts";
 import type { Sidebar } from "../../server/wire/view.ts";
 import { api, errorMessage } from "../api.ts";
 import { queries, refresh } from "../queries.ts";
@@ -59,7 +60,7 @@ export async function pinChannels(project: string, names: readonly string[]): Pr
 /** Archives a channel, with a message that offers to undo it, or lists it again. */
 export async function archiveChannel(project: string, name: string, archived: boolean): Promise<void> {
   try {
-    const path = `/api/channels/${encodeURIComponent(name)}`;
+    const path = `/api/channels/${pathSegment(name)}`;
     await api(path, { method: "PATCH", query: { project }, body: { archived } });
     await refresh(sidebarQuery(project).queryKey);
     announceArchived(project, name, archived);

@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { Channel } from "../../server/wire/channel.ts";
 import type { Job } from "../../server/wire/job.ts";
+import { pathSegment } from "../../server/wire/path-segment.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { showJob } from "../jobs/started.ts";
@@ -15,7 +16,7 @@ export function DeleteChannelDialog({ channel, close }: { channel: Channel; clos
   const navigate = useNavigate();
   const remove = useMutation({
     async mutationFn() {
-      const path = `/api/channels/${encodeURIComponent(channel.id)}`;
+      const path = `/api/channels/${pathSegment(channel.id)}`;
       const { job } = await api<{ ok: true; job: Job }>(path, { method: "DELETE", query: { project } });
       close();
       await navigate({ to: "/p/$project", params: { project }, search: {} });

@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Channel } from "../../server/wire/channel.ts";
+import { pathSegment } from "../../server/wire/path-segment.ts";
 import { api } from "../api.ts";
 import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { Button } from "../components/ui/button.tsx";
@@ -26,7 +27,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
   const [deleting, setDeleting] = useState(false);
   const change = useMutation({
     mutationFn: () =>
-      api(`/api/channels/${encodeURIComponent(channel.id)}`, {
+      api(`/api/channels/${pathSegment(channel.id)}`, {
         method: "PATCH",
         query: { project },
         body: {

@@ -1,4 +1,5 @@
 import { applyChanges, type UserChange } from "../../server/drop-in/user-properties.ts";
+import { pathSegment } from "../../server/wire/path-segment.ts";
 import type { User } from "../../server/wire/user.ts";
 import { ApiError, api } from "../api.ts";
 import { saveProperties } from "../users/users.ts";
@@ -19,7 +20,7 @@ export async function saveUsers(project: string, changes: readonly UserChange[])
 
 async function readProperties(project: string, userId: string): Promise<User["properties"]> {
   try {
-    const path = `/api/users/${encodeURIComponent(userId)}`;
+    const path = `/api/users/${pathSegment(userId)}`;
     return (await api<{ user: User }>(path, { query: { project } })).user.properties;
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return {};

@@ -1,7 +1,7 @@
 import type { StatsQuery } from "../../server/wire/stats.ts";
 
 /** A bar's time: as many of the API's buckets as are shown as one. */
-export type BucketSize = { by: StatsQuery["by"]; step: number };
+export type BucketSize = { by: Exclude<StatsQuery["by"], "month">; step: number };
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { EventList } from "../../server/event/event.ts";
+import { pathSegment } from "../../server/wire/path-segment.ts";
 import type { Stats } from "../../server/wire/stats.ts";
 import type { User, UserInList, UserSort } from "../../server/wire/user.ts";
 import { api } from "../api.ts";
@@ -48,7 +49,7 @@ export function foundUsersQuery(project: string, q: string) {
   });
 }
 
-const pathOf = (userId: string) => `/api/users/${encodeURIComponent(userId)}`;
+const pathOf = (userId: string) => `/api/users/${pathSegment(userId)}`;
 
 export function userQuery(project: string, userId: string) {
   return queryOptions({

@@ -32,7 +32,8 @@ function unitOf({ fromMs, toMs }: Range): BucketUnit {
   const ms = toMs - fromMs;
   if (ms <= 3 * hourMs) return "minute";
   if (ms <= 4 * dayMs) return "hour";
-  return ms <= 120 * dayMs ? "day" : "week";
+  if (ms <= 120 * dayMs) return "day";
+  return ms <= 53 * 7 * dayMs ? "week" : "month";
 }
 
 /** The buckets of a range: where each starts, and the bounds to count between. */

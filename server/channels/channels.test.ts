@@ -3,7 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
 import type { Channel } from "../wire/channel.ts";
+import type { Job } from "../wire/job.ts";
+import { pathSegment } from "../wire/path-segment.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -187,6 +190,40 @@ describe("a channel is changed", () => {
       expect(text).toContain(says);
     });
   }
+
+  test("by any name that it can have, also one that paths lose", async () => {
+    for (const name of [
+      ".",
+      "..",
+      "~.",
+      "~~..",
+      "...",
+      "%2e%2e",
+      "a/../b",
+      "\\",
+      "?",
+      "#",
+      "%",
+      "%25",
+      "~",
+    ]) {
+      expect((await app.post({ channel: name, name: "n" })).status).toBe(201);
+      const own = `${path}/${pathSegment(name)}`;
+      const headers = { "content-type": "application/json" };
+      const changed = await app.request(own, { method: "PATCH", headers, body: '{"retentionDays":7}' });
+      expect(((await changed.json()) as { channel: Channel }).channel).toMatchObject({
+        name,
+        retentionDays: 7,
+      });
+      const deleted = await app.request(own, { method: "DELETE" });
+      const { job } = (await deleted.json()) as { job: Job };
+      expect(deleted.status).toBe(202);
+      const isDone = async () =>
+        ((await (await app.request(`/api/jobs/${job.id}`)).json()) as { job: Job }).job.state === "done";
+      await until(isDone);
+      expect((await list()).map(({ name }) => name)).not.toContain(name);
+    }
+  });
 
   test("but not if it doesn't exist", async () => {
     const response = await change("nowhere", { archived: true });

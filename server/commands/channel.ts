@@ -1,6 +1,7 @@
 import { defineCommand } from "citty";
 import type { Channel } from "../wire/channel.ts";
 import type { Job } from "../wire/job.ts";
+import { pathSegment } from "../wire/path-segment.ts";
 import { onOneLine, printLine } from "./output.ts";
 import { sourceArgs, withSource } from "./source.ts";
 import { printTable } from "./table.ts";
@@ -105,7 +106,7 @@ export const channelCommand = defineCommand({
 });
 
 function pathOf(name: string): string {
-  return `/api/channels/${encodeURIComponent(name)}`;
+  return `/api/channels/${pathSegment(name)}`;
 }
 
 function change(

@@ -13,7 +13,7 @@ export const statsCommand = defineCommand({
     ...filterArgs,
     by: {
       type: "enum",
-      options: ["minute", "hour", "day", "week"],
+      options: ["minute", "hour", "day", "week", "month"],
       default: "day",
       description: "Size of a bar",
     },

@@ -2,7 +2,7 @@ import type { Event } from "./event.ts";
 import { EventWords, PrefixSet } from "./event-words.ts";
 import { isNumber, positionIn } from "./number.ts";
 import type { Search, SearchField } from "./search.ts";
-import { wordsOf } from "./words.ts";
+import { formsOf, wordsOf } from "./words.ts";
 
 /** Whether an event matches. */
 export type EventTest = (event: Event) => boolean;
@@ -53,7 +53,10 @@ function anyOf(parts: readonly Search[]): EventTest {
       case "text": {
         const own = wordsOf(part.text);
         if (own.length > 1) others.push(phraseTest(own, part.isPrefix));
-        else if (own.length === 1) (part.isPrefix ? prefixes : words).add(own[0]!);
+        else if (own.length === 1) {
+          const forms = part.isPrefix ? prefixes : words;
+          for (const form of formsOf(own[0]!)) forms.add(form);
+        }
         break;
       }
       case "number":
@@ -114,24 +117,31 @@ function numberTest({ key, range }: Extract<Search, { kind: "number" }>): EventT
  * Tells whether a text contains words next to each other. With `isPrefix`, the last one only has to be the beginning
  * of a word.
  */
-function phraseTest(phrase: readonly string[], isPrefix: boolean): EventTest {
+function phraseTest(words: readonly string[], isPrefix: boolean): EventTest {
+  const phrase = words.map(formsOf);
   const whole = isPrefix ? phrase.slice(0, -1) : phrase;
   return (event) => {
     const words = wordsIn(event);
     // Most events lack one of the words, which is faster to see.
     return (
-      whole.every((word) => words.has(word)) &&
+      whole.every((forms) => forms.some((form) => words.has(form))) &&
       words.texts.some((text) => containsPhrase(phrase, text, isPrefix))
     );
   };
 }
 
-function containsPhrase(phrase: readonly string[], text: readonly string[], isPrefix: boolean): boolean {
+/** @param phrase - the forms of each word */
+function containsPhrase(
+  phrase: readonly (readonly string[])[],
+  text: readonly string[],
+  isPrefix: boolean,
+): boolean {
   const last = phrase.length - 1;
   for (let start = 0; start + last < text.length; start++) {
-    const isMatch = phrase.every((word, index) =>
-      isPrefix && index === last ? text[start + index]!.startsWith(word) : text[start + index] === word,
-    );
+    const isMatch = phrase.every((forms, index) => {
+      const word = text[start + index]!;
+      return isPrefix && index === last ? forms.some((form) => word.startsWith(form)) : forms.includes(word);
+    });
     if (isMatch) return true;
   }
   return false;

@@ -25,9 +25,12 @@ export function readCreatedAt(value: unknown, nowMs: number): number | string {
     return 'must be an ISO 8601 time with an offset, such as "2026-01-31T09:30:00Z", or milliseconds since 1970';
   }
   if (ms > nowMs + limits.maxClockSkewMs) return "is more than a day ahead of the server's clock";
-  // In milliseconds, current Unix times in seconds are dates in January 1970, and no event is that old.
-  if (typeof value === "number" && ms > 0 && ms < 10_000_000_000) {
+  if (typeof value === "number" && looksLikeSeconds(ms))
     return "looks like seconds. Send milliseconds since 1970";
-  }
   return ms;
+}
+
+/** In milliseconds, current Unix times in seconds are dates in the first months of 1970, and no event is that old. */
+export function looksLikeSeconds(ms: number): boolean {
+  return ms > 0 && ms < 10_000_000_000;
 }

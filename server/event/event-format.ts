@@ -49,9 +49,15 @@ export function csvRow(event: Event): string {
 
 /**
  * Quotes a text as a cell. Spreadsheets run texts that look like formulas, some also with full-width characters. A
- * leading apostrophe prevents that (https://owasp.org/www-community/attacks/CSV_Injection).
+ * leading apostrophe prevents that (https://owasp.org/www-community/attacks/CSV_Injection). A text that looks guarded
+ * gets one too, so that `unguarded` gives every text back.
  */
 export function cellOf(text: string): string {
-  const guarded = /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
+  const guarded = /^'*[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+}
+
+/** A cell's text without the apostrophe that guards it. */
+export function unguarded(cell: string): string {
+  return cell.replace(/^'(?='*[=+\-@\t\r\n＝＋－＠])/, "");
 }

@@ -4,7 +4,7 @@ import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import { nearest } from "../validation/nearest.ts";
 import { text } from "../validation/text.ts";
-import { isoMs } from "./created-at.ts";
+import { isoMs, looksLikeSeconds } from "./created-at.ts";
 import { eventTexts } from "./event.ts";
 import type { Cursor, EventFilter } from "./filter.ts";
 import { isEventId } from "./id.ts";
@@ -12,11 +12,21 @@ import { parseSearch, type Search, SearchError } from "./search.ts";
 
 export const timestamp = z
   .string()
-  .refine(
-    (value) => !Number.isNaN(msOf(value)),
-    "must be an ISO 8601 time with an offset, such as 2026-01-31T09:30:00Z, or milliseconds since 1970",
-  )
+  .superRefine((value, context) => {
+    const message = faultInTimestamp(value);
+    if (message !== null) context.addIssue({ code: "custom", message });
+  })
   .openapi({ format: "date-time" });
+
+/** What is wrong with a time in a query, as the second half of a sentence, or null. */
+function faultInTimestamp(value: string): string | null {
+  const ms = msOf(value);
+  if (Number.isNaN(ms))
+    return "must be an ISO 8601 time with an offset, such as 2026-01-31T09:30:00Z, or milliseconds since 1970";
+  return isDigits(value) && looksLikeSeconds(ms)
+    ? "looks like seconds. Send milliseconds since 1970, or an ISO 8601 time such as 2026-01-31T09:30:00Z"
+    : null;
+}
 
 export const searchText = text({ max: limits.searchCharacters, lines: true });
 
@@ -168,8 +178,12 @@ export function readSearch(q: string, name?: string): Search | null {
 }
 
 export function msOf(timestamp: string): number {
-  if (/^\d{1,15}$/.test(timestamp)) return Number(timestamp);
+  if (isDigits(timestamp)) return Number(timestamp);
   return isoMs(/^\d{4}-\d{2}-\d{2}$/.test(timestamp) ? `${timestamp}T00:00:00Z` : timestamp);
+}
+
+function isDigits(timestamp: string): boolean {
+  return /^\d{1,15}$/.test(timestamp);
 }
 
 /** Encodes a cursor as an opaque text. */

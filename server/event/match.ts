@@ -2,7 +2,7 @@ import type { EventFilter } from "./filter.ts";
 import type { NumberRange } from "./number.ts";
 import type { Search } from "./search.ts";
 import { isExact, isWhole, token } from "./tokens.ts";
-import { wordsOf } from "./words.ts";
+import { formsOf, wordsOf } from "./words.ts";
 
 type ConditionOf<Leaf> =
   | Leaf
@@ -41,9 +41,18 @@ export function matchOf(projectId: number, filter: EventFilter, findPrefix: Find
     const words = wordsOf(text);
     const prefix = isPrefix ? words.pop() : undefined;
     const parts = words.map(
-      (word): Match => ({ ...anyToken(projectId, [token.word(projectId, word)]), isExact: isWhole(word) }),
+      (word): Match => ({
+        ...anyToken(
+          projectId,
+          formsOf(word).map((form) => token.word(projectId, form)),
+        ),
+        isExact: isWhole(word),
+      }),
     );
-    if (prefix !== undefined) parts.push(findPrefix(token.word(projectId, prefix), prefix));
+    if (prefix !== undefined) {
+      const found = formsOf(prefix).map((form) => findPrefix(token.word(projectId, form), form));
+      parts.push(found.length === 1 ? found[0]! : any(projectId, found));
+    }
     if (parts.length === 0) return anyToken(projectId, []);
     // The index knows which words an event has, but not their order.
     return { ...all(parts), isExact: parts.length === 1 && parts[0]!.isExact };

@@ -9,6 +9,14 @@ export function wordsOf(text: string): string[] {
   return words;
 }
 
+/**
+ * The forms of a folded word of a search. A Greek sigma has another form at the end of a word, so the beginning of a word
+ * can end with either.
+ */
+export function formsOf(word: string): string[] {
+  return /[σς]$/.test(word) ? [`${word.slice(0, -1)}σ`, `${word.slice(0, -1)}ς`] : [word];
+}
+
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
 function isAscii(text: string): boolean {

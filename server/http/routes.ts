@@ -7,6 +7,7 @@ import { limits } from "../limits.ts";
 import type { MemberPermission, PermissionName } from "../permissions.ts";
 import { clipped, type Fault, pointerTo, problem } from "../problems.ts";
 import { setRoutePath } from "../request-info.ts";
+import { withoutTilde } from "../wire/path-segment.ts";
 import { readJson } from "./body.ts";
 import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
 import type { tags } from "./tags.ts";
@@ -149,7 +150,7 @@ export class Routes {
           query: values as z.infer<Query>,
           tags,
           body: body as z.infer<Body>,
-          parameter: (name) => context.req.param(name)!,
+          parameter: (name) => withoutTilde(context.req.param(name)!),
         });
       // Events that a sender's body holds have times of their own, since the handler reads it.
       const result = await (route.by === "sender" ? answer() : this.#inTime(route.method, request, answer));

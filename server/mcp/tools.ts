@@ -3,8 +3,9 @@ import { type Event, EventList, EventResponse, NewEvent } from "../event/event.t
 import type { PermissionName } from "../permissions.ts";
 import { ChannelList } from "../wire/channel.ts";
 import { Funnel } from "../wire/funnel.ts";
+import { pathSegment } from "../wire/path-segment.ts";
 import { Retention } from "../wire/retention.ts";
-import { metrics, Stats } from "../wire/stats.ts";
+import { bucketUnits, metrics, Stats } from "../wire/stats.ts";
 import { User } from "../wire/user.ts";
 
 /** Handles a request to the API in this process. */
@@ -44,7 +45,7 @@ const filters = {
   from: time.describe("Start of the range, inclusive: ISO 8601, such as 2026-01-31T00:00:00Z"),
   to: time.describe("End of the range, exclusive"),
 };
-const timeZone = z.string().optional().describe("IANA time zone of days and weeks. Default: UTC");
+const timeZone = z.string().optional().describe("IANA time zone of days, weeks and months. Default: UTC");
 const split = z.string().optional().describe("A series for each channel, name or tag.KEY");
 
 const listing = {
@@ -86,12 +87,12 @@ export const tools: Tool[] = [
     name: "event_stats",
     title: "Count events over time",
     description:
-      "Counts events or users, or sums a tag's numbers, in each minute, hour, day or week; optionally by channel, name or tag.",
+      "Counts events or users, or sums a tag's numbers, in each minute, hour, day, week or month; optionally by channel, name or tag.",
     permission: "events:read",
     isReadOnly: true,
     input: z.object({
       ...filters,
-      by: z.enum(["minute", "hour", "day", "week"]).default("day").describe("Size of a bucket"),
+      by: z.enum(bucketUnits).default("day").describe("Size of a bucket"),
       timeZone,
       metric: z.enum(metrics).default("events").describe("What is computed"),
       tag: z.string().optional().describe("The key of the tag, for sum, average, minimum and maximum"),
@@ -179,7 +180,16 @@ export const tools: Tool[] = [
       name: z.string().describe("What happened, such as: Deployment finished"),
       userId: z.string().optional().describe("The user whom it is about"),
       icon: z.string().optional().describe("An emoji"),
-      tags: z.record(z.string(), z.string()).optional().describe("Key-value pairs"),
+      // The API checks them. A record schema would lose a tag `__proto__`.
+      tags: z
+        .custom<Record<string, string>>((tags) => typeof tags === "object", "must be an object")
+        .meta({
+          type: "object",
+          additionalProperties: { type: "string" },
+          propertyNames: { type: "string" },
+        })
+        .optional()
+        .describe("Key-value pairs"),
       description: z.string().optional().describe("Markdown"),
       notify: z.boolean().optional().describe("Notifies the project's members"),
       id: z.string().optional().describe("A UUIDv7; sending it again never records a second event"),
@@ -217,12 +227,11 @@ async function shortPage(api: Api, values: Values) {
   return { ...page, events, isShortened };
 }
 
-/** A parameter of a path. Throws `ApiError` for the two texts that a URL can't have there, encoded or not. */
+/** A parameter as a segment of a path. Throws `ApiError` for an empty one: the request would be for another path. */
 function segmentOf(value: unknown): string {
   const text = String(value).toWellFormed();
-  // https://url.spec.whatwg.org/#double-dot-path-segment: the request would be for another path.
-  if (text === "" || text === "." || text === "..") throw new ApiError(`There is nothing named "${text}".`);
-  return encodeURIComponent(text);
+  if (text === "") throw new ApiError('There is nothing named "".');
+  return pathSegment(text);
 }
 
 function withQuery(path: string, values: Values): string {

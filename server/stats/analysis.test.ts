@@ -182,7 +182,7 @@ const mistakes = [
   ["/api/funnel?step=a&step=(", "Step 2: A search term is missing here."],
   ["/api/funnel?step=a&step=b&window=9y", '"window" must be a number of seconds'],
   ["/api/funnel?step=a&step=b&window=0", '"window" must be a number of seconds'],
-  ["/api/funnel?step=a&step=b&from=2000&to=1000", '"from" must be before "to".'],
+  ["/api/funnel?step=a&step=b&from=2026-01-02&to=2026-01-01", '"from" must be before "to".'],
   ["/api/funnel?step=a&step=b&limit=2&limit=3", '"limit" is sent twice.'],
   ["/api/retention?start=(", '"start": A search term is missing here.'],
   [

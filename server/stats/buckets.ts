@@ -9,12 +9,16 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** `originMs` is a local time at which a unit starts. Weeks start on Mondays, the first of them in 1970 (ISO 8601). */
+/**
+ * `originMs` is a local time at which a unit starts. Weeks start on Mondays, the first of them in 1970 (ISO 8601). Of
+ * months, `ms` is the least length.
+ */
 const units: Record<BucketUnit, { ms: number; originMs: number; defaultCount: number }> = {
   minute: { ms: minuteMs, originMs: 0, defaultCount: 60 },
   hour: { ms: hourMs, originMs: 0, defaultCount: 48 },
   day: { ms: dayMs, originMs: 0, defaultCount: 30 },
   week: { ms: 7 * dayMs, originMs: 4 * dayMs, defaultCount: 26 },
+  month: { ms: 28 * dayMs, originMs: 0, defaultCount: 12 },
 };
 
 /** A time zone's IANA name. Throws `query-invalid`. */
@@ -27,12 +31,15 @@ export function timeZoneOf(name: string): string {
 /** Start of a range without `from`: a default number of buckets, including the one that the range ends in. */
 export function defaultFromMs(by: BucketUnit, timeZone: string, toMs: number): number {
   const { ms, defaultCount } = units[by];
-  return startsBetween(by, timeZone, toMs - (defaultCount + 1) * ms, toMs).at(-defaultCount)!;
+  // Of months, it reads one or two more.
+  const longestMs = by === "month" ? 31 * dayMs : ms;
+  return startsBetween(by, timeZone, toMs - (defaultCount + 1) * longestMs, toMs).at(-defaultCount)!;
 }
 
 /**
  * Starts of a range's buckets, in milliseconds since 1970: the first at or before `fromMs`, all before `toMs`. A day
- * lasts until the next one starts, 23 to 25 hours; an hour that the clock repeats is two buckets.
+ * lasts until the next one starts, 23 to 25 hours, and a month 28 to 31 days; an hour that the clock repeats is two
+ * buckets.
  *
  * Throws `query-invalid` if there are too many.
  */
@@ -48,6 +55,7 @@ export function bucketStarts(by: BucketUnit, timeZone: string, fromMs: number, t
 }
 
 function startsBetween(by: BucketUnit, timeZone: string, fromMs: number, toMs: number): number[] {
+  if (by === "month") return monthStartsBetween(timeZone, fromMs, toMs);
   const { ms, originMs } = units[by];
   const followsDates = ms >= dayMs;
   const starts: number[] = [];
@@ -67,6 +75,19 @@ function startsBetween(by: BucketUnit, timeZone: string, fromMs: number, toMs: n
     }
   }
   return starts.slice(starts.findLastIndex((startMs) => startMs <= fromMs));
+}
+
+/** A month starts with its first day, which starts after midnight if the clock skips it. */
+function monthStartsBetween(timeZone: string, fromMs: number, toMs: number): number[] {
+  const from = Temporal.Instant.fromEpochMilliseconds(fromMs).toZonedDateTimeISO(timeZone);
+  let first = from.toPlainDate().with({ day: 1 });
+  const starts: number[] = [];
+  for (;;) {
+    const startMs = first.toZonedDateTime(timeZone).epochMilliseconds;
+    if (startMs >= toMs) return starts;
+    starts.push(startMs);
+    first = first.add({ months: 1 });
+  }
 }
 
 /** The parts of a range with the same offset from UTC. */

@@ -49,6 +49,7 @@ function bucketNames(by: Stats["by"], timeZone: string): (ms: number) => string 
     if (by === "minute") return `${date} ${hour}:${minute} ${timeZoneName}`;
     if (by === "hour") return `${date} ${hour} ${timeZoneName}`;
     if (by === "day") return `${date}`;
+    if (by === "month") return `${year}-${month}`;
     return `${date - ((new Date(date).getUTCDay() + 6) % 7) * 86_400_000}`;
   };
   return (ms) => {
@@ -112,7 +113,7 @@ describe("counts equal a plain count of the events", () => {
   ];
   const question = fc
     .record({
-      by: someOf(["hour", "day", "week"]),
+      by: someOf(["hour", "day", "week", "month"]),
       timeZone: someOf(zones),
       range: fc.tuple(timestamp, timestamp).filter(([a, b]) => a !== b),
       filter: fewFilters,
@@ -275,11 +276,27 @@ describe("the buckets of a time zone", () => {
     expect(starts).toEqual(["2025-12-29", "2026-01-05", "2026-01-12"].map((date) => `${date}T00:00:00.000Z`));
   });
 
+  test("are months of 28 to 31 days, at midnight before and after the clock changes", async () => {
+    const { starts } = await stats({
+      by: "month",
+      timeZone: "Europe/Berlin",
+      from: "2026-02-14T00:00:00Z",
+      to: "2026-05-01T00:00:00Z",
+    });
+    expect(starts.map((text) => text.slice(0, 16))).toEqual([
+      "2026-01-31T23:00",
+      "2026-02-28T23:00",
+      "2026-03-31T22:00",
+      "2026-04-30T22:00",
+    ]);
+  });
+
   for (const [by, count] of [
     ["minute", 60],
     ["hour", 48],
     ["day", 30],
     ["week", 26],
+    ["month", 12],
   ] as const) {
     test(`are ${count} by ${by} without a range, the last one being now`, async () => {
       const before = Date.now();
@@ -312,7 +329,7 @@ scenarios(
       says: ["Europe/Berlin"],
     },
     { name: "an empty zone is rejected", path: path("timeZone="), status: 400, says: ["timeZone"] },
-    { name: "a unit that is not known is rejected", path: path("by=month"), status: 400, says: ["by"] },
+    { name: "a unit that is not known is rejected", path: path("by=year"), status: 400, says: ["by"] },
     {
       name: "a split that is not known is rejected",
       path: path("split=userId"),
@@ -362,6 +379,12 @@ scenarios(
       path: path("by=week&from=0"),
       status: 200,
       holds: { from: "1970-01-01T00:00:00.000Z" },
+    },
+    {
+      name: "seconds are rejected, with what to send",
+      path: path("from=1700000000"),
+      status: 400,
+      says: ["from", "seconds", "ISO 8601"],
     },
     {
       name: "a range beyond all dates is rejected as too long",

@@ -14,7 +14,8 @@ export function convertColumns(columns: ColumnMap): Convert {
   const named = new Set(columns.map(([, column]) => column));
   return (record, channel) => {
     const event: Record<string, unknown> = { ...(channel !== undefined && { channel }) };
-    const tags: Record<string, unknown> = {};
+    // Without a prototype, so that a column `__proto__` is one like all others.
+    const tags: Record<string, unknown> = Object.create(null);
     for (const [field, column] of columns) {
       if (field === "tags") {
         for (const [name, value] of Object.entries(record)) if (!named.has(name)) tags[name] = value;

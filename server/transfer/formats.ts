@@ -4,6 +4,7 @@ import { itemOf as postHogItemOf } from "../drop-in/posthog/messages.ts";
 import { itemOf as segmentItemOf } from "../drop-in/segment/messages.ts";
 import { cut } from "../drop-in/text.ts";
 import { propertiesOf, type UserChange } from "../drop-in/user-properties.ts";
+import { unguarded } from "../event/event-format.ts";
 import { limits } from "../limits.ts";
 import { faultInUserId, faultsInProperties, type UserProperties } from "../wire/user-rule.ts";
 import { msOf, timeOf } from "./time-of.ts";
@@ -52,10 +53,13 @@ function userOf({ userId, properties }: Fields): Converted {
 /** A row as `tidings export` writes it. */
 function fromTidingsRow(row: Fields, channel: string | undefined): Converted {
   const { channelId, notify, tags, ...texts } = row as Record<string, string>;
-  const event: Fields = { channel: channelId || channel };
-  for (const [name, text] of Object.entries(texts)) {
-    if (text) event[name] = name === "createdAt" ? timeOf(text) : unguarded(text);
-  }
+  const filled = Object.entries(texts).filter(([, text]) => text !== "");
+  const event: Fields = {
+    channel: channelId ? unguarded(channelId) : channel,
+    ...Object.fromEntries(
+      filled.map(([name, text]) => [name, name === "createdAt" ? timeOf(text) : unguarded(text)]),
+    ),
+  };
   if (notify) event.notify = notify === "true" ? true : notify === "false" ? false : notify;
   if (tags) event.tags = parsedOr(tags);
   return { event };
@@ -170,15 +174,15 @@ function filledFields(value: unknown): Fields | undefined {
 
 /** Properties as tags: texts, with what is nested as JSON, shortened to what fits; without what is empty. */
 export function tagsOf(properties: Fields): Record<string, string> {
-  const tags: Record<string, string> = {};
-  let count = 0;
+  const tags: [string, string][] = [];
   for (const [key, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === "") continue;
-    if (++count > limits.tags) break;
+    if (tags.length === limits.tags) break;
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-    tags[cut(key, limits.tagKeyCharacters)] = cut(text, limits.tagValueCharacters);
+    tags.push([cut(key, limits.tagKeyCharacters), cut(text, limits.tagValueCharacters)]);
   }
-  return tags;
+  // Unlike an assignment, this keeps a property `__proto__`.
+  return Object.fromEntries(tags);
 }
 
 /** Fields, also if they are JSON in a text, as in exports of databases. */
@@ -197,9 +201,4 @@ function parsedOr(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** Without the apostrophe that the export puts before a text that spreadsheets would run (`cellOf`). */
-function unguarded(text: string): string {
-  return /^'[=+\-@\t\r\n＝＋－＠]/.test(text) ? text.slice(1) : text;
 }

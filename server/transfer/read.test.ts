@@ -5,7 +5,14 @@ import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { parse } from "csv-parse";
 import fc from "fast-check";
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { openInput } from "../commands/transfer/open-input.ts";
+import { ParquetFile } from "../commands/transfer/parquet-file.ts";
+import { checkEvent } from "../event/check-event.ts";
+import type { Event } from "../event/event.ts";
+import { csvHeader, csvRow } from "../event/event-format.ts";
+import { validEvent } from "../testing/arbitraries.ts";
+import { converters } from "./formats.ts";
 import { readCsv } from "./read-csv.ts";
 import { readJson } from "./read-json.ts";
 import type { SourceRecord } from "./source-record.ts";
@@ -85,4 +92,73 @@ test("gzip and zstd are known by their content; damage and archives are told", a
   await expect(read(gzip.subarray(0, 30))).rejects.toThrow("is cut off or damaged");
   await expect(read(Buffer.from("PK\u0003\u0004"))).rejects.toThrow("Unpack it");
   rmSync(folder, { recursive: true });
+});
+
+test("what an export writes, in any format, is the same events when it is read again", async () => {
+  const nowMs = Date.now();
+  // Beginnings that spreadsheets would run, with and without the apostrophe that guards them.
+  const begun = fc
+    .tuple(fc.constantFrom("", "'", "''", "=", "'=", "''+", "'＠", "-"), fc.constantFrom("", "1", "a,b", '"'))
+    .map((parts) => parts.join(""));
+  const made = fc.tuple(validEvent, fc.nat(), fc.option(begun), fc.option(begun)).map(
+    ([{ channel, icon, description, ...sent }, ms, start, userId]): Event => ({
+      userId: "",
+      notify: false,
+      tags: {},
+      ...sent,
+      id: Bun.randomUUIDv7(),
+      name: start || sent.name,
+      channelId: start || channel,
+      ...(userId !== null && { userId }),
+      // A cell can't tell an empty text from none.
+      ...(icon && { icon }),
+      ...(description && { description: `${start ?? ""}${description}` }),
+      createdAt: new Date(nowMs - ms).toISOString(),
+    }),
+  );
+  const events = fc.sample(made, 500);
+  const asCsv = (input: AsyncGenerator<Uint8Array>) => readCsv(input, parse, () => {});
+  const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
+  const read = {
+    ndjson: await recordsOf(lines, 1_000),
+    json: await recordsOf(JSON.stringify(events), 1_000),
+    csv: await recordsOf(csvHeader + events.map(csvRow).join(""), 1_000, asCsv),
+  };
+  for (const [index, { channelId, ...event }] of events.entries()) {
+    const expected = checkEvent({ ...event, channel: channelId }, nowMs);
+    for (const [format, records] of Object.entries(read)) {
+      const { event } = converters[format === "csv" ? "csv" : "tidings"](
+        records[index]!.value as Record<string, unknown>,
+        undefined,
+      );
+      // Tags as JSON, because `toEqual` overlooks one that is named `__proto__`.
+      const checked = checkEvent(event, nowMs);
+      expect([format, checked, JSON.stringify(checked)]).toEqual([
+        format,
+        expected,
+        JSON.stringify(expected),
+      ]);
+    }
+  }
+  const directory = mkdtempSync(join(tmpdir(), "tidings-read-"));
+  const parquet = new ParquetFile(join(directory, "events.parquet"));
+  for (const event of events) await parquet.add(event);
+  await parquet.finish();
+  const file = await asyncBufferFromFile(join(directory, "events.parquet"));
+  const columns = { icon: null, event: null, description: null };
+  expect((await parquetReadObjects({ file })).map((row) => JSON.stringify(row.tags))).toEqual(
+    events.map(({ tags }) => JSON.stringify(tags)),
+  );
+  // This reader takes a byte order mark for none of the text.
+  const unmarked = (event: Event) =>
+    Object.fromEntries(
+      Object.entries(event).map(([name, value]) => [
+        name,
+        typeof value === "string" ? value.replace(/^\ufeff/, "") : value,
+      ]),
+    );
+  expect(await parquetReadObjects({ file })).toEqual(
+    events.map((event) => ({ ...columns, ...unmarked(event), createdAt: new Date(event.createdAt) })),
+  );
+  rmSync(directory, { recursive: true });
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
+import { pathSegment } from "../wire/path-segment.ts";
 import type { User } from "../wire/user.ts";
 
 let app: TestApp;
@@ -12,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-const pathOf = (userId: string) => `/api/users/${encodeURIComponent(userId)}`;
+const pathOf = (userId: string) => `/api/users/${pathSegment(userId)}`;
 
 async function read(userId: string): Promise<User> {
   const response = await app.request(pathOf(userId));
@@ -77,6 +78,17 @@ describe("a user is found", () => {
     const { nextCursor } = (await (await app.request("/api/users?limit=1")).json()) as { nextCursor: string };
     expect(Buffer.from(nextCursor, "base64url").toString()).toBe(" ");
     expect((await app.request(`/api/users?cursor=${nextCursor}`)).status).toBe(200);
+  });
+
+  test("by an id that paths lose", async () => {
+    for (const userId of [".", "..", "~..", "%2e", "a/..", "\\"]) {
+      await app.post({ channel: "c", name: "n", userId });
+      expect((await put(userId, { a: 1 })).status).toBe(200);
+      expect(await read(userId)).toMatchObject({ userId, events: 1, properties: { a: 1 } });
+      expect((await app.request(pathOf(userId), { method: "DELETE" })).status).toBe(202);
+    }
+    for (const userId of [".", ".."])
+      await until(async () => (await app.request(pathOf(userId))).status === 404);
   });
 
   test("by a member too", async () => {

@@ -8,6 +8,9 @@ import { faultInText } from "../validation/text-rule.ts";
 /** What is computed of events. All but the first two are of a tag's numbers. */
 export const metrics = ["events", "users", "sum", "average", "minimum", "maximum"] as const;
 
+/** Sizes of buckets of time. */
+export const bucketUnits = ["minute", "hour", "day", "week", "month"] as const;
+
 /** Parameter that groups events by channel, name or a tag's value. */
 export const splitParameter = z
   .string()
@@ -48,7 +51,7 @@ const measured = {
 
 export const StatsQuery = z.strictObject({
   by: z
-    .enum(["minute", "hour", "day", "week"])
+    .enum(bucketUnits)
     .default("day")
     .openapi({ description: "Size of a bucket. Weeks begin on Monday. Default: day." }),
   timeZone: timeZoneParameter,
@@ -71,7 +74,8 @@ export const StatsQuery = z.strictObject({
     .openapi({ description: "Also counts users, which takes longer." }),
   ...filterParameters,
   from: filterParameters.from.openapi({
-    description: "From this moment on, inclusive. Default: 60 minutes, 48 hours, 30 days or 26 weeks.",
+    description:
+      "From this moment on, inclusive. Default: 60 minutes, 48 hours, 30 days, 26 weeks or 12 months.",
   }),
   to: filterParameters.to.openapi({ description: "Up to this moment, exclusive. Default: now." }),
   project: projectParameter,

@@ -2,13 +2,14 @@ import { z } from "@hono/zod-openapi";
 import { Funnel } from "./funnel.ts";
 import { Insight, InsightPoint } from "./insight.ts";
 import { Retention } from "./retention.ts";
+import { bucketUnits } from "./stats.ts";
 
 const time = z.string().openapi({ format: "date-time" });
 const amount = z.number().nullable().openapi({ description: "Null if there is nothing to compute it from." });
 
 const range = { from: time, to: time, timeZone: z.string() };
 const buckets = {
-  by: z.enum(["minute", "hour", "day", "week"]),
+  by: z.enum(bucketUnits),
   starts: z.array(time).openapi({ description: "Start of each bucket. The first may start before `from`." }),
 };
 

@@ -20,7 +20,8 @@ const columns: Column[] = [
   { name: "icon", type: "STRING", of: ({ icon }) => icon ?? null },
   { name: "event", type: "STRING", of: ({ event }) => event ?? null },
   { name: "description", type: "STRING", of: ({ description }) => description ?? null },
-  { name: "tags", type: "JSON", of: ({ tags }) => tags },
+  // The writer copies objects that have a prototype, without a tag `__proto__`.
+  { name: "tags", type: "JSON", of: ({ tags }) => Object.assign(Object.create(null), tags) },
 ];
 
 /** A Parquet file of events (https://parquet.apache.org), written in groups of rows. */

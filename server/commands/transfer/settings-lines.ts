@@ -1,6 +1,7 @@
 import type { Setting, SettingKind } from "../../transfer/formats.ts";
 import type { Board, BoardSummary } from "../../wire/board.ts";
 import type { Channel } from "../../wire/channel.ts";
+import { pathSegment } from "../../wire/path-segment.ts";
 import type { Rule } from "../../wire/rule.ts";
 import type { UserInList } from "../../wire/user.ts";
 import type { Source } from "../source.ts";
@@ -59,7 +60,7 @@ export class SettingsImport {
     // A channel is created without its settings.
     if (existing || kind === "channel") {
       const id = existing?.id ?? name;
-      await this.#send("PATCH", `/api/${kind}s/${encodeURIComponent(id)}`, changeOf[kind](fields, existing));
+      await this.#send("PATCH", `/api/${kind}s/${pathSegment(id)}`, changeOf[kind](fields, existing));
     }
     if (kind === "channel") ofKind.set(name, { id: name, name });
     // A new board or rule has an ID, and a changed board another version.

@@ -41,3 +41,36 @@ test("large sums stay exact", () => {
   const text = "999999999999999.999999999";
   expect(sumOf(new Array<string>(100_000).fill(text))).toBe(Number("99999999999999999999.9"));
 });
+
+test("means are the nearest doubles", () => {
+  const meanOf = (texts: string[], count: number) => {
+    const sums = new DecimalSums();
+    const numbers = new TagNumbers();
+    for (const text of texts) sums.add(0, numbers, numbers.addText(text));
+    return sums.mean(0, count);
+  };
+  expect(meanOf(["1e308", "1e308"], 2)).toBe(1e308);
+  expect(meanOf(["-1.7976931348623157e308", "-1.7976931348623157e308"], 2)).toBe(-Number.MAX_VALUE);
+  expect(meanOf(["5e-324"], 3)).toBe(0);
+  expect(meanOf(["1e-323", "5e-324"], 3)).toBe(5e-324);
+  expect(meanOf(["9007199254740993", "0.5"], 2)).toBe(4503599627370497);
+  expect(meanOf([], 3)).toBe(0);
+  // More digits than any double needs to be told from its neighbors, and one that stands for the rest.
+  const digits = 1_200n;
+  const plainly = (units: bigint, divisor: bigint, exponent: number) => {
+    const scaled = units * 10n ** digits;
+    const rest = scaled % divisor === 0n ? "" : "1";
+    return Number(`${scaled / divisor}${rest}e${exponent - Number(digits) - rest.length}`);
+  };
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.bigInt({ min: -(10n ** 17n), max: 10n ** 17n }), fc.bigInt({ min: -1_000n, max: 1_000n })),
+      fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 10_000_000 })),
+      fc.oneof(fc.integer({ min: -12, max: 3 }), fc.integer({ min: -330, max: 280 })),
+      (units, count, exponent) => {
+        expect(meanOf([`${units}e${exponent}`], count)).toBe(plainly(units, BigInt(count), exponent));
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});

@@ -107,6 +107,15 @@ export class DecimalSums {
     return Number(`${units}e${-scale}`);
   }
 
+  /** The double nearest to the mean of a sum's summands, also if the sum is beyond doubles. */
+  mean(cell: number, count: number): number {
+    const wholes = this.#wholes[cell] ?? 0;
+    // A double's division is exact but for its one rounding.
+    if (!this.#large.has(cell) && !this.#units[cell]) return wholes / count;
+    const { units, scale } = this.#sum(cell);
+    return quotient(units, BigInt(count) * 10n ** BigInt(scale));
+  }
+
   #sum(cell: number): Scaled {
     const large = this.#large.get(cell);
     return large ? plus(large, this.#small(cell)) : this.#small(cell);
@@ -131,6 +140,36 @@ export class DecimalSums {
 
 function fits(sum: number): boolean {
   return sum <= safeMax && sum >= -safeMax;
+}
+
+/** The exponent of the least double. */
+const exponentMin = -1_074;
+const significandBits = 53;
+
+/** The double nearest to a fraction; of two equally near ones the even one (IEEE 754, section 4.3.1). */
+function quotient(numerator: bigint, denominator: bigint): number {
+  const magnitude = numerator < 0n ? -numerator : numerator;
+  // The quotient then has 53 or 54 bits, or those down to the least double's.
+  const exponent = Math.max(bitsOf(magnitude) - bitsOf(denominator) - significandBits, exponentMin);
+  const whole = divided(magnitude, denominator, exponent);
+  const rounded =
+    whole < 2n ** BigInt(significandBits) ? whole : divided(magnitude, denominator, exponent + 1);
+  const double = Number(rounded) * 2 ** (whole === rounded ? exponent : exponent + 1);
+  return numerator < 0n ? -double : double;
+}
+
+/** A fraction divided by a power of 2, rounded. */
+function divided(numerator: bigint, denominator: bigint, exponent: number): bigint {
+  const above = exponent < 0 ? numerator << BigInt(-exponent) : numerator;
+  const below = exponent > 0 ? denominator << BigInt(exponent) : denominator;
+  const whole = above / below;
+  const twice = 2n * (above - whole * below);
+  return twice > below || (twice === below && whole % 2n === 1n) ? whole + 1n : whole;
+}
+
+function bitsOf(number: bigint): number {
+  const digits = number.toString(16);
+  return 4 * digits.length - Math.clz32(Number.parseInt(digits[0]!, 16)) + 28;
 }
 
 function plus(a: Scaled, b: Scaled): Scaled {

@@ -132,7 +132,7 @@ export class Groups {
     const count = this.#counts[cell]!;
     if (this.#metric === "sum") return count === 0 ? 0 : this.#sums.number(cell);
     if (count === 0) return null;
-    return this.#metric === "average" ? this.#sums.number(cell) / count : this.#values[cell]!;
+    return this.#metric === "average" ? this.#sums.mean(cell, count) : this.#values[cell]!;
   }
 
   #overallOf(group: number): number {
