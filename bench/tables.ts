@@ -15,6 +15,7 @@ import { liveStreams } from "./rows/live-streams.ts";
 import { memory } from "./rows/memory.ts";
 import { notifying } from "./rows/notifying.ts";
 import { growth, pages } from "./rows/pages.ts";
+import { postTails } from "./rows/post-tails.ts";
 import { postsOnPostgres } from "./rows/posts-on-postgres.ts";
 import { singlePosts } from "./rows/single-posts.ts";
 import { stats } from "./rows/stats.ts";
@@ -37,6 +38,7 @@ export type Table = {
  */
 const sqliteRows: Record<string, Row> = {
   "single-posts": singlePosts,
+  "post-tails": postTails,
   notifying,
   batches,
   import: importLines,

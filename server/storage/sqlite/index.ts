@@ -15,6 +15,7 @@ import { createDeferredDialect, createDialect } from "./dialect.ts";
 import { databaseBytes, markOpen, runningProcess, unmarkOpen } from "./directory.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeCopies } from "./open.ts";
+import { takeOutbox } from "./outbox.ts";
 import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
@@ -198,6 +199,7 @@ export async function openSqliteStore(
     control,
     together: createTogether(control, (work) => open(createDeferredDialect(dialectDeps, work))),
     rowsOf,
+    takeOutbox,
     observeWriter(observer) {
       writer.onHeld = observer;
     },
