@@ -16,6 +16,7 @@ import { memory } from "./rows/memory.ts";
 import { neighbors } from "./rows/neighbors.ts";
 import { notifying } from "./rows/notifying.ts";
 import { growth, pages } from "./rows/pages.ts";
+import { postTails } from "./rows/post-tails.ts";
 import { postsOnPostgres } from "./rows/posts-on-postgres.ts";
 import { singlePosts } from "./rows/single-posts.ts";
 import { stats } from "./rows/stats.ts";
@@ -38,6 +39,7 @@ export type Table = {
  */
 const sqliteRows: Record<string, Row> = {
   "single-posts": singlePosts,
+  "post-tails": postTails,
   notifying,
   batches,
   import: importLines,

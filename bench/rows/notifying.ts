@@ -35,7 +35,7 @@ export async function notifying(options: RowOptions): Promise<Line[]> {
         notifying.map((round, index) => round.perSecond / silent[index]!.perSecond),
         "",
       ),
-      bar: "0.8",
+      bar: "0.85",
       aim: "0.9",
       figures: `${figuresOf(notifying)} to ${figuresOf(silent)}; ${perSecond(median(notifying.map(({ sent }) => sent)))} push messages meanwhile, of which one in ${failingOneIn} failed; ${count(Math.round(median(notifying.map(({ deliveries }) => deliveries))))} deliveries to make`,
     },

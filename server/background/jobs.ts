@@ -127,11 +127,15 @@ export async function removeSubject(control: Control, id: string): Promise<void>
 
 /** Reads a job's detail and locks it until the transaction ends. */
 async function lockDetail(control: Control, id: string): Promise<JobDetail> {
-  const { detail } = await control
+  await control
     .updateTable("jobs")
     .set((eb) => ({ detail: eb.ref("detail") }))
     .where("id", "=", id)
-    .returning("detail")
+    .execute();
+  const { detail } = await control
+    .selectFrom("jobs")
+    .select("detail")
+    .where("id", "=", id)
     .executeTakeFirstOrThrow();
   return JSON.parse(detail) as JobDetail;
 }

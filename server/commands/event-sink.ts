@@ -36,7 +36,7 @@ export function localSink(recorder: Recorder, store: Store, project: EventSource
         return outcome.options.detail;
       });
     },
-    mergeUsers: (changes) => mergeProperties(store.control, source.projectId, changes),
+    mergeUsers: (changes) => mergeProperties(store, source.projectId, changes),
   };
 }
 

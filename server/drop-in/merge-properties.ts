@@ -1,12 +1,11 @@
-import type { Kysely } from "kysely";
 import { limits } from "../limits.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
+import type { Store } from "../storage/store.ts";
 import type { UserProperties } from "../wire/user-rule.ts";
 import { applyChanges, type UserChange } from "./user-properties.ts";
 
 /** Merges changes into users' properties. Requests that change the same user at the same time all take effect. */
 export async function mergeProperties(
-  control: Kysely<ControlTables>,
+  { together }: Pick<Store, "together">,
   projectId: number,
   changes: readonly UserChange[],
 ): Promise<void> {
@@ -14,16 +13,22 @@ export async function mergeProperties(
   // In order of the IDs, so that two requests never wait for each other's users.
   const users = [...byUser].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (let start = 0; start < users.length; start += limits.mergedUsers) {
-    await control.transaction().execute(async (transaction) => {
+    await together("control", async (transaction) => {
       for (const [userId, ofUser] of users.slice(start, start + limits.mergedUsers)) {
         const updatedAt = Date.now();
-        // The update locks the row until the transaction ends, on both engines.
-        const { properties } = await transaction
+        // The update locks the row until the transaction ends.
+        await transaction
           .insertInto("users")
           .values({ projectId, userId, properties: "{}", updatedAt })
           .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doUpdateSet({ updatedAt }))
-          .returning("properties")
-          .executeTakeFirstOrThrow();
+          .execute();
+        const row = await transaction
+          .selectFrom("users")
+          .select("properties")
+          .where("projectId", "=", projectId)
+          .where("userId", "=", userId)
+          .executeTakeFirst();
+        const properties = row?.properties ?? "{}";
         const merged = JSON.stringify(applyChanges(JSON.parse(properties) as UserProperties, ofUser));
         if (merged === properties) continue;
         await transaction

@@ -10,7 +10,7 @@ import { mergeProperties } from "./merge-properties.ts";
 /** The id of the item's event, null if it makes none, or the problem for which it is rejected. */
 export type Outcome = ItemOutcome | null;
 
-type Deps = { recorder: Recorder; rejected: RejectedEvents; store: Pick<Store, "control"> };
+type Deps = { recorder: Recorder; rejected: RejectedEvents; store: Pick<Store, "together"> };
 
 /** Events that are checked before they are recorded together. */
 const chunkEvents = 500;
@@ -34,7 +34,7 @@ export async function recordItems(
     ({ user }, index) => outcomes[index] === null && user && faultInUserId(user.userId) === null,
   );
   const changes = key.kind === "publishable" ? [] : valid.flatMap(({ user }) => user ?? []);
-  if (changes.length > 0) await mergeProperties(store.control, key.projectId, changes);
+  if (changes.length > 0) await mergeProperties(store, key.projectId, changes);
 
   const withEvent = [...items.keys()].filter((index) => outcomes[index] === null && items[index]!.event);
   for (let start = 0; start < withEvent.length; start += chunkEvents) {

@@ -70,7 +70,7 @@ export class Metrics {
     });
     this.#held = new Histogram({
       name: "tidings_writer_held_seconds",
-      help: "Time for which SQLite's one writer was held, with the fsync, by the kind of work",
+      help: "Time for which the database's writer was held, with the fsync, by the kind of work, if it has only one",
       labelNames: ["work"],
       buckets: heldSeconds,
       registers,

@@ -1,9 +1,8 @@
-import type { Kysely } from "kysely";
 import { limits } from "../limits.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
+import type { Store } from "../storage/store.ts";
 import type { FailedAttempt } from "./deliveries.ts";
 import type { Delivery } from "./delivery-targets.ts";
-import { recordHealth } from "./destination-health.ts";
+import { type FailedDestination, recordHealth, turnOff } from "./destination-health.ts";
 import { removeDestination } from "./destinations.ts";
 import type { Attempt } from "./send-delivery.ts";
 import type { Outcome } from "./transport.ts";
@@ -19,18 +18,20 @@ const backoffCapMs = 4 * 60 * 60 * 1_000;
 const giveUpMs = 24 * 60 * 60 * 1_000;
 
 /**
- * Records the outcomes of deliveries in one transaction, then what they say about their destinations. Returns whether
- * that made deliveries: the owners of a destination that was turned off are told.
+ * Records the outcomes of deliveries in one transaction, with what they say about destinations. Returns whether that made
+ * deliveries: the owners of a destination that was turned off are told.
  */
 export async function recordOutcomes(
-  control: Kysely<ControlTables>,
+  { control, together }: Pick<Store, "control" | "together">,
   sent: readonly SentDelivery[],
   { now, random }: { now: number; random: () => number },
 ): Promise<boolean> {
   const updates = updatesOf(sent, now, random);
-  const write = async (on: Kysely<ControlTables>) => {
+  const called = sent.filter(({ wasCalled, delivery }) => wasCalled && delivery.destinationId !== null);
+  const byDestination = Map.groupBy(called, ({ delivery }) => delivery.destinationId!);
+  const failed = await together("deliveries", async (transaction) => {
     for (const { ids, attempts, set } of updates) {
-      await on
+      await transaction
         .updateTable("deliveries")
         .set(set)
         .where("id", "in", ids)
@@ -40,26 +41,22 @@ export async function recordOutcomes(
         )
         .execute();
     }
-  };
-  await (updates.length === 1 ? write(control) : control.transaction().execute(write));
-  return recordDestinationHealth(control, sent, now);
-}
-
-async function recordDestinationHealth(
-  control: Kysely<ControlTables>,
-  sent: readonly SentDelivery[],
-  now: number,
-): Promise<boolean> {
-  let wasTurnedOff = false;
-  const called = sent.filter(({ wasCalled, delivery }) => wasCalled && delivery.destinationId !== null);
-  for (const [destinationId, attempts] of Map.groupBy(called, ({ delivery }) => delivery.destinationId!)) {
-    const outcomes = attempts.map(({ outcome }) => outcome);
-    const gone = outcomes.find(({ kind }) => kind === "gone");
-    if (attempts[0]!.delivery.accountId === null) {
-      if (await recordHealth(control, destinationId, outcomes, now)) wasTurnedOff = true;
-    } else if (gone) await removeDestination(control, destinationId, gone.detail);
+    const failed: FailedDestination[] = [];
+    for (const [destinationId, attempts] of byDestination) {
+      if (attempts[0]!.delivery.accountId !== null) continue;
+      const outcomes = attempts.map(({ outcome }) => outcome);
+      const found = await recordHealth(transaction, destinationId, outcomes, now);
+      if (found) failed.push(found);
+    }
+    return failed;
+  });
+  for (const destination of failed) await turnOff(control, destination, now);
+  for (const [destinationId, attempts] of byDestination) {
+    const gone = attempts.find(({ outcome }) => outcome.kind === "gone");
+    if (gone && gone.delivery.accountId !== null)
+      await removeDestination(control, destinationId, gone.outcome.detail);
   }
-  return wasTurnedOff;
+  return failed.length > 0;
 }
 
 /** Groups equal updates, one statement for each group. */

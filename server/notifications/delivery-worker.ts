@@ -195,8 +195,8 @@ export class DeliveryWorker {
   async #flushSent(): Promise<void> {
     const sent = this.#sent.splice(0);
     try {
-      const { control } = this.#deps.store;
-      const madeDeliveries = await recordOutcomes(control, sent, { now: this.#now(), random: this.#random });
+      const at = { now: this.#now(), random: this.#random };
+      const madeDeliveries = await recordOutcomes(this.#deps.store, sent, at);
       if (madeDeliveries) this.#mayHaveDue = true;
     } catch (error) {
       const now = this.#now();

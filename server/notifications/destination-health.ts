@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
@@ -14,48 +14,49 @@ const dayMs = 24 * 60 * 60 * 1_000;
 
 const server: Actor = { kind: "server", id: null, name: null, address: null, userAgent: null };
 
+/** A destination to turn off, and why. */
+export type FailedDestination = Row & { why: string };
+
 /**
- * Records how sending to a project's destination went, in the order of its outcomes. Turns it off if it no longer exists,
- * or has failed for days. Returns whether it did.
+ * Records how sending to a project's destination went, in the order of its outcomes. Returns it if it is to be turned
+ * off: it no longer exists, or has failed for days.
  */
 export async function recordHealth(
-  control: Control,
+  transaction: Transaction<ControlTables>,
   destinationId: string,
   outcomes: readonly Outcome[],
   nowMs: number,
-): Promise<boolean> {
+): Promise<FailedDestination | null> {
+  const row = await transaction
+    .selectFrom("projectDestinations")
+    .selectAll()
+    .where("id", "=", destinationId)
+    .executeTakeFirst();
+  if (!row) return null;
   const lastSuccess = outcomes.findLastIndex(({ kind }) => kind === "delivered");
   const failures = outcomes.slice(lastSuccess + 1);
-  const row = await control
+  const sinceMs = lastSuccess >= 0 ? nowMs : (row.failingSince ?? nowMs);
+  await transaction
     .updateTable("projectDestinations")
-    .set((eb) => ({
+    .set({
       ...(lastSuccess >= 0 && { deliveredAt: nowMs }),
       failure: failures.at(-1)?.detail ?? null,
-      failingSince:
-        failures.length === 0
-          ? null
-          : lastSuccess >= 0
-            ? nowMs
-            : eb.fn.coalesce("failingSince", eb.val(nowMs)),
-    }))
+      failingSince: failures.length === 0 ? null : sinceMs,
+    })
     .where("id", "=", destinationId)
-    .returningAll()
-    .executeTakeFirst();
-  if (!row || row.enabled === 0) return false;
+    .execute();
+  if (failures.length === 0 || row.enabled === 0) return null;
   const gone = failures.find(({ kind }) => kind === "gone");
-  const failingDays = (nowMs - (row.failingSince ?? nowMs)) / dayMs;
-  if (!gone && failingDays < limits.destinationFailingDays) return false;
+  if (!gone && (nowMs - sinceMs) / dayMs < limits.destinationFailingDays) return null;
   // Without the service's own words, which may repeat a user's id and would outlive the user's erasure.
   const why = gone ? "It no longer exists." : `It has failed for ${limits.destinationFailingDays} days.`;
-  await turnOff(control, row, why, nowMs);
-  return true;
+  return { ...row, why };
 }
 
 /** Turns a destination off, tells the project's owners, and cancels what waits for it. */
-async function turnOff(
+export async function turnOff(
   control: Control,
-  { id, projectId, name }: Row,
-  why: string,
+  { id, projectId, name, why }: FailedDestination,
   nowMs: number,
 ): Promise<void> {
   const notification: DestinationOff = {

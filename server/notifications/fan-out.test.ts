@@ -44,7 +44,7 @@ for (const engine of stores) {
     });
 
     /** Starts it, as a node does. */
-    function start(on: Pick<Store, "control"> = store): { fanOut: FanOut; errors: unknown[] } {
+    function start(on: Store = store): { fanOut: FanOut; errors: unknown[] } {
       const errors: unknown[] = [];
       const fanOut = new FanOut({
         store: on,
@@ -124,14 +124,11 @@ for (const engine of stores) {
 
     test("keeps what it could not make, and makes it once the storage works again", async () => {
       const broken = { isBroken: true };
-      const control = new Proxy(store.control, {
-        get(target, name) {
-          if (name === "transaction" && broken.isBroken) throw new Error("The storage is away.");
-          const member = Reflect.get(target, name, target);
-          return typeof member === "function" ? member.bind(target) : member;
-        },
-      });
-      const { fanOut, errors } = start({ control });
+      const together: Store["together"] = async (work, run) => {
+        if (broken.isBroken) throw new Error("The storage is away.");
+        return store.together(work, run);
+      };
+      const { fanOut, errors } = start({ ...store, together });
       await append(1);
       fanOut.wake();
       await until(() => errors.length === 1);

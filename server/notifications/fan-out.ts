@@ -2,12 +2,12 @@ import { lockMembers } from "../projects/members.ts";
 import { lockRules } from "../projects/rules.ts";
 import type { Store } from "../storage/store.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
-import { deliveriesOf } from "./make-deliveries.ts";
+import { deliveriesOf, newDeliveryColumns } from "./make-deliveries.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import { RuleSet } from "./rule-set.ts";
 
 type Deps = {
-  store: Pick<Store, "control">;
+  store: Pick<Store, "control" | "together" | "rowsOf" | "takeOutbox">;
   events: Pick<RecentEvents, "find">;
   /** Deliveries may have been made, by this node or by another. */
   onMade: () => void;
@@ -16,10 +16,8 @@ type Deps = {
 };
 
 /** About how many deliveries are made in one transaction, which events may wait for. */
-const deliveriesPerStep = 500;
+const deliveriesPerStep = 200;
 const eventsPerStepMax = 200;
-/** Rows of an INSERT, whose values the storage engines limit to some 32,000. */
-const rowsPerInsert = 1_000;
 /**
  * After a step, the worker rests this many times as long as the step took. While many events arrive, steps take longer,
  * because they wait for events. So the rests are longer too, and ingest loses little.
@@ -98,27 +96,20 @@ export class FanOut {
   /** Takes the oldest entries out of the outbox. Returns whether these were all. */
   async #step(): Promise<boolean> {
     const limit = Math.min(eventsPerStepMax, Math.max(1, Math.floor(deliveriesPerStep / this.#perEvent)));
-    const { control } = this.#deps.store;
+    const { control, together, rowsOf, takeOutbox } = this.#deps.store;
     const oldest = await control.selectFrom("outbox").selectAll().orderBy("id").limit(limit).execute();
-    if (oldest.length === 0 && !(await this.#isRuleDue()) && !(await this.#isDigestDue())) return true;
-    // Before the transaction, which events may wait for.
+    if (oldest.length === 0 && !(await this.#isRuleDue())) return this.#makeDigests();
     const events = await Promise.all(
       oldest.map(({ projectId, eventId }) => this.#deps.events.find(projectId, eventId)),
     );
     const eventOf = new Map(oldest.map(({ id }, index) => [id, events[index]!]));
-    return control.transaction().execute(async (transaction) => {
+    const isEmpty = oldest.length < limit;
+    const made = await together("fan-out", async (transaction) => {
       // A member who leaves the project gets nothing after that.
       await lockMembers(transaction);
       // It also lets only one node at a time take entries.
       await lockRules(transaction);
-      const entries = await transaction
-        .deleteFrom("outbox")
-        // An empty list is not valid SQL.
-        .where("id", "in", [0, ...eventOf.keys()])
-        .returningAll()
-        .execute();
-      entries.sort((a, b) => a.id - b.id);
-      const isEmpty = oldest.length < limit;
+      const entries = await takeOutbox(transaction, [...eventOf.keys()]);
       const projects = [...new Set(entries.map(({ projectId }) => projectId))];
       // Time passes for rules only when all events that arrived until then were taken out.
       const rules = await RuleSet.read(transaction, projects, isEmpty ? this.#now() : null);
@@ -128,17 +119,27 @@ export class FanOut {
       }
       rules.passTime();
       const deliveries = await deliveriesOf(transaction, rules.found, this.#now());
-      for (let start = 0; start < deliveries.length; start += rowsPerInsert) {
+      if (deliveries.length > 0)
         await transaction
           .insertInto("deliveries")
-          .values(deliveries.slice(start, start + rowsPerInsert))
+          .columns(newDeliveryColumns)
+          .expression(rowsOf("deliveries", newDeliveryColumns, deliveries))
           .execute();
-      }
       await rules.save(transaction);
-      // After the events, because what these add may be due at once.
-      const madeAllDigests = !isEmpty || (await makeEmailDigests(transaction, this.#now()));
-      if (entries.length > 0) this.#perEvent = Math.max(1, deliveries.length / entries.length);
-      return isEmpty && madeAllDigests;
+      return { events: entries.length, deliveries: deliveries.length };
+    });
+    if (made.events > 0) this.#perEvent = Math.max(1, made.deliveries / made.events);
+    // After the events, because what these add may be due at once.
+    return isEmpty && (await this.#makeDigests());
+  }
+
+  /** Returns whether these were all. */
+  async #makeDigests(): Promise<boolean> {
+    if (!(await this.#isDigestDue())) return true;
+    return this.#deps.store.control.transaction().execute(async (transaction) => {
+      await lockMembers(transaction);
+      await lockRules(transaction);
+      return makeEmailDigests(transaction, this.#now());
     });
   }
 

@@ -9,6 +9,26 @@ import { ProjectPreferences } from "./preferences.ts";
 
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
 
+/** What a new delivery has; the other columns have their default. */
+export const newDeliveryColumns = [
+  "projectId",
+  "eventId",
+  "accountId",
+  "destinationId",
+  "ruleId",
+  "channel",
+  "groupKey",
+  "notification",
+  "kind",
+  "label",
+  "state",
+  "createdAt",
+  "nextAttemptAt",
+  "deliveredAt",
+  "reason",
+  "until",
+] as const satisfies (keyof NewDelivery)[];
+
 /**
  * What a rule notifies of, and when that was found, in milliseconds since 1970. Without a rule, it is for those who want
  * all events.

@@ -774,6 +774,75 @@ for (const engine of stores) {
       expect(done.at(-1)).toBe("count");
     });
 
+    describe("a transaction of the program", () => {
+      const setting = async (name: string) =>
+        (
+          await store.control
+            .selectFrom("settings")
+            .select("value")
+            .where("name", "=", name)
+            .executeTakeFirst()
+        )?.value;
+      const put = (on: Store["control"], name: string, value: string) =>
+        on
+          .insertInto("settings")
+          .values({ name, value })
+          .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+          .execute();
+
+      test("is committed whole, or leaves nothing if a statement in the middle fails", async () => {
+        const projectId = await newProject();
+        const failing = store.together("control", async (transaction) => {
+          await put(transaction, "first", "1");
+          await transaction.insertInto("dailyEvents").values({ projectId: -1, day: 1, events: 1 }).execute();
+          await put(transaction, "last", "1");
+        });
+        // Bun's `rejects` would block this thread, which has to hear from the writer.
+        expect(await failing.catch((error: Error) => error.message)).toMatch(/foreign key/i);
+        expect([await setting("first"), await setting("last")]).toEqual([undefined, undefined]);
+        // The writer has not kept anything open.
+        await append(projectId);
+        await store.together("control", async (transaction) => {
+          await put(transaction, "first", "1");
+          await put(transaction, "last", "1");
+        });
+        expect([await setting("first"), await setting("last")]).toEqual(["1", "1"]);
+        const thrown = store.together("control", async (transaction) => {
+          await put(transaction, "thrown", "1");
+          throw new Error("stop");
+        });
+        expect(await thrown.catch((error: Error) => error.message)).toBe("stop");
+        expect(await setting("thrown")).toBeUndefined();
+      });
+
+      test("decides by what is there at its commit", async () => {
+        await put(store.control, "count", "0");
+        await Promise.all(
+          Array.from({ length: 8 }, () =>
+            store.together("control", async (transaction) => {
+              // On PostgreSQL, this locks the row.
+              await transaction
+                .updateTable("settings")
+                .set((eb) => ({ value: eb.ref("value") }))
+                .where("name", "=", "count")
+                .execute();
+              const { value } = await transaction
+                .selectFrom("settings")
+                .select("value")
+                .where("name", "=", "count")
+                .executeTakeFirstOrThrow();
+              await transaction
+                .updateTable("settings")
+                .set({ value: String(Number(value) + 1) })
+                .where("name", "=", "count")
+                .execute();
+            }),
+          ),
+        );
+        expect(await setting("count")).toBe("8");
+      });
+    });
+
     test("closing stores what is waiting", async () => {
       const projectId = await newProject();
       const appended = Promise.all(Array.from({ length: 500 }, () => store.events.append(make(projectId))));

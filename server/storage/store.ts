@@ -60,6 +60,12 @@ export type RowsOf = <Table extends keyof ControlTables & string>(
   rows: readonly object[],
 ) => RawBuilder<never>;
 
+/** Takes entries out of the outbox, in a transaction of `Together`. Returns those that are still there. */
+export type TakeOutbox = (
+  transaction: Transaction<ControlTables>,
+  ids: readonly number[],
+) => Promise<Selectable<ControlTables["outbox"]>[]>;
+
 /** Events, and everything else in the control tables. */
 export interface Store {
   events: EventStore;
@@ -68,6 +74,7 @@ export interface Store {
   rowsOf: RowsOf;
   /** On SQLite, where one thread writes; PostgreSQL has no such thing. */
   observeWriter(observer: OnHeld): void;
+  takeOutbox: TakeOutbox;
   claimDeliveries: ClaimDeliveries;
   rateLimiter(options: RateLimiterOptions): RateLimiter;
   /** The size of everything in the database. */

@@ -4,9 +4,10 @@ import type { Store } from "../storage/store.ts";
 import { until } from "./until.ts";
 
 /** Makes the deliveries of a store's events, as the server does in the background. */
-export async function makeDeliveries({ control, events }: Pick<Store, "control" | "events">): Promise<void> {
+export async function makeDeliveries(store: Store): Promise<void> {
+  const { control, events } = store;
   const fanOut = new FanOut({
-    store: { control },
+    store,
     events: new RecentEvents(events),
     onMade() {},
     onError(error) {

@@ -13,7 +13,7 @@ const attemptsMax = 5;
 
 /**
  * Compares the entries of some users with their events, in one of the projects that wait for it: after an upgrade from a
- * version that didn't correct entries at once, and after PostgreSQL removed a whole month. Returns false if none waits.
+ * version that didn't correct entries at once, and after a whole month was removed. Returns false if none waits.
  */
 export async function checkUsers(store: Store): Promise<boolean> {
   const { control } = store;

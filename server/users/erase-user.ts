@@ -112,7 +112,7 @@ async function eraseWebhookRequests(
 }
 
 async function eraseRejectedEvents(context: JobContext, job: JobRow, userId: string): Promise<void> {
-  const { control } = context.store;
+  const { control, together } = context.store;
   for (let last = 0; ; ) {
     const rows = await control
       .selectFrom("rejectedEvents")
@@ -123,7 +123,7 @@ async function eraseRejectedEvents(context: JobContext, job: JobRow, userId: str
       .limit(rejectedRows)
       .execute();
     const ids = rows.filter(({ body }) => bodyNamesUser(body, userId)).map(({ id }) => id);
-    await control.transaction().execute(async (transaction) => {
+    await together("removal", async (transaction) => {
       if (ids.length > 0) await transaction.deleteFrom("rejectedEvents").where("id", "in", ids).execute();
       await addToReceipt(transaction, job.id, { erasedRejectedEvents: ids.length });
     });
@@ -168,7 +168,7 @@ function contains(value: unknown, text: string): boolean {
 }
 
 async function eraseResponses(context: JobContext, job: JobRow, userId: string): Promise<void> {
-  const { control } = context.store;
+  const { control, together } = context.store;
   for (let last = ""; ; ) {
     const rows = await control
       .selectFrom("idempotencyKeys")
@@ -179,7 +179,7 @@ async function eraseResponses(context: JobContext, job: JobRow, userId: string):
       .limit(responseRows)
       .execute();
     const keys = rows.filter((row) => responseNamesUser(row, userId)).map(({ key }) => key);
-    await control.transaction().execute(async (transaction) => {
+    await together("removal", async (transaction) => {
       if (keys.length > 0) {
         await transaction
           .deleteFrom("idempotencyKeys")

@@ -15,7 +15,7 @@ export async function repairTimes(store: Store, projectId?: number): Promise<boo
   const stale = await store.control
     .selectFrom("userActivity")
     .selectAll()
-    // A literal, so that SQLite's planner can use the index of stale entries.
+    // A literal, so that a planner can use the index of stale entries.
     .where(sql<boolean>`stale > 0`)
     .$if(projectId !== undefined, (query) => query.where("projectId", "=", projectId!))
     .limit(stepUsers)

@@ -189,7 +189,7 @@ export class UserActivity {
     const positions = (rows: { projectId: number; ms: number; sequence: number }[]) =>
       store.rowsOf("userActivityPositions", ["projectId", "ms", "sequence"], rows);
     await store.together("user-activity", async (transaction) => {
-      // Locks the positions on PostgreSQL, and makes missing ones.
+      // Locks the positions, where transactions run beside each other, and makes missing ones.
       await transaction
         .insertInto("userActivityPositions")
         .columns(["projectId", "ms", "sequence"])

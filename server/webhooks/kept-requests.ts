@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from "kysely";
 import { limits } from "../limits.ts";
 import { type Problem, type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { Store } from "../storage/store.ts";
 import type { WebhookOutcome, WebhookRequest } from "../wire/webhook.ts";
 import type { MappingInput } from "./expression.ts";
 
@@ -15,14 +16,14 @@ const dayMs = 24 * 60 * 60 * 1_000;
 
 /** Keeps a request, and drops those that are too many. One that was rejected before is replaced. */
 export async function keepRequest(
-  control: Control,
+  { together }: Pick<Store, "together">,
   webhookId: string,
   input: MappingInput | null,
   { outcome, eventId, problem: found }: Outcome,
   nowMs: number,
 ): Promise<void> {
   const body = input === null ? null : JSON.stringify(input.body);
-  await control.transaction().execute(async (transaction) => {
+  await together("control", async (transaction) => {
     await transaction
       .deleteFrom("webhookRequests")
       .where("webhookId", "=", webhookId)

@@ -172,7 +172,7 @@ export class WebhookReceiver {
   async #keep({ id }: WebhookRow, input: MappingInput | null, outcome: Outcome): Promise<void> {
     const { store, failures } = this.#deps;
     try {
-      await keepRequest(store.control, id, input, outcome, Date.now());
+      await keepRequest(store, id, input, outcome, Date.now());
     } catch (error) {
       failures.taskFailed(error);
     }

@@ -9,6 +9,7 @@ import { createPostgresEvents } from "./events.ts";
 import { isPassing, storageProblem } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { takeOver } from "./migration-guard.ts";
+import { takeOutbox } from "./outbox.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { rowsOf } from "./rows-of.ts";
@@ -45,6 +46,7 @@ export async function openPostgresStore(
       control,
       together: (_, run) => control.transaction().execute(run),
       rowsOf,
+      takeOutbox,
       observeWriter: () => {},
       claimDeliveries: createClaimDeliveries(control),
       rateLimiter: (options) => createRateLimiter(pool, options),

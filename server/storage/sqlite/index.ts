@@ -21,6 +21,7 @@ import type { FileLock } from "./file-lock.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { OldSnapshots } from "./old-snapshots.ts";
 import { databaseFile, openForReading, removeCopies } from "./open.ts";
+import { takeOutbox } from "./outbox.ts";
 import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
@@ -258,6 +259,7 @@ async function openLocked(
     control,
     together: createTogether(control, (work) => open(createDeferredDialect(dialectDeps, work))),
     rowsOf,
+    takeOutbox,
     observeWriter(observer) {
       writer.onHeld = observer;
     },
