@@ -122,7 +122,10 @@ describe("it refuses, and says why", () => {
       told += new TextDecoder().decode((await reader.read()).value);
     process.kill(child.pid, "SIGSTOP");
     const beside = await runTidings(["serve"], { TIDINGS_DATA: directory, PORT: "0" });
-    expect([beside.code, beside.stderr]).toEqual([1, expect.stringContaining(`Process ${child.pid} (a command, since `)]);
+    expect([beside.code, beside.stderr]).toEqual([
+      1,
+      expect.stringContaining(`Process ${child.pid} (a command, since `),
+    ]);
     process.kill(child.pid, "SIGCONT");
     for (let read = await reader.read(); !read.done; read = await reader.read()) {}
     expect(await child.exited).toBe(0);
