@@ -166,7 +166,10 @@ export function fixRights({ dataDirectory }: Config): void {
  *
  * @param check - what the database keeps to recognize its key; null if it has no secrets
  */
-export function checkSecretKey(config: Config, check: string | null): Finding {
+export function checkSecretKey(
+  config: Pick<Config, "dataDirectory" | "secretKey">,
+  check: string | null,
+): Finding {
   const file = secretKeyFile(config.dataDirectory);
   const source = config.secretKey === null ? file : "TIDINGS_SECRET_KEY";
   try {
