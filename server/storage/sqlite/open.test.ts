@@ -45,6 +45,21 @@ test("a database is created with its directory, readable only by the owner", () 
   database.close();
 });
 
+test("a process that was killed before the database had a log leaves one that can be opened", () => {
+  mkdirSync(directory, { recursive: true });
+  const [half, file] = [join(place, "half.db"), databaseFile(directory)];
+  const writing = new Database(half, { create: true, readwrite: true });
+  writing.run("CREATE TABLE a (b)");
+  writing.run("PRAGMA cache_size = 1");
+  writing.run("BEGIN");
+  const insert = writing.query("INSERT INTO a VALUES (zeroblob(4000))");
+  for (let n = 0; n < 100; n++) insert.run();
+  for (const end of ["", "-journal"]) cpSync(half + end, file + end);
+  writing.close();
+  using database = openForReading(file);
+  expect(database.query("SELECT count(*) AS rows FROM a").get()).toEqual({ rows: 0 });
+});
+
 test("a current database is left unchanged", () => {
   migrate(directory);
   change("INSERT INTO settings VALUES ('a', 'b')");

@@ -73,9 +73,22 @@ export function openForCheckpoints(file: string): Database {
 
 export function openForReading(file: string): Database {
   const database = new Database(file, { readonly: true, strict: true });
-  database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  database.run(`PRAGMA cache_size = -${readerCacheKib}`);
-  return database;
+  try {
+    database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    database.run(`PRAGMA cache_size = -${readerCacheKib}`);
+    return database;
+  } catch (error) {
+    database.close();
+    if ((error as SQLiteError).code !== "SQLITE_READONLY_ROLLBACK") throw error;
+    rollBack(file);
+    return openForReading(file);
+  }
+}
+
+/** Undoes what a killed process left half done in a database without a log, such as one just restored. */
+function rollBack(file: string): void {
+  using database = new Database(file, { readwrite: true, strict: true });
+  database.query("PRAGMA user_version").get();
 }
 
 /**
