@@ -43,7 +43,7 @@ const pollMs = 5_000;
 const restRatio = 3;
 const restMsMax = 500;
 /** The same for blocks, whose steps are mostly the reader's and not the writer's. */
-const blocksRestRatio = 2;
+const blocksRestRatio = 1;
 /** The same for the activity of users, which nobody waits for. */
 const activityRestRatio = 4;
 
