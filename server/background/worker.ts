@@ -39,7 +39,6 @@ const pollMs = 5_000;
 const restRatio = 3;
 const restMsMax = 500;
 /** The same for blocks, whose steps are mostly the reader's and not the writer's. */
-/** The same for blocks, whose steps are mostly the reader's and not the writer's. */
 const blocksRestRatio = 1;
 
 const erasuresLease = "erasures";
