@@ -1,5 +1,6 @@
 import type { Event } from "../../server/event/event.ts";
-import { type EventFilter, matches } from "../../server/event/filter.ts";
+import { type EventFilter, passes } from "../../server/event/filter.ts";
+import { matchesSearch } from "../../server/event/match-search.ts";
 import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
 import { boundsOf, timeIn, timeQuery, withoutTime } from "../time-range/time-range.ts";
 
@@ -58,11 +59,11 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
     ...(userId !== undefined && { userId }),
     ...(name !== undefined && { name }),
     ...(tags.length > 0 && { tags }),
-    ...(search && { search }),
   };
   const time = timeIn(filters);
   // A range's bounds move with the clock.
-  return (event) => matches({ ...filter, ...boundsOf(time, Date.now()) }, event);
+  return (event) =>
+    passes({ ...filter, ...boundsOf(time, Date.now()) }, event) && (!search || matchesSearch(search, event));
 }
 
 /** What is wrong with a search, for example in a URL typed by hand; null if it is valid. */

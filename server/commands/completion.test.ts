@@ -21,7 +21,7 @@ test("bash completes commands, options and values", () => {
   expect(stdout.toString().split("\n")).toEqual([
     "export",
     "list create edit archive delete",
-    "minute hour day week",
+    "minute hour day week month",
     "--tag",
     "--json",
     "",

@@ -1,5 +1,5 @@
+import { compileFilter } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";
-import { compileFilter } from "../event/filter.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import type { EventReader } from "../storage/event-store.ts";
 import { Turns } from "../turns.ts";

@@ -1,5 +1,5 @@
+import { compileFilter } from "../event/compile-filter.ts";
 import type { EventTest } from "../event/compile-search.ts";
-import { compileFilter } from "../event/filter.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import type { Arrival } from "../storage/event-store.ts";
 import { nextTurn, Turns } from "../turns.ts";

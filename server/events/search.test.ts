@@ -1,8 +1,8 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { matches } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";
-import { matches } from "../event/filter.ts";
 import type { NumberRange } from "../event/number.ts";
 import { printSearch, type Search } from "../event/search.ts";
 import { wordsOf } from "../event/words.ts";

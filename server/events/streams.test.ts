@@ -62,7 +62,10 @@ test(
     for (let n = 0; n < openStreams; n++) open.push(await openStream(app, "?channel=small"));
     for (let n = 0; n < filteredStreams; n++) {
       const shard = n % shards;
-      filtered.push({ shard, stream: await openStream(app, `?channel=small&tag.shard=${shard}&from=${n}`) });
+      filtered.push({
+        shard,
+        stream: await openStream(app, `?channel=small&tag.shard=${shard}&from=${1_700_000_000_000 + n}`),
+      });
     }
     for (let n = 0; n < slowStreams; n++) slow.push(await openStream(app, "?channel=large"));
     const all = [...open, ...filtered.map(({ stream }) => stream), ...slow];

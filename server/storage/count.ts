@@ -1,5 +1,5 @@
+import { matches } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";
-import { matches } from "../event/filter.ts";
 import type { MsRange } from "./block.ts";
 import { type CountRange, counterRangesOf, valueIn } from "./counter-ranges.ts";
 import type { CountQuery, Counts } from "./event-queries.ts";

@@ -1,7 +1,8 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { matches } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";
-import { type Cursor, type EventFilter, matches } from "../event/filter.ts";
+import type { Cursor, EventFilter } from "../event/filter.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";

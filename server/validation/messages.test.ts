@@ -38,7 +38,7 @@ describe("invalid input is reported as a sentence that says what is valid", () =
     ["/api/events/rejected?limit=0", '"limit" must be at least 1.'],
     ["/api/events/rejected?limit=x", '"limit" must be a number.'],
     ["/api/events?order=up", '"order" must be "asc" or "desc".'],
-    ["/api/stats?by=year", '"by" must be "minute", "hour", "day", or "week".'],
+    ["/api/stats?by=year", '"by" must be "minute", "hour", "day", "week", or "month".'],
     ["/api/events?limi=1", 'Unknown parameter "limi". Did you mean "limit"?'],
     ["/api/events?q=chanel:x", 'Unknown field "chanel". Did you mean "channel:"?'],
   ];

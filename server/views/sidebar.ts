@@ -1,6 +1,7 @@
 import { listChannels } from "../channels/channels.ts";
+import { compileFilter } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";
-import { type Cursor, matches } from "../event/filter.ts";
+import type { Cursor } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
 import { limits } from "../limits.ts";
 import { createdAtMsOf, idOf } from "../storage/event-row.ts";
@@ -95,7 +96,8 @@ async function countViews(
   async function countView({ q }: View, afterMs: number): Promise<number> {
     const search = parseSearch(q);
     const filter = { fromMs: afterMs + 1, ...(search && { search }) };
-    let count = (await late).get(afterMs)!.filter((event) => !search || matches({ search }, event)).length;
+    const isFound = compileFilter(search ? { search } : {});
+    let count = (await late).get(afterMs)!.filter(isFound).length;
     for (let after: Cursor | undefined; ; ) {
       const query = { projectId, filter, order: "desc" as const, ...(after && { after }) };
       const page = await events.page(query, limits.unreadEvents, signal);

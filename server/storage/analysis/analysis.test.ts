@@ -2,8 +2,9 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
-import { type EventFilter, matches } from "../../event/filter.ts";
+import type { EventFilter } from "../../event/filter.ts";
 import { ArrivalClock } from "../../event/id.ts";
 import { parseSearch } from "../../event/search.ts";
 import { createProject } from "../../projects/projects.ts";

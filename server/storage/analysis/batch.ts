@@ -1,5 +1,6 @@
+import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
-import { type EventFilter, matches } from "../../event/filter.ts";
+import type { EventFilter } from "../../event/filter.ts";
 import type { Bits } from "../bits.ts";
 import { valueIn } from "../counter-ranges.ts";
 import type { Split } from "../split.ts";

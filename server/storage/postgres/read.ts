@@ -1,6 +1,7 @@
+import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
 import { csvRow, type EventFormat } from "../../event/event-format.ts";
-import { type Cursor, matches } from "../../event/filter.ts";
+import type { Cursor } from "../../event/filter.ts";
 import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
 import type { EventQuery, Page } from "../event-queries.ts";
 import { jsonOf } from "../event-row.ts";

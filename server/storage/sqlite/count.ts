@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { matches } from "../../event/filter.ts";
+import { matches } from "../../event/compile-filter.ts";
 import type { TokenCondition } from "../../event/match.ts";
 import type { Term } from "../../event/tokens.ts";
 import { Turns } from "../../turns.ts";

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
+import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
-import { type Cursor, matches } from "../../event/filter.ts";
+import type { Cursor } from "../../event/filter.ts";
 import { token } from "../../event/tokens.ts";
 import type { MsRange } from "../block.ts";
 import type { EventQuery } from "../event-queries.ts";
