@@ -5,6 +5,7 @@
  *   npm run bench -- --postgres               the same on SQLite and on PostgreSQL with one and two nodes
  *   npm run bench -- --events 10000000        the same with another number of events to read
  *   npm run bench -- --rows pages,stats       only these rows; docs/benchmarks.md is unchanged
+ *   npm run bench -- --rows neighbors --cases nothing,streams   only the cases whose description has one of these texts
  *   npm run bench -- --seconds 2 --rounds 1   a quick look; docs/benchmarks.md is unchanged
  *   npm run bench -- --quick                  a smoke test; the figures mean nothing
  */
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     postgres: { type: "boolean", default: false },
     events: { type: "string" },
     rows: { type: "string" },
+    cases: { type: "string" },
     seconds: { type: "string" },
     rounds: { type: "string" },
     quick: { type: "boolean", default: false },
@@ -38,7 +40,8 @@ const events = Math.ceil(positiveNumber("events", values.events ?? (quick ? "500
 const seconds = positiveNumber("seconds", values.seconds ?? (quick ? "0.1" : "8"));
 const rounds = positiveNumber("rounds", values.rounds ?? (quick ? "1" : "3"));
 /** Only complete measurements are written to the page, with their duration and number of rounds. */
-const isComplete = !values.rows && !quick && events >= 1_000_000 && seconds >= 5 && rounds >= 2;
+const isComplete =
+  !values.rows && !values.cases && !quick && events >= 1_000_000 && seconds >= 5 && rounds >= 2;
 
 const log = (message: string) => console.error(message);
 let failures = 0;
@@ -50,7 +53,8 @@ try {
   const busy = quick ? 0 : await measureBusyShare();
   if (busy > 0.1)
     log(`Other processes use ${Math.round(busy * 100)}% of the processor: the figures will be inaccurate.`);
-  const options: BaseOptions = { seconds, warmupMs: quick ? 50 : 1_500, rounds, events, quick, log };
+  const cases = values.cases?.split(",") ?? [""];
+  const options: BaseOptions = { seconds, warmupMs: quick ? 50 : 1_500, rounds, events, quick, log, cases };
   const { results, failed, machine } = await table.measure(selected, options);
   failures = failed;
   console.log(`\n${results}\n\n${machine}`);

@@ -4,6 +4,8 @@ import type { LoadOptions, Month } from "./month.ts";
 export type RowOptions = LoadOptions & {
   warmupMs: number;
   rounds: number;
+  /** Of a row with many cases, those whose description has one of these texts are measured. */
+  cases: string[];
   /** The database that the reading rows share; loaded on first use. */
   month(): Promise<Month>;
 };

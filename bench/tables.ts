@@ -52,7 +52,7 @@ const sqliteRows: Record<string, Row> = {
   "live-streams": liveStreams,
   memory,
   "hostile-bodies": hostileBodiesCost,
-  neighbors: (options) => neighbors(options),
+  neighbors,
   "ingest-while-expiring": ingestWhileExpiring,
 };
 

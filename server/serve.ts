@@ -127,7 +127,7 @@ export async function serve(
           // The one before on this connection left a longer timeout.
           server.timeout(request, limits.requestSeconds);
           const response = await observer.observe(request, "/api/events", () => recordEvent(request, server));
-          server.timeout(request, limits.keepAliveSeconds);
+          server.timeout(request, secondsAfter(request, response));
           return response;
         },
       },
@@ -147,7 +147,7 @@ export async function serve(
       // Live streams may be silent for longer than the request timeout. Their heartbeats detect dead connections.
       if (response.headers.get("content-type") === "text/event-stream") server.timeout(incoming, 0);
       // A client may take as long as that to read, so not after listings and files.
-      else if (incoming.method !== "GET") server.timeout(incoming, limits.keepAliveSeconds);
+      else if (incoming.method !== "GET") server.timeout(incoming, secondsAfter(incoming, response));
       return response;
     },
     error: (error) => errorResponse(error, failures),
@@ -181,4 +181,11 @@ export async function serve(
       failures.close();
     },
   };
+}
+
+/** How long a connection may be idle after a response: the rest of a body that was not read must arrive in time. */
+function secondsAfter({ headers, bodyUsed }: Request, { status }: Response): number {
+  const hasBody = headers.has("transfer-encoding") || Number(headers.get("content-length")) > 0;
+  const isCut = status === 408 || status === 413;
+  return hasBody && (!bodyUsed || isCut) ? limits.requestSeconds : limits.keepAliveSeconds;
 }

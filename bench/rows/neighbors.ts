@@ -80,8 +80,8 @@ const occupations: Occupation[] = [
 ];
 
 /** What one project does, and how long another one's requests take meanwhile. */
-export async function neighbors(options: RowOptions, wanted = ""): Promise<Line[]> {
-  const { seconds, quick, log, tidings } = options;
+export async function neighbors(options: RowOptions): Promise<Line[]> {
+  const { seconds, quick, log, cases, tidings } = options;
   const lines: Line[] = [];
   const server = await tidings();
   try {
@@ -89,7 +89,7 @@ export async function neighbors(options: RowOptions, wanted = ""): Promise<Line[
     const neighborKey = await anotherProject(server);
     if (!quick) await server.settle();
     for (const { what, clients, work } of occupations) {
-      if (!what.includes(wanted)) continue;
+      if (!cases.some((text) => what.includes(text))) continue;
       const over = new AbortController();
       const ownBusy = { ...busy, signal: over.signal };
       const working = Array.from({ length: quick ? Math.min(clients, 2) : clients }, (_, client) =>

@@ -49,13 +49,18 @@ class Reservation {
       for (const result of results ?? []) if ("kind" in result && result.kind === "created") recorded++;
       return results;
     } finally {
-      this.#count.pending -= this.events - recorded;
+      this.settle(recorded);
     }
   }
 
   /** Returns all of the events to the quota. */
   release(): void {
-    if (this.#count) this.#count.pending -= this.events;
+    this.settle(0);
+  }
+
+  /** Returns all but those that were recorded. */
+  settle(recorded: number): void {
+    if (this.#count) this.#count.pending -= this.events - recorded;
   }
 }
 

@@ -4,6 +4,7 @@ import { limits } from "../limits.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -77,6 +78,41 @@ describe("a request with an Idempotency-Key", () => {
     expect(first.status).toBe(201);
     expect(await postOnce(key, items)).toEqual({ ...first, isReplayed: true });
     expect(await count(channel)).toBe(10_000);
+  });
+
+  test("of a large array is stored in commits that nobody waits for long", async () => {
+    const commits: number[] = [];
+    app.running.store.events.observeCommits((events) => commits.push(events));
+    const { channel } = newEvent();
+    const items = Array.from({ length: 5_000 }, (_, n) => ({ channel, name: `${n}` }));
+    expect((await postOnce(newKey(), items)).status).toBe(201);
+    expect(Math.max(...commits)).toBeWithin(1, 1_500);
+  });
+
+  test("of a large array goes on where it ended, under the same ids", async () => {
+    const { channel } = newEvent();
+    const items = [
+      ...Array.from({ length: 2_000 }, (_, n) => ({ channel, name: `${n}` })),
+      { channel, name: "own", id: Bun.randomUUIDv7() },
+      bad,
+    ];
+    const key = newKey();
+    const first = await postOnce(key, items);
+    expect(first).toMatchObject({ status: 207, isReplayed: false });
+    const { results } = JSON.parse(first.text) as { results: { id: string }[] };
+    // As if its node had ended before these were stored.
+    for (const { id } of [results[7]!, results[1_999]!, results[2_000]!])
+      expect((await app.request(`/api/events/${id}`, { method: "DELETE" })).status).toBe(200);
+    await app.running.store.control
+      .updateTable("idempotencyKeys")
+      .set({ results: "" })
+      .where("key", "=", key)
+      .execute();
+    expect(await postOnce(key, [...items, ok])).toMatchObject({ status: 422, isReplayed: false });
+    expect(await postOnce(key, items)).toEqual(first);
+    expect(await count(channel)).toBe(2_001);
+    expect(await postOnce(key, items)).toEqual({ ...first, isReplayed: true });
+    expect(await count(channel)).toBe(2_001);
   });
 
   test("with a different body is rejected, array or event", async () => {
@@ -207,3 +243,22 @@ test("a key is known after a restart, and kill -9 under load duplicates nothing"
   const { events } = (await (await server.request("/api/events")).json()) as { events: { name: string }[] };
   expect(events.map(({ name }) => name).sort()).toEqual(bodies.map((_, n) => `${n}`).sort());
 }, 60_000);
+
+test("a large array whose server is killed is stored once when it is sent again", async () => {
+  await using server = await testProcess();
+  const items = Array.from({ length: 10_000 }, (_, n) => ({ channel: "c", name: `${n}` }));
+  const stored = async () => {
+    const response = await server.request("/api/events/count");
+    return ((await response.json()) as { count: number }).count;
+  };
+  const first = postOnce("large", items, server).catch(() => null);
+  await until(async () => (await stored()) > 0);
+  await server.end("SIGKILL");
+  await first;
+  await server.start();
+  const again = await postOnce("large", items, server);
+  expect(again.status).toBe(201);
+  expect(await stored()).toBe(10_000);
+  expect(await postOnce("large", items, server)).toEqual({ ...again, isReplayed: true });
+  expect(await stored()).toBe(10_000);
+}, 30_000);

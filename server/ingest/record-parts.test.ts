@@ -21,9 +21,9 @@ function recorderOn(appended: { events: readonly AcceptedEvent[]; finish: () => 
   } as unknown as EventAppender;
   return createRecorder({
     events,
-    channels: { prepare: () => null, rejectionOf: () => null },
-    rules: { prepare: () => null, concerns: () => false },
-    quota: { prepare: async () => {}, reserve: () => reservation },
+    channels: { of: () => ({ rejectionOf: () => null }) },
+    rules: { of: () => ({ concern: () => false }) },
+    quota: { of: () => null, reserve: () => reservation },
     clock: new ArrivalClock(null),
   } as unknown as Parameters<typeof createRecorder>[0]);
 }

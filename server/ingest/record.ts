@@ -185,6 +185,37 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
     return mergeResults(outcomes, stored);
   }
 
+  /**
+   * Records the events that passed the check, as many as the project's quota has left. Returns an outcome for each
+   * item, in order. If the store fails, its problem is the outcome.
+   *
+   * @param onDuplicates - called with the number of accepted events that were stored before
+   */
+  async function recordAll(
+    items: readonly CheckedItem[],
+    source: EventSource,
+    onDuplicates: (events: number) => void = () => {},
+  ): Promise<ItemOutcome[]> {
+    const parts = partsOf(items);
+    // All at once, so that no later batch of the project comes in between.
+    const entered = parts.map((part) => batches.enter(source.projectId, part.work));
+    const recorded: Promise<ItemOutcome[]>[] = [];
+    try {
+      for (const [index, part] of parts.entries()) {
+        const leave = await entered[index]!;
+        const found = await lookUp(source);
+        const recording = recordPart(part.items, source, found, onDuplicates).finally(leave);
+        // A failure is thrown below. Until then, it must not count as unhandled.
+        recording.catch(() => {});
+        recorded.push(recording);
+      }
+    } finally {
+      // After a failure, the parts that are left give up their places.
+      for (const place of entered.slice(recorded.length)) void place.then((leave) => leave());
+    }
+    return (await Promise.all(recorded)).flat();
+  }
+
   return {
     /**
      * Records an event. Resolves once it is durable: after the commit's fsync, never before.
@@ -244,35 +275,46 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       return items;
     },
 
+    recordAll,
+
     /**
-     * Records the events that passed the check, as many as the project's quota has left. Returns an outcome for each
-     * item, in order. If the store fails, its problem is the outcome.
+     * The same for events that have ids, all of them within the project's quota, however often it is repeated until all
+     * are stored. Throws `quota-reached`, and returns null if it may not begin.
      *
-     * @param onDuplicates - called with the number of accepted events that were stored before
+     * @param begin - called once the quota has room for all; null for a repetition, whose first time counted
      */
-    async recordAll(
+    async recordAllOnce(
       items: readonly CheckedItem[],
       source: EventSource,
-      onDuplicates: (events: number) => void = () => {},
-    ): Promise<ItemOutcome[]> {
-      const parts = partsOf(items);
-      // All at once, so that no later batch of the project comes in between.
-      const entered = parts.map((part) => batches.enter(source.projectId, part.work));
-      const recorded: Promise<ItemOutcome[]>[] = [];
+      begin: (() => Promise<boolean>) | null,
+    ): Promise<ItemOutcome[] | null> {
+      const checked = items.filter((item) => !(item instanceof ProblemError)).length;
+      if (checked === 0) return items.map((item) => item as ProblemError);
+      const unlimited = { ...source, eventsPerDay: null };
+      const count = await quota.of(source);
+      const reservation = quota.reserve(
+        count,
+        begin ? source : { ...source, eventsPerDay: count && Number.POSITIVE_INFINITY },
+        checked,
+      );
+      let recorded = 0;
       try {
-        for (const [index, part] of parts.entries()) {
-          const leave = await entered[index]!;
-          const found = await lookUp(source);
-          const recording = recordPart(part.items, source, found, onDuplicates).finally(leave);
-          // A failure is thrown below. Until then, it must not count as unhandled.
-          recording.catch(() => {});
-          recorded.push(recording);
-        }
+        if (reservation.events < checked) throw quota.exceeded(source);
+        if (begin && !(await begin())) return null;
+        let duplicates = 0;
+        const outcomes = await recordAll(items, unlimited, (events) => {
+          duplicates += events;
+        });
+        recorded = outcomes.filter((outcome) => typeof outcome === "string").length - duplicates;
+        return outcomes;
       } finally {
-        // After a failure, the parts that are left give up their places.
-        for (const place of entered.slice(recorded.length)) void place.then((leave) => leave());
+        reservation.settle(recorded);
       }
-      return (await Promise.all(recorded)).flat();
+    },
+
+    /** An id for an event that is stored later. Throws `clock-wrong`. */
+    newId(): string {
+      return eventIdOf(clock.next());
     },
 
     /** The same in one transaction with the events' companion; null as above. Throws if the store fails, and `quota-reached`. */
@@ -281,7 +323,6 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       source: EventSource,
       companionOf: (outcomes: ItemOutcome[]) => AppendCompanion,
     ): Promise<ItemOutcome[] | null> {
-      // One at a time of all that are large, because each is one commit.
       const work = partsOf(items).reduce((sum, part) => sum + part.work, 0);
       const leave = await batches.enter(source.projectId, work);
       try {
@@ -296,6 +337,11 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
       }
     },
   };
+}
+
+/** Whether a batch holds the store no longer than others may wait. */
+export function isOneCommit(items: readonly CheckedItem[]): boolean {
+  return partsOf(items).length <= 1;
 }
 
 /** Divides a batch, so that no part holds the store for long. */
