@@ -180,7 +180,10 @@ function* tokensIn(project: number, texts: ProjectTexts): Generator<[string, num
       else if (known[known.length - 1] !== ordinals) known.push(ordinals);
     }
   };
-  for (const [word, ordinals] of words) parts.set(word, [ordinals]);
+  for (const [word, ordinals] of words) {
+    parts.set(word, [ordinals]);
+    yield null;
+  }
   words.clear();
   if (texts.every.length >= rareBelow) yield [token.every(project), texts.every];
   if (texts.notify.length >= rareBelow) yield [token.notifies(project), texts.notify];

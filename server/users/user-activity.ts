@@ -6,8 +6,8 @@ import type { Store } from "../storage/store.ts";
 import { checkUsers } from "./check-users.ts";
 import { repairTimes } from "./repair-times.ts";
 
-/** Events read in one step. */
-const stepEvents = 2_000;
+/** Events read in one step. Pages wait for it, in the reader and then, while it is parsed, in the HTTP thread. */
+const stepEvents = 500;
 /** Entries of users that one commit changes, and projects whose position it changes. */
 const commitUsers = 100;
 const commitProjects = 50;

@@ -17,7 +17,7 @@ const partsOfBlock = 8;
  * memory.
  */
 const oversizeFactor = 4;
-/** Events read at a time; a step reads them several times. */
+/** Events read at a time: less than a millisecond. A step can end between any two, as some have hundreds of words. */
 const readEvents = 50;
 /** Events that one step only counts: a few milliseconds of the reader's time. */
 const countStepEvents = 4_000;
@@ -153,14 +153,16 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
     const steps = new Steps();
     for (let low = rowKeyAt(fromMs); ; ) {
       const rows = selectRows.values(low, rowKeyAt(toMs), readEvents) as BlockRow[];
-      for (const row of rows) builder.add(row);
+      for (const row of rows) {
+        builder.add(row);
+        if (!steps.isOver) continue;
+        yield null;
+        if (isRetired()) return;
+        steps.begin();
+      }
       const last = rows.at(-1);
       if (!last || rows.length < readEvents) break;
       low = rowKeyAt(last[0], last[1]) + 1n;
-      if (!steps.isOver) continue;
-      yield null;
-      if (isRetired()) return;
-      steps.begin();
     }
     for (const part of builder.parts()) {
       if (isRetired()) return;

@@ -224,6 +224,7 @@ test("all files of a directory become readable only by the owner, even existing 
     "tidings.db-open": 0o600,
     "tidings.holder": 0o600,
     "tidings.lock": 0o600,
+    "tidings.reserve": 0o600,
   };
   const first = await startServer({ TIDINGS_DATA: directory });
   expect(modes()).toEqual(all);

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { keepPrivate } from "../private-file.ts";
 import { isDiskFull } from "./failure.ts";
 import { openForCheckpoints, walPagesMax } from "./open.ts";
 
@@ -21,6 +22,7 @@ export function keepReserve(dataDirectory: string): void {
   const file = reserveFile(dataDirectory);
   const bytes = Math.min(reserveBytesMax, walPagesMax(dataDirectory) * pageBytes);
   const { bavail, bsize } = statfsSync(dataDirectory);
+  keepPrivate(file);
   if (statSync(file, { throwIfNoEntry: false }) || bavail * bsize < 2 * bytes) return;
   try {
     const handle = openSync(file, "wx", 0o600);
