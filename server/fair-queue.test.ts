@@ -89,3 +89,18 @@ test("too many that wait are rejected, and one that is aborted makes room", asyn
   await end("a4");
   await Promise.all([running, other, next]);
 });
+
+test("what waits behind a task that is aborted takes its turn at once", async () => {
+  const { start, names, end } = starter(new FairQueue({ capacity: 10 }));
+  const gone = new AbortController();
+  const first = start(1, "first", 4);
+  const heavy = start(2, "heavy", 8, gone.signal);
+  const light = start(3, "light", 2);
+  await settled();
+  expect(names()).toEqual(["first"]);
+  gone.abort(new Error("gone"));
+  await expect(heavy).rejects.toThrow("gone");
+  expect(names()).toEqual(["first", "light"]);
+  for (const name of names()) await end(name);
+  await Promise.all([first, light]);
+});

@@ -143,6 +143,11 @@ export const limits = {
   /** Members of a project, including those who are invited. */
   members: 1_000,
   invitationDays: 30,
+  /** Links to confirm a new address that an account can ask for, and that are sent to an address, in an hour. */
+  emailChangesPerHour: 5,
+  emailChangesToRecipientPerHour: 3,
+  /** Sign-ups with an invitation that learn that an address has an account: by inviter and by client, in an hour. */
+  takenAddressesPerHour: 20,
   /** Invitations that an account can send an hour. */
   invitationsPerHour: 100,
   /** Requests with an invitation's link from one address in a minute. */

@@ -22,9 +22,15 @@ const securityNotices: Partial<Record<AuditAction, string>> = {
   "passkey.added": "A passkey was added to your Tidings account",
 };
 
+/** Somebody who has or had an account, and whether they have shown that they read the address. */
+export type Addressee = { email: string; emailVerified: boolean };
+
 /**
  * Sends the emails about an account. They are sent in the background, so that the time of a response doesn't tell
  * whether an account exists; failures are logged.
+ *
+ * Anyone can enter a stranger's address. Until its owner has confirmed it, it gets only what somebody just asked to be
+ * sent there (`#answer`), which is limited by recipient; what Tidings tells by itself goes through `#tell`.
  */
 export class AccountEmails {
   readonly #mailer: Mailer;
@@ -38,7 +44,7 @@ export class AccountEmails {
   }
 
   sendPasswordReset(to: string, token: string): void {
-    this.#send(to, {
+    this.#answer(to, {
       subject: "Reset your Tidings password",
       text: [`Somebody, probably you, asked to reset the password of ${to}. ${once}`],
       action: { text: "Choose a new password", url: this.#link("reset-password", token) },
@@ -47,7 +53,7 @@ export class AccountEmails {
   }
 
   sendEmailConfirmation(to: string, token: string): void {
-    this.#send(to, {
+    this.#answer(to, {
       subject: "Confirm your email address",
       text: [`Confirm that you want to sign in to Tidings with ${to} from now on. ${once}`],
       action: { text: "Confirm this address", url: this.#link("confirm-email", token) },
@@ -57,7 +63,7 @@ export class AccountEmails {
 
   /** To the address of an account that anyone could have entered. */
   sendVerification(to: string, token: string): void {
-    this.#send(to, {
+    this.#answer(to, {
       subject: "Confirm your email address",
       text: [`Confirm that Tidings may send notifications to ${to}. ${once}`],
       action: { text: "Confirm this address", url: this.#link("confirm-email", token) },
@@ -66,7 +72,7 @@ export class AccountEmails {
   }
 
   sendSignUp(to: string, token: string): void {
-    this.#send(to, {
+    this.#answer(to, {
       subject: "Create your Tidings account",
       text: [`Open the link to create an account for ${to}. ${once}`],
       action: { text: "Create my account", url: this.#link("sign-up", token) },
@@ -76,7 +82,7 @@ export class AccountEmails {
 
   /** Instead of `sendSignUp`, to an address that has an account. */
   sendAccountExists(to: string): void {
-    this.#send(to, {
+    this.#answer(to, {
       subject: "You already have a Tidings account",
       text: [
         `Somebody, probably you, asked to create an account for ${to}. You already have one: sign in instead.`,
@@ -87,10 +93,10 @@ export class AccountEmails {
   }
 
   /** Tells an account's owner of a change that somebody who stole a session or a password could have made. */
-  sendSecurityNotice(to: string, action: AuditAction): void {
+  sendSecurityNotice(to: Addressee, action: AuditAction): void {
     const subject = securityNotices[action];
     if (!subject) return;
-    this.#send(to, {
+    this.#tell(to, {
       subject,
       text: [
         `${subject}. If it was you, there is nothing to do.`,
@@ -102,11 +108,11 @@ export class AccountEmails {
   }
 
   /** Tells an account's former address of the change, with a link for an owner who didn't make it. */
-  sendEmailChanged(to: string, newEmail: string, restoreToken: string): void {
-    this.#send(to, {
+  sendEmailChanged(to: Addressee, newEmail: string, restoreToken: string): void {
+    this.#tell(to, {
       subject: "The email address of your Tidings account was changed",
       text: [
-        `Your account now belongs to the address ${newEmail}. You can't sign in with ${to} anymore.`,
+        `Your account now belongs to the address ${newEmail}. You can't sign in with ${to.email} anymore.`,
         `If this wasn't you, take the account back. The link works once, for ${restoreDays} days. It ends all sessions, and you choose a new password.`,
       ],
       action: { text: "This wasn't me", url: this.#link("restore-email", restoreToken) },
@@ -115,11 +121,11 @@ export class AccountEmails {
   }
 
   /** Tells the address that an account was taken back from. */
-  sendEmailRestored(to: string): void {
-    this.#send(to, {
+  sendEmailRestored(to: Addressee): void {
+    this.#tell(to, {
       subject: "Your Tidings account was taken back",
       text: [
-        `The former address of the account took it back. You can't sign in with ${to} anymore.`,
+        `The former address of the account took it back. You can't sign in with ${to.email} anymore.`,
         "If the account is yours, tell the people who run this server at once.",
       ],
       footer: "You get this email because it is about the safety of your account.",
@@ -128,6 +134,14 @@ export class AccountEmails {
 
   #link(page: string, token: string): string {
     return `${this.#baseUrl}/${page}?token=${token}`;
+  }
+
+  #answer(to: string, content: Content): void {
+    this.#send(to, content);
+  }
+
+  #tell({ email, emailVerified }: Addressee, content: Content): void {
+    if (emailVerified) this.#send(email, content);
   }
 
   #send(to: string, content: Content): void {

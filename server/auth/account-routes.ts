@@ -1,6 +1,7 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import { version } from "../config.ts";
 import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
 import { countUnread } from "../notifications/inbox.ts";
 import { problem } from "../problems.ts";
 import { ownsInstallation } from "../projects/installation-owner.ts";
@@ -23,6 +24,7 @@ import { consumeLink, createLink } from "./account-links.ts";
 import { accountResponse } from "./account-response.ts";
 import { type Auth, requireSession, sessionOf } from "./auth.ts";
 import { changeEmail, restoreEmail } from "./change-email.ts";
+import { consumePoint } from "./consume-point.ts";
 import { changedMeanwhile } from "./credential-epoch.ts";
 import { deleteAccount } from "./delete-account.ts";
 import type { Reauthentication } from "./reauthenticate.ts";
@@ -48,6 +50,17 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
   const { auth, baseUrl, reauthentication, emails, keys, streams, worker, streamAuthorizer, vapidPublicKey } =
     deps;
   const { control } = deps.store;
+  // The new address may be a stranger's.
+  const changesByAccount = deps.store.rateLimiter({
+    name: "email-changes",
+    points: limits.emailChangesPerHour,
+    seconds: 60 * 60,
+  });
+  const changesByRecipient = deps.store.rateLimiter({
+    name: "email-changes-by-recipient",
+    points: limits.emailChangesToRecipientPerHour,
+    seconds: 60 * 60,
+  });
 
   routes.add(
     {
@@ -129,6 +142,8 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       if (email === account.email)
         throw problem("account-request-invalid", { detail: "This is your email address already." });
       if (emails) {
+        await consumePoint(changesByAccount, account.id);
+        await consumePoint(changesByRecipient, email);
         // An address that has an account gets no email, and the response doesn't tell.
         const owner = await control
           .selectFrom("accounts")

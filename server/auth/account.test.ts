@@ -92,6 +92,27 @@ describe("the email address", () => {
     await change("free@example.com");
     expect((await inbox.next()).to).toEqual(["free@example.com"]);
   });
+
+  test("is asked for a few times an hour, whoever has the password", async () => {
+    await using own = await testAppWithEmail();
+    const cookie = await own.app.signIn();
+    const change = async (email: string, as = cookie) =>
+      (
+        await callAs(own.app, "POST", "/api/account/email", {
+          cookie: as,
+          body: { email, password: testPassword },
+        })
+      ).status;
+    const statuses: number[] = [];
+    for (let count = 0; count <= limits.emailChangesPerHour; count++)
+      statuses.push(await change(count < 3 ? "stranger@example.com" : `stranger${count}@example.com`));
+    expect(statuses).toEqual([...Array(limits.emailChangesPerHour).fill(200), 429]);
+    await own.app.addMember("second@example.com", "member");
+    const other = await own.app.signIn("second@example.com");
+    expect(await change("stranger@example.com", other)).toBe(429);
+    expect(await change("friend@example.com", other)).toBe(200);
+    for (let sent = 0; sent <= limits.emailChangesPerHour; sent++) await own.inbox.next();
+  });
 });
 
 describe("deleting an account", () => {

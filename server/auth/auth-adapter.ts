@@ -133,7 +133,7 @@ async function onChange(transaction: Transaction<ControlTables>, change: Change)
   const accountId = (model === "user" ? row.id : row.userId) as string;
   const account = await transaction
     .selectFrom("accounts")
-    .select(["email", "twoFactorEnabled"])
+    .select(["email", "emailVerified", "twoFactorEnabled"])
     .where("id", "=", accountId)
     .executeTakeFirst();
   if (!account) return;
@@ -156,7 +156,9 @@ async function onChange(transaction: Transaction<ControlTables>, change: Change)
     },
     { target: account.email, action: entry.action, ...(entry.detail && { detail: entry.detail }) },
   );
-  if (call) call.recorded = [...(call.recorded ?? []), { action: entry.action, email: account.email }];
+  const { email, emailVerified } = account;
+  const about = { email, emailVerified: emailVerified === 1 };
+  if (call) call.recorded = [...(call.recorded ?? []), { action: entry.action, account: about }];
 }
 
 /** Stamps what was made for an account with the credential epoch under which it was made. */

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ProblemError } from "../problems.ts";
 import type { AuditAction } from "../wire/audit.ts";
+import type { Addressee } from "./account-emails.ts";
 
 /** Header that `serve.ts` sets to the client's real address, for better-auth's rate limits. */
 export const clientAddressHeader = "x-tidings-client-address";
@@ -20,8 +21,8 @@ export type AuthCall = {
    * epoch, because what it checked before may be void by now.
    */
   epochs?: Map<string, number>;
-  /** What was recorded in the audit log, and the email address of the account. */
-  recorded?: { action: AuditAction; email: string }[];
+  /** What was recorded in the audit log, and whose account it is about. */
+  recorded?: { action: AuditAction; account: Addressee }[];
   /** The problem that better-auth logged. */
   problem?: ProblemError;
   /** A new session replaces the one of the request: nobody signs in or out. */

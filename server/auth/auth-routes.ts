@@ -111,7 +111,7 @@ export function addAuthRoutes(routes: Routes, deps: Deps): void {
     const code = typeof body?.code === "string" ? body.code : undefined;
     const call: AuthCall = { path, ...from, isKnown, code };
     const response = await callAuth(() => handler(request), call);
-    for (const { action, email } of call.recorded ?? []) emails?.sendSecurityNotice(email, action);
+    for (const { action, account } of call.recorded ?? []) emails?.sendSecurityNotice(account, action);
     // Whoever signs in again has one session, not two.
     if (former && response.headers.getSetCookie().some((cookie) => /session_token=[^;]/.test(cookie)))
       await control.deleteFrom("sessions").where("id", "=", former.id).execute();

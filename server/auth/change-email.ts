@@ -3,6 +3,7 @@ import { recordAudit } from "../audit/audit-log.ts";
 import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
+import type { Addressee } from "./account-emails.ts";
 import { consumeLink, createLink } from "./account-links.ts";
 import { checkEmailIsFree } from "./create-account.ts";
 import { raiseCredentialEpoch } from "./credential-epoch.ts";
@@ -22,7 +23,7 @@ export type EmailChange = {
 };
 
 export type ChangedEmail = {
-  former: string;
+  former: Addressee;
   /** Token of the link that takes the account back; null if there is nobody to send it to. */
   restoreToken: string | null;
 };
@@ -61,7 +62,7 @@ export async function changeEmail(
     { ...actor, kind: "account", id: accountId, name: email },
     { action: "account.changed", target: email, detail: { email, formerEmail: account.email } },
   );
-  return { former: account.email, restoreToken };
+  return { former: { email: account.email, emailVerified: account.emailVerified === 1 }, restoreToken };
 }
 
 export type RestoredEmail = {
@@ -69,8 +70,8 @@ export type RestoredEmail = {
   email: string;
   /** Token of the link to choose a new password. */
   resetToken: string;
-  /** The address that lost the account, if it was verified. */
-  displaced: string | null;
+  /** The address that lost the account; null if it is the same. */
+  displaced: Addressee | null;
 };
 
 /**
@@ -121,8 +122,9 @@ export async function restoreEmail(
   const resetToken = await createLink(transaction, "reset-password", { accountId, epoch: newEpoch, email });
   const detail = { email, formerEmail: former.email, restored: true };
   await recordAudit(transaction, owner, { action: "account.changed", target: email, detail });
-  const isDisplaced = former.email !== email && former.emailVerified === 1;
-  return { accountId, email, resetToken, displaced: isDisplaced ? former.email : null };
+  const displaced =
+    former.email === email ? null : { email: former.email, emailVerified: former.emailVerified === 1 };
+  return { accountId, email, resetToken, displaced };
 }
 
 async function findAccount(transaction: Transaction<ControlTables>, accountId: string) {

@@ -80,4 +80,13 @@ test("if too many wait, the next one of their network is told to come back, and 
   const outcomes = await Promise.all(flood);
   expect(outcomes.filter((each) => each === "overloaded")).toHaveLength(2);
   expect(outcomes.slice(-2)).toEqual(["overloaded", "overloaded"]);
+
+  // Then there is room for as many again.
+  const again = Array.from({ length: limits.passwordsWaiting + 1 }, (_, n) =>
+    outcome(`${n}`, `192.0.2.${n}`),
+  );
+  await order();
+  expect(new Set((await Promise.all(again)).map((each) => String(each).slice(0, 4)))).toEqual(
+    new Set(["hash"]),
+  );
 });

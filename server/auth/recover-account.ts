@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { Addressee } from "./account-emails.ts";
 import { consumeLink, findLink } from "./account-links.ts";
 import { addPassword } from "./create-account.ts";
 import { raiseCredentialEpoch } from "./credential-epoch.ts";
@@ -53,7 +54,7 @@ export async function resetPassword(
   token: string,
   newPassword: string,
   { passwords, from, actor }: { passwords: PasswordQueue; from: Requester; actor: Actor },
-): Promise<Account> {
+): Promise<Account & Addressee> {
   // First, because a password takes a while to hash, and anybody can ask for it.
   const { accountId } = await findLink(control, "reset-password", token);
   await checkNewPassword(newPassword, await findAccount(control, accountId), "newPassword");
@@ -63,7 +64,8 @@ export async function resetPassword(
     const { email, emailVerified } = await findAccount(transaction, accountId);
     const account = { id: accountId, email };
     const owner: Actor = { ...actor, kind: "account", id: accountId, name: email };
-    if (link.email === email && emailVerified === 0) {
+    const isProven = link.email === email;
+    if (isProven && emailVerified === 0) {
       await removeSignInMethods(transaction, account, null, owner);
       await transaction
         .updateTable("accounts")
@@ -72,7 +74,7 @@ export async function resetPassword(
         .execute();
     }
     await setPassword(transaction, account, passwordHash, link.epoch, owner);
-    return account;
+    return { ...account, emailVerified: isProven || emailVerified === 1 };
   });
 }
 

@@ -201,7 +201,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       const from = { address: actor.address, isKnown: true };
       const account = await resetPassword(control, token, newPassword, { passwords, from, actor });
       await reauthentication.forget(account.id);
-      emails?.sendSecurityNotice(account.email, "password.reset");
+      emails?.sendSecurityNotice(account, "password.reset");
       await streamAuthorizer.check();
       return { ok: true };
     },

@@ -204,18 +204,22 @@ test("a table compares the values that it shows with the period before, where th
   events.push(event(-900, 1, "u"), event(-850, 1, "u"), event(-850, 1, "v"), event(-850, 2, "u"));
   expect((await app.post(events)).status).toBe(201);
   for (const split of ["tag.model", "name"])
-    for (const [metric, factor] of [
-      ["events", 1],
-      ["users", 1],
-      ["sum", 2],
+    for (const [metric, totals, before] of [
+      ["events", [2, 1], [1, 0]],
+      ["users", [2, 1], [1, 0]],
+      ["sum", [4, 2], [2, 0]],
+      // Of no events there is none.
+      ["average", [2, 2], [2, null]],
+      ["minimum", [2, 2], [2, null]],
+      ["maximum", [2, 2], [2, null]],
     ] as const) {
-      const of = metric === "sum" ? { metric, tag: "load" } : { metric };
+      const of = metric === "events" || metric === "users" ? { metric } : { metric, tag: "load" };
       const tile = { split, limit: 2, q: "channel:devices", ...of };
       const { rows } = await preview("table", tile, `${range(-874.5, -824.5)}&compare=true`);
       const text = split === "name" ? "Used " : "m";
       expect(rows).toEqual([
-        { value: `${text}1`, total: 2 * factor, before: factor },
-        { value: `${text}2`, total: factor, before: 0 },
+        { value: `${text}1`, total: totals[0], before: before[0] },
+        { value: `${text}2`, total: totals[1], before: before[1] },
       ]);
     }
 });

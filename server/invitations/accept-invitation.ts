@@ -13,6 +13,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import type { InvitationPreview, InvitationSignUp } from "../wire/invitation.ts";
 import type { Project } from "../wire/project.ts";
 import { type InvitationRow, isBacked, selectInvitations } from "./invitation-rows.ts";
+import type { TakenAddresses } from "./taken-addresses.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -58,21 +59,21 @@ export async function acceptInvitation(
 /**
  * Creates an account that joins a project. Returns its address too.
  *
- * Throws `invitation-unknown`, `invitation-for-another`, `account-exists`, `password-common`, and `body-invalid` if
- * neither names an address.
+ * Throws `invitation-unknown`, `invitation-for-another`, `account-exists`, `too-many-requests`, `password-common`, and
+ * `body-invalid` if neither names an address.
  */
 export async function signUpWithInvitation(
   control: Control,
   token: string,
   { email: chosen, name, password }: InvitationSignUp,
-  passwords: PasswordQueue,
+  { passwords, takenAddresses }: { passwords: PasswordQueue; takenAddresses: TakenAddresses },
   actor: Actor,
 ): Promise<{ project: Project; email: string }> {
   // First, because a password takes a while to hash, and anybody can ask for it.
-  const { email: named } = await openInvitation(control, token);
+  const { email: named, createdBy } = await openInvitation(control, token);
   await checkNewPassword(password, { email: chosen ?? named ?? undefined, name });
   const passwordHash = await passwords.hash(password, { address: actor.address, isKnown: false });
-  return control.transaction().execute(async (transaction) => {
+  const create = async (transaction: Transaction<ControlTables>) => {
     const { projectId, role, email: invited } = await takeInvitation(transaction, token);
     const email = chosen?.toLowerCase() ?? invited;
     if (email === null) {
@@ -87,7 +88,11 @@ export async function signUpWithInvitation(
     const self = { ...actor, kind: "account" as const, id, name: email };
     await recordJoined(transaction, self, projectId, email, role);
     return { project: await findOwnProject(transaction, id, projectId), email };
-  });
+  };
+  // After the password was hashed, so that many requests at once don't all come before the first is counted.
+  return takenAddresses.limit({ inviterId: createdBy, address: actor.address }, () =>
+    control.transaction().execute(create),
+  );
 }
 
 async function recordJoined(

@@ -23,6 +23,7 @@ export function selectInvitations(control: Kysely<ControlTables>) {
       "invitations.email",
       "invitations.role",
       "invitations.createdAt",
+      "invitations.createdBy",
       "invitations.expiresAt",
       "projects.name as project",
       "accounts.name as inviter",

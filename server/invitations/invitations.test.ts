@@ -192,6 +192,44 @@ describe("an invitation", () => {
     expect((await look(token)).status).toBe(200);
   });
 
+  test("doesn't tell again and again which addresses have accounts", async () => {
+    await using own = await testApp();
+    const { control } = own.running.store;
+    await own.another("Of ann", "ann@example.com");
+    await own.another("Of bob", "bob@example.com");
+    const request = async (path: string, body: object, cookie = "") => {
+      const headers = { origin: own.address, "content-type": "application/json", cookie };
+      const response = await own.request(path, { method: "POST", headers, body: JSON.stringify(body) }, null);
+      return { status: response.status, ...((await response.json()) as { link: string }) };
+    };
+    const projects = async (email: string) => {
+      const cookie = await own.signIn(email);
+      const { id } = await control
+        .selectFrom("accounts")
+        .select("id")
+        .where("email", "=", email)
+        .executeTakeFirstOrThrow();
+      const { project } = await createProject(control, "Shop", id);
+      return async () =>
+        tokenOf(await request(`/api/invitations?project=${project.slug}`, { role: "viewer" }, cookie));
+    };
+    const ask = async (token: string, email: string) =>
+      (await request(`/api/invitations/token/${token}/sign-up`, { email, password: testPassword })).status;
+    const inviteAsAnn = await projects("ann@example.com");
+    const inviteAsBob = await projects("bob@example.com");
+    // Those who sign up don't count.
+    expect(await ask(await inviteAsAnn(), "first@example.com")).toBe(201);
+    const tokens = [await inviteAsAnn(), await inviteAsAnn()];
+    const told: number[] = [];
+    for (let count = 0; count < limits.takenAddressesPerHour; count++)
+      told.push(await ask(tokens[count % 2]!, "ann@example.com"));
+    expect(new Set(told)).toEqual(new Set([409]));
+    // From now on, all addresses get the same answer.
+    expect(await ask(tokens[0]!, "ann@example.com")).toBe(429);
+    expect(await ask(tokens[1]!, "free@example.com")).toBe(429);
+    expect(await ask(await inviteAsBob(), "bob@example.com")).toBe(429);
+  });
+
   test("isn't used up by a new account with a common password", async () => {
     const { invite } = await newProject();
     const email = newEmail();

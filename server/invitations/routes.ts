@@ -28,6 +28,7 @@ import {
   revokeInvitation,
   type SentInvitation,
 } from "./invitations.ts";
+import { TakenAddresses } from "./taken-addresses.ts";
 
 type Deps = {
   store: Store;
@@ -53,6 +54,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     points: limits.invitationRequestsPerMinute,
     seconds: 60,
   });
+  const takenAddresses = new TakenAddresses(store);
 
   routes.add(
     {
@@ -179,7 +181,8 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       authorizer.checkOrigin(request);
       await consume(opening, addressOf(request));
       const token = parameter("token");
-      const { project, email } = await signUpWithInvitation(control, token, body, passwords, actor);
+      const deps = { passwords, takenAddresses };
+      const { project, email } = await signUpWithInvitation(control, token, body, deps, actor);
       return signInResponse(auth, request, actor, { email, password: body.password }, { ok: true, project });
     },
   );
