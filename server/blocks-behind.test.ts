@@ -69,7 +69,10 @@ describe.each(["large", "small"] as const)("after many %s events", (size) => {
 
   async function metric(name: string): Promise<number> {
     const response = await app.request("/metrics", { headers: { authorization: `Bearer ${metricsToken}` } });
-    return Number(new RegExp(`^${name} (.*)$`, "m").exec(await response.text())?.[1]);
+    const text = await response.text();
+    const value = new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1];
+    if (value === undefined) throw new Error(`${response.status}: ${text}`);
+    return Number(value);
   }
 
   async function post(from: number): Promise<void> {
