@@ -10,7 +10,7 @@ const events = 300_000;
 const batchEvents = 1_000;
 /** The newest events get a block once there are so many of them. */
 const newestMax = 8_192;
-const metricsToken = "token of the metrics of a test";
+const metricsToken = "token-of-a-metrics-test";
 /** More than the longest time between two looks of a timer. */
 const idleMs = 70_000;
 const idleShareMax = 0.02;
