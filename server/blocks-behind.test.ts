@@ -10,7 +10,7 @@ const events = 300_000;
 const batchEvents = 1_000;
 /** The newest events get a block once there are so many of them. */
 const newestMax = 8_192;
-const metricsToken = "token of the metrics of a test";
+const metricsToken = "token-of-a-metrics-test";
 /** More than the longest time between two looks of a timer. */
 const idleMs = 70_000;
 const idleShareMax = 0.02;
@@ -69,7 +69,10 @@ describe.each(["large", "small"] as const)("after many %s events", (size) => {
 
   async function metric(name: string): Promise<number> {
     const response = await app.request("/metrics", { headers: { authorization: `Bearer ${metricsToken}` } });
-    return Number(new RegExp(`^${name} (.*)$`, "m").exec(await response.text())?.[1]);
+    const text = await response.text();
+    const value = new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1];
+    if (value === undefined) throw new Error(`${response.status}: ${text}`);
+    return Number(value);
   }
 
   async function post(from: number): Promise<void> {

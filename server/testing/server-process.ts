@@ -88,7 +88,10 @@ type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 /** Like `testApp`, but with the server in a separate process, to be killed or measured. */
 export async function testProcess(change: Partial<Config> = {}, program = fromSource) {
   const { config, secret } = await preparedConfig(change);
-  const environment = environmentOf(config);
+  const environment = {
+    ...environmentOf(config),
+    ...(config.metricsToken !== null && { TIDINGS_METRICS_TOKEN: config.metricsToken }),
+  };
   let server: ServerProcess | null = await startServer(environment, undefined, program);
   /** Rejects while the server is down. */
   const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
