@@ -105,3 +105,13 @@ test("a project that is reset drops what waits and tells its clients, in time fo
   expect(sent[0]).toContain("event: reset");
   expect(sent[1]).toContain('"n":10');
 });
+
+test("a client that caught up beyond the first events of a chunk gets only the others", async () => {
+  const stream = new ProjectStream(1);
+  const { client, sent } = clientOf({});
+  client.caughtUpTo = { ms: 2, sequence: 0 };
+  stream.add(client);
+  for (const n of [1, 2, 3, 4]) stream.publish(arrivalOf(n));
+  await until(() => sent.some((frame) => frame.includes('{"n":4}')));
+  expect(sent.map((frame) => /\{.*\}/.exec(frame)?.[0])).toEqual(['{"n":3}', '{"n":4}']);
+});
