@@ -79,6 +79,8 @@ async function countViews(
   const signal = AbortSignal.timeout(limits.unreadViewsMs);
   const times = views.map(afterMsOf);
   const late = lateEvents({ events }, projectId, [...new Set(times.filter((ms) => ms !== null))]);
+  // Each view awaits it. If there is none, nobody sees that the request has ended.
+  late.catch(() => {});
   return Promise.all(
     views.map(async (view, at) => {
       const afterMs = times[at]!;
