@@ -13,7 +13,7 @@ test("a client that leaves causes no error that nobody handles", async () => {
   await app.post(
     Array.from({ length: 300 }, (_, n) => ({ channel: `c${n % 5}`, name: `n${n}`, userId: `u${n % 9}` })),
   );
-  const [{ id }] = (await app.list("?limit=1")) as [{ id: string }];
+  const { id } = (await app.list("?limit=1"))[0]!;
   const paths = [
     "sidebar",
     "events",
