@@ -1,0 +1,18 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { lockDirectory, otherHolder } from "./directory-lock.ts";
+
+test("a holder on another host is another process, also if it has the same number", () => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-lock-"));
+  const lock = lockDirectory(directory, "server");
+  expect(otherHolder(directory)).toBeNull();
+  // As in two containers that share a volume, where each server is process 1.
+  const file = join(directory, "tidings.holder");
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), host: "elsewhere" }));
+  expect(otherHolder(directory)).toStartWith(`Process ${process.pid} on elsewhere (a server, since `);
+  lock.release();
+  expect(otherHolder(directory)).toBeNull();
+  rmSync(directory, { recursive: true });
+});
