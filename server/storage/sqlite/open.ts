@@ -47,7 +47,7 @@ export function walPagesMax(dataDirectory: string): number {
   return Math.min(checkpointPages, Math.max(walPagesMin, pages));
 }
 
-export function openForWriting(file: string): Database {
+export const openForWriting = namingFile((file) => {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   // Lets free pages be returned in small steps. It must be set before the first table is created. Setting it again would
@@ -62,16 +62,16 @@ export function openForWriting(file: string): Database {
   database.run(`PRAGMA cache_size = -${writerCacheKib}`);
   database.run(`PRAGMA wal_autocheckpoint = ${walPagesMax(dirname(file))}`);
   return database;
-}
+});
 
-export function openForCheckpoints(file: string): Database {
+export const openForCheckpoints = namingFile((file) => {
   const database = new Database(file, { readwrite: true, strict: true });
   database.run("PRAGMA synchronous = FULL");
   database.run("PRAGMA cache_size = 0");
   return database;
-}
+});
 
-export function openForReading(file: string): Database {
+export const openForReading: (file: string) => Database = namingFile((file) => {
   const database = new Database(file, { readonly: true, strict: true });
   try {
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
@@ -83,6 +83,18 @@ export function openForReading(file: string): Database {
     rollBack(file);
     return openForReading(file);
   }
+});
+
+/** SQLite's own message, such as "unable to open database file", says neither which file nor which error it was. */
+function namingFile(open: (file: string) => Database): (file: string) => Database {
+  return (file) => {
+    try {
+      return open(file);
+    } catch (error) {
+      const { code, message } = error as SQLiteError;
+      throw Object.assign(error as Error, { message: `${file}: ${message} (${code})` });
+    }
+  };
 }
 
 /** Undoes what a killed process left half done in a database without a log, such as one just restored. */
