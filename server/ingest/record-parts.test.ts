@@ -30,7 +30,7 @@ function recorderOn(appended: { events: readonly AcceptedEvent[]; finish: () => 
 }
 
 function sourceOf(projectId: number): EventSource {
-  return { projectId, eventsPerDay: null } as unknown as EventSource;
+  return { projectId, knownChannelsOnly: false, eventsPerDay: null, mayRead: true };
 }
 
 /** Events with fifty tags of their own each. */
