@@ -185,8 +185,8 @@ export class Routes {
   }
 
   /**
-   * Every route has the same time, and answers with a problem after that, instead of a closed connection. It begins
-   * when the body has arrived, which has a time of its own.
+   * Every route but those of senders has the same time, and answers with a problem after that, instead of a closed
+   * connection. It begins when the body has arrived, which has a time of its own.
    */
   async #inTime<Result>(method: string, request: Request, answer: () => Promise<Result>): Promise<Result> {
     const seconds = this.#workSeconds;
