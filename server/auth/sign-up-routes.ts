@@ -198,7 +198,8 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       problems: [403, 422, 503],
     },
     async ({ actor, body: { token, newPassword } }) => {
-      const from = { address: actor.address, isKnown: true };
+      // Not known: with one link, anyone can ask for a new password as often as they like at the same time.
+      const from = { address: actor.address, isKnown: false };
       const account = await resetPassword(control, token, newPassword, { passwords, from, actor });
       await reauthentication.forget(account.id);
       emails?.sendSecurityNotice(account, "password.reset");
