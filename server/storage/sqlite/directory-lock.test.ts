@@ -28,3 +28,12 @@ test("a server that was killed is not taken for a command that looks at the lock
   lock.release();
   rmSync(directory, { recursive: true });
 });
+
+test("something in the lock is not taken for a damaged database", () => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-lock-"));
+  const file = join(directory, "tidings.lock");
+  writeFileSync(file, "4711\n".repeat(200));
+  expect(() => lockDirectory(directory, "server")).toThrow(`${file} is only a lock and must be empty`);
+  expect(otherHolder(directory)).toBeNull();
+  rmSync(directory, { recursive: true });
+});
