@@ -87,7 +87,8 @@ async function salvage(args: Args): Promise<0 | 3> {
     const projects = chosen(found.projects, args.project);
     if (projects.length === 0)
       throw new UsageError(`${path} has no event, user or channel of Tidings that can be read.`);
-    const outputs = args.file === "-" ? standardOutput(projects) : files(args.file, projects, path, args.force);
+    const outputs =
+      args.file === "-" ? standardOutput(projects) : files(args.file, projects, path, args.force);
     await writeLines(file, projects, outputs);
     for (const { close } of outputs.values()) close();
     if (args.json) await printLine(JSON.stringify(summaryOf(found, projects, outputs)));
