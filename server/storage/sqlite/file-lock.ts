@@ -23,8 +23,14 @@ export function lockFile(file: string): FileLock | null {
     return { release: () => database.close() };
   } catch (error) {
     database.close();
-    if ((error as { code?: string }).code === "SQLITE_BUSY") return null;
-    throw error;
+    const { code } = error as { code?: string };
+    if (code === "SQLITE_BUSY") return null;
+    if (code !== "SQLITE_NOTADB") throw error;
+    // Otherwise it would seem to be the database that is damaged.
+    throw new Error(
+      `${file} is only a lock and must be empty, and something was written to it. Stop Tidings, remove this file, and start again.`,
+      { cause: error },
+    );
   }
 }
 
