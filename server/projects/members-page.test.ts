@@ -95,7 +95,7 @@ test("somebody with an account signs in and joins; somebody else is told whose i
   };
   const link = await invite("jo@example.com");
   await jo.goto(dashboard.address + link);
-  await jo.getByRole("link", { name: "Sign in" }).click();
+  await jo.getByRole("link", { name: "I have an account" }).click();
   await jo.getByLabel("Email").fill("jo@example.com");
   await jo.getByLabel("Password").fill(testPassword);
   await jo.getByRole("button", { name: "Sign in" }).click();
