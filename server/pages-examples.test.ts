@@ -114,4 +114,4 @@ test("a new key comes with examples to copy, and the dialog notices the first ev
   await page.getByText('"channel": "not-yet"').waitFor();
   await page.emulateMedia({ colorScheme: "dark" });
   await expectAccessible("an empty channel in the dark", page);
-}, 60_000);
+});
