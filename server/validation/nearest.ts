@@ -1,9 +1,17 @@
-/** The candidate closest to a misspelt word, or null if none is close. */
-export function nearest(word: string, candidates: Iterable<string>): string | null {
+/**
+ * The candidate closest to a misspelt word, or null if none is close.
+ *
+ * @param mistakes - letters that may be wrong
+ */
+export function nearest(
+  word: string,
+  candidates: Iterable<string>,
+  mistakes = Math.max(2, Math.floor(word.length / 3)),
+): string | null {
   const folded = fold(word);
   let best: string | null = null;
   // If every letter would have to change, it isn't a misspelling.
-  let bestDistance = Math.min(Math.max(2, Math.floor(word.length / 3)) + 1, folded.length);
+  let bestDistance = Math.min(mistakes + 1, folded.length);
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) > bestDistance + 2) continue;
     const distance = editDistance(folded, fold(candidate));
