@@ -42,6 +42,8 @@ const shown = ({ kind, term, by, events }: SearchAlternative) =>
 describe("what was meant is suggested, with the number of events", () => {
   const cases: [q: string, ...shown: string[]][] = [
     ["fail", "instead fail fail* 2", "without fail 4"],
+    ["fial*", "instead fial* fail* 2", "without fial* 4"],
+    ["faild", "instead faild failed 2", "without faild 4"],
     ["user=cus_1042", "instead user=cus_1042 user:cus_1042 2", "without user=cus_1042 4"],
     ["cus_1042", "instead cus_1042 user:cus_1042 2", "without cus_1042 4"],
     ["user:CUS_1042", "instead user:CUS_1042 user:cus_1042 2", "without user:CUS_1042 4"],

@@ -93,6 +93,7 @@ describe("a search is completed", () => {
     ["love", "user:u1"],
     ["grace@", "user:u2"],
     ["paymnts", "channel:payments", 'name:"Payment failed"'],
+    ["faild", 'name:"Payment failed"'],
     ["recieved", 'name:"Payment received"'],
     ["xyzzy"],
   ];

@@ -159,7 +159,9 @@ export function createCorrections(store: Store) {
           ...(name !== null && { detail: name }),
         }),
       ),
-      ...(near === null ? [] : [{ search: { ...written, text: near } }]),
+      ...(near === null
+        ? []
+        : [{ search: { ...written, text: near.word, isPrefix: written.isPrefix || !near.isWhole } }]),
       ...(words.length > 1 ? [{ search: apart }] : []),
     ];
   }

@@ -24,7 +24,7 @@ export type KnownUser = Known & { name: string | null };
 const listedTexts = 200;
 /** Newest events that contain what was typed. Their names and tags are found also if a project has more than that. */
 const sampleEvents = 200;
-const sampleStep = 50;
+const sampleStep = 20;
 const sampleMs = 20;
 /** A shorter beginning of a word is on so many events that the newest say nothing. */
 const sampleCharacters = 2;

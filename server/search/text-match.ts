@@ -25,19 +25,26 @@ export function rankOf(text: string, typed: string): Rank | null {
   return isInside && [...part].length >= insideMin ? ranks.inside : null;
 }
 
-/** The text that was probably meant, also if one of its words was; null if none is close. */
+/** The text that was probably meant, also if one of its words was or the beginning of one; null if none is close. */
 export function nearestText(typed: string, texts: Iterable<string>): string | null {
   const all = [...texts];
   const whole = nearest(typed, all, mistakesIn(typed));
   if (whole !== null) return whole;
-  const word = nearestWord(typed, all);
-  return word === null ? null : all.find((text) => splitWords(text).includes(word))!;
+  const parts = new Map<string, string>();
+  for (const text of all)
+    for (const [part] of partsOf(text, typed.length)) if (!parts.has(part)) parts.set(part, text);
+  const part = nearest(typed, parts.keys(), mistakesIn(typed));
+  return part === null ? null : parts.get(part)!;
 }
 
-/** The word of some texts that was probably meant; null if none is close. */
-export function nearestWord(typed: string, texts: Iterable<string>): string | null {
-  const words = new Set([...texts].flatMap(splitWords));
-  return nearest(typed, words, mistakesIn(typed));
+/** The word of some texts that was probably meant, or its beginning; null if none is close. */
+export function nearestWord(
+  typed: string,
+  texts: Iterable<string>,
+): { word: string; isWhole: boolean } | null {
+  const words = new Map([...texts].flatMap((text) => partsOf(text, typed.length)).reverse());
+  const word = nearest(typed, words.keys(), mistakesIn(typed));
+  return word === null ? null : { word, isWhole: words.get(word)! };
 }
 
 /** How many letters may be wrong: among many texts, some are near any short one. */
@@ -45,6 +52,12 @@ function mistakesIn({ length }: string): number {
   return Math.min(3, Math.max(1, Math.floor(length / 3)));
 }
 
-function splitWords(text: string): string[] {
-  return text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+/** The words of a text, and the beginnings of longer ones, each with whether it is whole. */
+function partsOf(text: string, length: number): [part: string, isWhole: boolean][] {
+  const words = text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+  const longer = words.filter((word) => word.length > length);
+  return [
+    ...words.map((word): [string, boolean] => [word, true]),
+    ...longer.map((word): [string, boolean] => [word.slice(0, length), false]),
+  ];
 }

@@ -24,14 +24,25 @@ function fold(word: string): string {
   return word.toLowerCase().replace(/[_-]/g, "");
 }
 
-/** Levenshtein distance: insertions, deletions and substitutions cost one each. */
+/** Edits between two words: an insertion, a deletion, a substitution, and two letters that changed places cost one each. */
 function editDistance(a: string, b: string): number {
+  let last: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      const isSwapped = i > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      next.push(
+        Math.min(
+          next[j - 1]! + 1,
+          row[j]! + 1,
+          row[j - 1]! + same,
+          isSwapped ? last[j - 2]! + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
     }
+    last = row;
     row = next;
   }
   return row[b.length]!;
