@@ -70,3 +70,58 @@ test("what finds nothing says what would", async () => {
   await article("Payment received").waitFor();
   expect(await box().inputValue()).toBe("");
 });
+
+test("the palette finds events, users and actions", async () => {
+  const user = { method: "PUT", headers: { "content-type": "application/json", "x-api-key": dashboard.key } };
+  await fetch(`${dashboard.address}/api/users/cus_2`, { ...user, body: '{"name":"Freya Lind"}' });
+  const option = (name: string | RegExp) => page.getByRole("option", { name });
+  const selected = (name: string | RegExp) => page.getByRole("option", { name, selected: true }).waitFor();
+  const open = async (text: string) => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog", { name: "Search and commands" }).waitFor();
+    await page.keyboard.insertText(text);
+  };
+  await page.goto(`${dashboard.address}/p/default`);
+  await article("Payment received").waitFor();
+
+  await open("freya");
+  await option("Freya Lind cus_2").waitFor();
+  await selected("Search events for “freya”");
+  await page.keyboard.press("ArrowDown");
+  await selected("Freya Lind cus_2");
+  await expectAccessible("the palette", page);
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/p/default/users/cus_2");
+
+  await open("cus_3");
+  await selected(/^cus_3/);
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/p/default/users/cus_3");
+
+  await open("fail");
+  await option("Payment failed 2").waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/p/default?q=fail*");
+
+  const { id } = await dashboard.post({ channel: "logins", name: "Password changed" });
+  await open(id.toUpperCase());
+  await selected("Password changed Event in logins");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/p/default/events/${id}`);
+
+  // What was chosen comes first.
+  await open("");
+  await selected("Password changed Event in logins");
+  expect((await page.getByRole("option").allTextContents()).slice(0, 4)).toEqual([
+    "Password changed Event in logins",
+    "Search events for “fail”",
+    "cus_3",
+    "Freya Lind cus_2",
+  ]);
+  await page.keyboard.insertText("invi");
+  await selected("Invite a member");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Invite to this project" }).waitFor();
+  expect(page.url()).toEndWith("/p/default/members");
+  await page.keyboard.press("Escape");
+});

@@ -30,7 +30,9 @@ export function SuggestionList({ id, list, active, choose }: SuggestionsProps) {
         >
           <span className="hostile-line min-w-0">
             {suggestion.kind === "tag" ? suggestion.insert : suggestion.text}
-            {suggestion.kind !== "tag" && suggestion.detail !== undefined && <span className="text-muted"> {suggestion.detail}</span>}
+            {suggestion.kind !== "tag" && suggestion.detail !== undefined && (
+              <span className="text-muted"> {suggestion.detail}</span>
+            )}
           </span>
           <span className="flex shrink-0 items-center gap-2 text-faint text-xs">
             {suggestion.events !== undefined && (

@@ -113,7 +113,7 @@ export function Suggestions(props: SuggestionsProps) {
 export type Suggestion = Omit<Completion["suggestions"][number], "kind"> & { kind: string };
 
 /** Suggestions for the text at the cursor of a search. */
-function completionQuery(project: string, q: string, at: number) {
+export function completionQuery(project: string, q: string, at: number) {
   return queryOptions({
     queryKey: ["completion", project, q, at],
     queryFn: ({ signal }) =>

@@ -18,11 +18,9 @@ export const Completion = z
     suggestions: z.array(
       z.object({
         kind: z.enum(["field", "channel", "name", "tag", "user", "key", "value"]),
-        text: z
-          .string()
-          .openapi({
-            description: "The text to show. Of a user with a name, the name; of a tag, its value.",
-          }),
+        text: z.string().openapi({
+          description: "The text to show. Of a user with a name, the name; of a tag, its value.",
+        }),
         detail: z
           .string()
           .optional()

@@ -9,12 +9,9 @@ export const SearchAlternatives = z
           description:
             "`instead`: with another term in place of one that finds nothing at any time. `without`: without one of the terms. `anyTime`: the same without `from` and `to`.",
         }),
-        term: z
-          .string()
-          .nullable()
-          .openapi({
-            description: "The term that is replaced or left out, as in a search; null if none is.",
-          }),
+        term: z.string().nullable().openapi({
+          description: "The term that is replaced or left out, as in a search; null if none is.",
+        }),
         by: z
           .string()
           .optional()
