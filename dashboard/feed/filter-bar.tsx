@@ -161,7 +161,7 @@ export function FilterBar({ project, filters, change, typed, type, children }: F
         </button>
       )}
       {children}
-      {chips.length === 0 && (
+      {chips.length === 0 && text === "" && (
         <span aria-hidden className="max-md:hidden">
           <Kbd>/</Kbd>
         </span>

@@ -56,7 +56,7 @@ export function NoMatches({ project, filters, unknownChannel, change }: NoMatche
             </>
           )}
         </Alternatives>
-        <Alternatives title="Or find more" all={without} show={show}>
+        <Alternatives title="Leave something out" all={without} show={show}>
           {({ kind, term }) =>
             kind === "anyTime" ? (
               "At any time"

@@ -31,8 +31,8 @@ export type Item = {
   stays?: boolean;
 };
 
-/** Without anything typed, of each group. */
-const shownMax = 8;
+/** How many of a group are shown, without and with something typed. Pages and actions are few enough. */
+const shownMax = { before: 5, typed: 8 };
 
 export type ItemGroup = { group: Group; items: Item[]; isNamed: boolean };
 
@@ -42,6 +42,7 @@ export type ItemGroup = { group: Group; items: Item[]; isNamed: boolean };
  */
 export function matchingGroups(items: readonly Item[], typed: string): ItemGroup[] {
   const words = foldedWords(typed);
+  const max = words.length === 0 ? shownMax.before : shownMax.typed;
   const ranked = items.flatMap((item) => {
     const rank = words.length === 0 ? 0 : rankOf(item, words);
     return rank === null ? [] : [{ item, rank }];
@@ -49,7 +50,8 @@ export function matchingGroups(items: readonly Item[], typed: string): ItemGroup
   return groups
     .map((group, place) => {
       const own = ranked.filter(({ item }) => item.group === group).sort((a, b) => a.rank - b.rank);
-      return { group, place, best: own[0]?.rank ?? 0, items: own.slice(0, shownMax).map(({ item }) => item) };
+      const shown = group === "Pages" || group === "Actions" ? own : own.slice(0, max);
+      return { group, place, best: own[0]?.rank ?? 0, items: shown.map(({ item }) => item) };
     })
     .filter(({ items }) => items.length > 0)
     .sort((a, b) => a.best - b.best || a.place - b.place)

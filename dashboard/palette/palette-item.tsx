@@ -4,10 +4,10 @@ import { formatNumber } from "../components/locale.ts";
 import type { Item } from "./items.ts";
 
 /** A part of the palette's list. */
-export function PaletteGroup({ heading, children }: { heading: string; children: ReactNode }) {
+export function PaletteGroup({ heading, children }: { heading?: string; children: ReactNode }) {
   return (
     <Command.Group
-      heading={heading}
+      {...(heading !== undefined && { heading })}
       className="[&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-faint [&_[cmdk-group-heading]]:text-xs"
     >
       {children}

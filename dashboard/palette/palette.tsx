@@ -101,14 +101,14 @@ function PaletteDialog({ close, open }: { close: () => void; open: (dialog: Dial
                   ? muting.channel === null
                     ? "Which channel?"
                     : "For how long?"
-                  : "Search events, users, channels, pages and actions…"
+                  : "Search events, users, pages and actions…"
               }
               className="h-12 w-full border-line border-b bg-transparent px-4 text-lg outline-none placeholder:text-faint placeholder-shown:text-ellipsis"
             />
             <Command.List className="max-h-[min(420px,60vh)] overflow-y-auto p-1.5">
               {shown.length === 0 && <p className="py-8 text-center text-muted text-sm">No results</p>}
               {shown.map(([group, items]) => (
-                <PaletteGroup key={group} heading={group}>
+                <PaletteGroup key={group} {...(!muting && { heading: group })}>
                   {items.map((item) => (
                     <PaletteItem
                       key={item.id}

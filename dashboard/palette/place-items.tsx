@@ -70,12 +70,13 @@ function useItemsOfProject(project: string): Item[] {
 
   return [
     ...channels.map(
-      ({ id, name, icon, archivedAt }): Item => ({
+      ({ id, name, icon, archivedAt, events }): Item => ({
         id: `channel ${id}`,
         group: "Channels",
         label: name,
         detail: archivedAt === null ? undefined : "archived",
         aliases: "channel",
+        events,
         icon: icon ? <EventIcon icon={icon} name={name} size="sm" bare /> : <Hash aria-hidden />,
         run: () =>
           navigate({

@@ -1,6 +1,7 @@
 import { isNumber } from "../event/number.ts";
 import { printText, type Search, type SearchField, searchFields } from "../event/search.ts";
 import { termAt } from "../event/term-at.ts";
+import { timeOfEvents } from "../events/count.ts";
 import { limits } from "../limits.ts";
 import type { Store } from "../storage/store.ts";
 import type { Completion } from "../wire/completion.ts";
@@ -146,11 +147,12 @@ export function createComplete(store: Store) {
 
   /** Adds the counts of suggestions, as far as they are known soon. */
   async function counted(projectId: number, found: Candidate[], soon: Soon): Promise<Candidate[]> {
+    const time = found.some(({ search }) => search !== null) ? await timeOfEvents(events, projectId) : null;
     return Promise.all(
       found.map(async (candidate) => {
         const { suggestion, search } = candidate;
         if (search === null) return candidate;
-        const events = await soon.orElse(null, (signal) => countSoon(projectId, search, signal));
+        const events = await soon.orElse(null, (signal) => countSoon(projectId, search, time, signal));
         return events === null ? candidate : { ...candidate, suggestion: { ...suggestion, events } };
       }),
     );
@@ -163,10 +165,17 @@ export function createComplete(store: Store) {
     const soon = new Soon(limits.completionMs);
     const found = await (of === null ? terms(projectId, typed, soon) : values(projectId, of, typed, soon));
     const candidates = await counted(projectId, found, soon);
-    // Each kind is in its own order already, so only the rank may change it.
-    candidates.sort((a, b) => a.rank - b.rank);
+    candidates.sort(compareCandidates);
     return { ok: true, start, end, suggestions: candidates.map(({ suggestion }) => suggestion) };
   };
+}
+
+const kinds = ["field", "channel", "name", "tag", "user", "key", "value"] as const;
+
+/** The best match first, then by kind, then the most frequent one; otherwise the order stays. */
+function compareCandidates(a: Candidate, b: Candidate): number {
+  const place = ({ suggestion }: Candidate) => kinds.indexOf(suggestion.kind);
+  return a.rank - b.rank || place(a) - place(b) || (b.suggestion.events ?? 0) - (a.suggestion.events ?? 0);
 }
 
 function fieldsNamed(typed: string): Candidate[] {

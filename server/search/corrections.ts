@@ -10,6 +10,7 @@ export type Correction = { search: Search; detail?: string };
 
 /** Texts that contain what was written, of each kind. */
 const similarMax = 2;
+const usersMax = 3;
 /** Characters at the end of a user's ID that may be wrong. */
 const userEndMax = 4;
 const nearUsers = 50;
@@ -45,7 +46,7 @@ export function createCorrections(store: Store) {
 
   async function users(projectId: number, value: string, signal: AbortSignal): Promise<Correction[]> {
     const found = await known.users(projectId, value, signal);
-    const best = found.slice(0, similarMax).map(({ text, name }): Correction => {
+    const best = found.slice(0, usersMax).map(({ text, name }): Correction => {
       return { search: field("user", text), ...(name !== null && { detail: name }) };
     });
     if (best.length > 0) return best;
@@ -153,7 +154,7 @@ export function createCorrections(store: Store) {
     };
     return [
       ...asPrefix(written),
-      ...meant.slice(0, 1).map(
+      ...meant.slice(0, usersMax).map(
         ({ text: userId, name }): Correction => ({
           search: field("user", userId),
           ...(name !== null && { detail: name }),

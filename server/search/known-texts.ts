@@ -95,7 +95,13 @@ export function createKnownTexts({ control, events }: Store) {
 
     async names(projectId: number, typed: string, sampled: Promise<Event[]>): Promise<Known[]> {
       const [known, newest] = await Promise.all([indexed(projectId, { kind: "name" }, typed), sampled]);
-      return ranked(textsIn([...known, ...newest.map(({ name }) => name)]), typed);
+      return ranked(
+        textsIn(
+          known,
+          newest.map(({ name }) => name),
+        ),
+        typed,
+      );
     },
 
     async keys(projectId: number, typed: string): Promise<Known[]> {
@@ -106,7 +112,7 @@ export function createKnownTexts({ control, events }: Store) {
     async values(projectId: number, key: string, typed: string, sampled: Promise<Event[]>): Promise<Known[]> {
       const [known, newest] = await Promise.all([indexed(projectId, { kind: "value", key }, typed), sampled]);
       const recent = newest.flatMap(({ tags }) => (Object.hasOwn(tags, key) ? [tags[key]!] : []));
-      return ranked(textsIn([...known, ...recent]), typed);
+      return ranked(textsIn(known, recent), typed);
     },
 
     /** The values of any key, in the newest events that have them. */
@@ -148,24 +154,33 @@ export function createKnownTexts({ control, events }: Store) {
 /** Longer texts are not suggested: nobody could tell them apart. */
 const shownCharacters = eventTexts.name.max;
 
-function textsIn(texts: Iterable<string>): { text: string }[] {
-  return [...new Set(texts)].filter((text) => text.length <= shownCharacters).map((text) => ({ text }));
+/** @param newest - texts of the newest events, with repetitions: those that are frequent come first */
+function textsIn(known: readonly string[], newest: readonly string[] = []): Text[] {
+  const times = new Map<string, number>(known.map((text) => [text, 0]));
+  for (const text of newest) times.set(text, (times.get(text) ?? 0) + 1);
+  return [...times]
+    .filter(([text]) => text.length <= shownCharacters)
+    .map(([text, times]) => ({ text, times }));
 }
 
-/** Those that contain what was typed: the best match, then the one with the most events, then as it was typed. */
-function ranked(texts: { text: string; events?: number }[], typed: string): Known[] {
-  const found = texts.flatMap((each) => {
-    const rank = rankOf(each.text, typed);
-    return rank === null ? [] : [{ ...each, rank }];
-  });
-  const isAsTyped = ({ text }: Known) => (text.startsWith(typed) ? 0 : 1);
-  return found.sort(
-    (a, b) =>
-      Math.max(a.rank, ranks.start) - Math.max(b.rank, ranks.start) ||
-      (b.events ?? 0) - (a.events ?? 0) ||
-      isAsTyped(a) - isAsTyped(b) ||
-      (a.text < b.text ? -1 : 1),
-  );
+type Text = { text: string; events?: number; times?: number };
+
+/** Those that contain what was typed: the best match, then the most frequent one, then as it was typed. */
+function ranked(texts: readonly Text[], typed: string): Known[] {
+  const frequency = ({ events, times }: Text) => events ?? times ?? 0;
+  const isAsTyped = ({ text }: Text) => (text.startsWith(typed) ? 0 : 1);
+  return texts
+    .flatMap((each) => {
+      const rank = rankOf(each.text, typed);
+      return rank === null ? [] : [{ ...each, rank }];
+    })
+    .sort(
+      (a, b) =>
+        Math.max(a.rank, ranks.start) - Math.max(b.rank, ranks.start) ||
+        frequency(b) - frequency(a) ||
+        isAsTyped(a) - isAsTyped(b) ||
+        (a.text < b.text ? -1 : 1),
+    );
 }
 
 /**

@@ -37,14 +37,18 @@ export function nearestText(typed: string, texts: Iterable<string>): string | nu
   return part === null ? null : parts.get(part)!;
 }
 
-/** The word of some texts that was probably meant, or its beginning; null if none is close. */
+/** The word of some texts that was probably meant, or else its beginning; null if none is close. */
 export function nearestWord(
   typed: string,
   texts: Iterable<string>,
 ): { word: string; isWhole: boolean } | null {
-  const words = new Map([...texts].flatMap((text) => partsOf(text, typed.length)).reverse());
-  const word = nearest(typed, words.keys(), mistakesIn(typed));
-  return word === null ? null : { word, isWhole: words.get(word)! };
+  const parts = [...texts].flatMap((text) => partsOf(text, typed.length));
+  for (const isWhole of [true, false]) {
+    const words = parts.filter(([, whole]) => whole === isWhole).map(([word]) => word);
+    const word = nearest(typed, words, mistakesIn(typed));
+    if (word !== null) return { word, isWhole };
+  }
+  return null;
 }
 
 /** How many letters may be wrong: among many texts, some are near any short one. */
