@@ -102,11 +102,12 @@ export function mistakeIn(q: string): SearchError | null {
   }
 }
 
-/** A chip's label: "tag.plan" → "plan", "userId" → "user". */
+/** A chip's label: "tag.plan" → "plan", "userId" → "user", "tag.user" → "tag user". */
 export function labelOf(key: string): string {
-  if (key.startsWith("tag.")) return key.slice(4);
-  if (key === "q") return "search";
-  return key === "userId" ? "user" : key;
+  const label = key === "q" ? "search" : key === "userId" ? "user" : key;
+  if (!key.startsWith("tag.")) return label;
+  const tag = key.slice(4);
+  return plainFilters.some((each) => labelOf(each) === tag) ? `tag ${tag}` : tag;
 }
 
 /**

@@ -24,6 +24,7 @@ import {
 import type { ReactNode } from "react";
 import { useMe } from "../account/me.ts";
 import { boardsQuery } from "../boards/boards.ts";
+import { orderChannels, useChannelOrder } from "../channels/channel-order.ts";
 import { sidebarQuery } from "../channels/channels.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { formatNumber } from "../components/locale.ts";
@@ -64,12 +65,14 @@ function useItemsOfProject(project: string): Item[] {
   const { data: boards = [] } = useQuery({ ...boardsQuery(project), enabled: project !== "" });
   const { data: dead = 0 } = useQuery({ ...deadCountQuery(project), enabled: project !== "" });
   const rejected = useRejectedCount(project);
-  const { channels = [], views = [] } = sidebar ?? {};
+  const views = sidebar?.views ?? [];
+  const { pinned, others } = orderChannels(sidebar?.channels ?? [], useChannelOrder(), "");
+  const archived = (sidebar?.channels ?? []).filter(({ archivedAt }) => archivedAt !== null);
   const params = { project };
   const counted = (count: number, what: string) => (count > 0 ? `${formatNumber(count)} ${what}` : undefined);
 
   return [
-    ...channels.map(
+    ...[...pinned, ...others, ...archived].map(
       ({ id, name, icon, archivedAt, events }): Item => ({
         id: `channel ${id}`,
         group: "Channels",
