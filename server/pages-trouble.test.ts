@@ -77,7 +77,7 @@ test("a page part first opened while the server is away says so, and loads once 
   await page.getByRole("dialog").getByText("Can't reach the server").waitFor();
   await expectAccessible("a palette that can't be loaded", page);
   await dashboard.start();
-  await page.getByPlaceholder(/channel, page/).waitFor();
+  await page.getByPlaceholder(/users, pages/).waitFor();
   await page.keyboard.press("Escape");
   expect(await newest(page).count()).toBe(1);
   await page.context().close();

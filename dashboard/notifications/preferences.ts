@@ -80,8 +80,16 @@ export function describeUntil({ until }: Pick<Mute, "until">): string {
   return until === null ? "Until you unmute it" : `Until ${formatDate(until, "soon")}`;
 }
 
+/** For how long something is muted; null is for good. */
+export const muteDurations: { label: string; minutes: () => number | null }[] = [
+  { label: "30 minutes", minutes: () => 30 },
+  { label: "2 hours", minutes: () => 120 },
+  { label: "Until tomorrow", minutes: () => minutesUntilTomorrow() },
+  { label: "For good", minutes: () => null },
+];
+
 /** Minutes until 8:00 of the next day here. */
-export function minutesUntilTomorrow(now: Date = new Date()): number {
+function minutesUntilTomorrow(now: Date = new Date()): number {
   const morning = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, 8);
   return Math.ceil((morning.getTime() - now.getTime()) / 60_000);
 }

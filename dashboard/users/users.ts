@@ -36,19 +36,6 @@ export function usersQuery(project: string, sort: UserSort, q: string) {
   });
 }
 
-/** A few users whose ID or properties have a text. URLs can't have the ids "." and "..". */
-export function foundUsersQuery(project: string, q: string) {
-  return queryOptions({
-    queryKey: ["users", project, "found", q],
-    queryFn: async ({ signal }) =>
-      (await api<UserList>("/api/users", { query: { project, q, limit: "5" }, signal })).users.filter(
-        ({ userId }) => !/^\.\.?$/.test(userId),
-      ),
-    enabled: q !== "" && project !== "",
-    retry: false,
-  });
-}
-
 const pathOf = (userId: string) => `/api/users/${pathSegment(userId)}`;
 
 export function userQuery(project: string, userId: string) {

@@ -10,7 +10,7 @@ type SearchParameters = Record<string, string | undefined>;
 export function useShownView() {
   const { channel } = useParams({ strict: false });
   const search: SearchParameters = useSearch({ strict: false });
-  const filters = searchableIn({ ...filtersIn(search), ...(channel !== undefined && { channel }) });
+  const filters = searchableIn(filtersIn(search, channel));
   return { filters, range: rangeOf(search), split: search.split ?? null };
 }
 

@@ -248,7 +248,7 @@ test("somebody with many projects finds one by typing, in the project menu and t
   await page.waitForURL(/\/p\/harbour$/);
   await page.getByRole("complementary").getByRole("button", { name: "Harbour" }).waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByPlaceholder("Type a channel, page, user or command…").fill("epsi");
+  await page.getByPlaceholder("Search events, users, pages and actions…").fill("epsi");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/p\/epsilon$/);
   // By keyboard only, and back to the button when it is left.

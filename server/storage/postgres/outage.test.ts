@@ -118,6 +118,7 @@ async function readPaths(): Promise<string[]> {
   const { paths } = (await (await get("/openapi.json")).json()) as { paths: Record<string, object> };
   const read = Object.keys(paths).filter((path) => "get" in paths[path]!);
   const query: Record<string, string> = {
+    "/api/search/alternatives": "?q=user=u1",
     "/api/search/complete": "?q=pay",
     "/api/stats": "?split=name&users=true",
     "/api/users": "?limit=1000",
