@@ -51,6 +51,8 @@ const problems = {
   "account-owns-projects": { status: 409, title: "Account owns projects of others" },
   "setup-closed": { status: 409, title: "Already set up" },
   "setup-token-invalid": { status: 403, title: "Invalid setup link" },
+  "if-match-invalid": { status: 400, title: "Invalid If-Match" },
+  "changed-meanwhile": { status: 412, title: "Changed meanwhile" },
   "idempotency-key-invalid": { status: 400, title: "Invalid Idempotency-Key" },
   "idempotency-key-reused": { status: 422, title: "Idempotency-Key already used" },
   "request-under-way": { status: 409, title: "Request in progress" },
@@ -74,7 +76,6 @@ const problems = {
   "view-unknown": { status: 404, title: "View not found" },
   "rule-unknown": { status: 404, title: "Rule not found" },
   "board-unknown": { status: 404, title: "Board not found" },
-  "board-changed": { status: 409, title: "Board changed meanwhile" },
   "tile-unknown": { status: 404, title: "Tile not found" },
   "insight-unknown": { status: 404, title: "Value not found" },
   "destination-exists": { status: 409, title: "Destination already exists" },
@@ -119,8 +120,19 @@ export type Problem = {
   errors?: Fault[] | undefined;
   /** Position of the error in `q`, from 1. */
   column?: number | undefined;
+  /** What is there now, if it isn't the version that was to be changed. */
+  current?: Record<string, unknown> | undefined;
+  /** Its last change, or its deletion. */
+  change?: LastChange | undefined;
   /** The response's `x-request-id`, which the server's log has too. */
   requestId?: string | undefined;
+};
+
+/** What was last done to something, by whom and when, as the audit log says. */
+export type LastChange = {
+  action: string;
+  at: string;
+  by: { kind: string; id: string | null; name: string | null };
 };
 
 type ProblemOptions = {
@@ -128,6 +140,10 @@ type ProblemOptions = {
   errors?: Fault[];
   /** Position of the error in a search, from 1. */
   column?: number;
+  /** What is there now, as its GET returns it. */
+  current?: Record<string, unknown>;
+  /** Its last change, or its deletion. */
+  change?: LastChange;
   /** Logged, never sent. */
   log?: unknown;
   retryAfterSeconds?: number;
@@ -153,7 +169,7 @@ export class ProblemError extends Error {
 
   toProblem(requestId?: string): Problem {
     const { status, title } = problems[this.code];
-    const { detail, errors, column } = this.options;
+    const { detail, errors, column, current, change } = this.options;
     return {
       ok: false,
       type: `/problems/${this.code}`,
@@ -162,6 +178,8 @@ export class ProblemError extends Error {
       detail,
       ...(errors && { errors }),
       ...(column !== undefined && { column }),
+      ...(current && { current }),
+      ...(change && { change }),
       ...(requestId !== undefined && { requestId }),
     };
   }
