@@ -120,12 +120,16 @@ export type Problem = {
   errors?: Fault[] | undefined;
   /** Position of the error in `q`, from 1. */
   column?: number | undefined;
-  /** What is there now, if it isn't the version that was to be changed. */
+  /** The response's `x-request-id`, which the server's log has too. */
+  requestId?: string | undefined;
+};
+
+/** A problem of what somebody else has changed or deleted meanwhile. */
+export type ConflictProblem = Problem & {
+  /** What is there now; undefined if it is gone. */
   current?: Record<string, unknown> | undefined;
   /** Its last change, or its deletion. */
   change?: LastChange | undefined;
-  /** The response's `x-request-id`, which the server's log has too. */
-  requestId?: string | undefined;
 };
 
 /** What was last done to something, by whom and when, as the audit log says. */
@@ -169,7 +173,7 @@ export class ProblemError extends Error {
 
   toProblem(requestId?: string): Problem {
     const { status, title } = problems[this.code];
-    const { detail, errors, column, current, change } = this.options;
+    const { detail, errors, column } = this.options;
     return {
       ok: false,
       type: `/problems/${this.code}`,
@@ -178,8 +182,6 @@ export class ProblemError extends Error {
       detail,
       ...(errors && { errors }),
       ...(column !== undefined && { column }),
-      ...(current && { current }),
-      ...(change && { change }),
       ...(requestId !== undefined && { requestId }),
     };
   }
@@ -199,7 +201,9 @@ export class ProblemError extends Error {
       headers.set("access-control-expose-headers", "retry-after");
     }
     if (this.options.allow) headers.set("allow", this.options.allow.join(", "));
-    return new Response(JSON.stringify(this.toProblem(requestId)), { status: this.status, headers });
+    const { current, change } = this.options;
+    const body = { ...this.toProblem(requestId), current, change };
+    return new Response(JSON.stringify(body), { status: this.status, headers });
   }
 }
 

@@ -1,7 +1,7 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { version } from "../config.ts";
 import { type PermissionName, permissions, type Scope } from "../permissions.ts";
-import { Problem } from "../wire/problem.ts";
+import { ConflictProblem, Problem } from "../wire/problem.ts";
 import { operationIdOf } from "./operation-id.ts";
 import { type AllowedCallers, type DescribedRoute, problemType } from "./routes.ts";
 import { tags } from "./tags.ts";
@@ -94,7 +94,9 @@ function register(registry: Registry, route: DescribedRoute): void {
     responses[status] = { description: summary, content: Object.fromEntries(content) };
   }
   for (const status of [...problems].toSorted()) {
-    const ofProblem = Object.entries(route.problemContent ?? { [problemType]: Problem });
+    const isOfOthers = route.versioned !== undefined && (status === 404 || status === 412);
+    const schema = isOfOthers ? ConflictProblem : Problem;
+    const ofProblem = Object.entries(route.problemContent ?? { [problemType]: schema });
     const content = {
       ...responses[status]?.content,
       ...Object.fromEntries(ofProblem.map(([type, schema]) => [type, { schema }])),

@@ -223,11 +223,7 @@ export class Routes {
     const isOfOthers =
       error instanceof ProblemError && (error.code === "changed-meanwhile" || error.status === 404);
     if (!isOfOthers || !versioned || by !== "account" || projectId === undefined) return error;
-    const change = await this.#lastChangeOf(
-      projectId,
-      versioned,
-      parameter(/\{(\w+)\}/.exec(path)![1]!),
-    );
+    const change = await this.#lastChangeOf(projectId, versioned, parameter(/\{(\w+)\}/.exec(path)![1]!));
     return change ? problem(error.code, { ...error.options, change }) : error;
   }
 
