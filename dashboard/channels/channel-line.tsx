@@ -1,9 +1,8 @@
 import { Pencil } from "lucide-react";
-import { useState } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { IconButton } from "../components/ui/button.tsx";
-import { OverlayBoundary } from "../shell/overlays.tsx";
+import { openDialog } from "../shell/overlays.tsx";
 
 type DialogProps = { channel: Channel; close: () => void };
 
@@ -13,23 +12,15 @@ const EditChannelDialog = lazyPart<DialogProps>(
 
 /** The button in a channel's title that opens its dialog. On phones, the menu in the list of channels has it. */
 export function EditChannel({ channel }: { channel: Channel }) {
-  const [open, setOpen] = useState(false);
   return (
-    <>
-      <IconButton
-        label="Edit channel"
-        title="Edit channel"
-        onClick={() => setOpen(true)}
-        className="size-7 max-md:hidden"
-      >
-        <Pencil aria-hidden className="size-3.5" />
-      </IconButton>
-      {open && (
-        <OverlayBoundary close={() => setOpen(false)}>
-          <EditChannelDialog channel={channel} close={() => setOpen(false)} />
-        </OverlayBoundary>
-      )}
-    </>
+    <IconButton
+      label="Edit channel"
+      title="Edit channel"
+      onClick={() => openDialog((close) => <EditChannelDialog channel={channel} close={close} />)}
+      className="size-7 max-md:hidden"
+    >
+      <Pencil aria-hidden className="size-3.5" />
+    </IconButton>
   );
 }
 

@@ -1,12 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import type { Destination } from "../../server/wire/account-destination.ts";
-import type {
-  LevelChange,
-  Mute,
-  NewMute,
-  Preferences,
-  PreferencesChange,
-} from "../../server/wire/preferences.ts";
+import type { LevelChange, Mute, NewMute, Preferences } from "../../server/wire/preferences.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { queries, refresh } from "../queries.ts";
@@ -23,15 +17,6 @@ const { queryKey } = preferencesQuery;
 
 function showError(title: string) {
   return (error: unknown) => toast({ title, description: errorMessage(error), failed: true });
-}
-
-export function useChangeSettings() {
-  return useMutation({
-    mutationFn: (body: PreferencesChange) =>
-      api<PreferencesResponse>("/api/preferences", { method: "PATCH", body }),
-    onSuccess: ({ preferences }) => queries.setQueryData(queryKey, preferences),
-    onSettled: () => refresh(queryKey),
-  });
 }
 
 export function useChangeLevel() {

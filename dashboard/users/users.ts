@@ -46,8 +46,15 @@ export function userQuery(project: string, userId: string) {
   });
 }
 
-export function saveProperties(project: string, userId: string, properties: User["properties"]) {
-  return api(pathOf(userId), { method: "PUT", query: { project }, body: properties });
+/** @param version - the version of the properties that are replaced; without it, whichever there are */
+export function saveProperties(
+  project: string,
+  userId: string,
+  properties: User["properties"],
+  version?: string,
+) {
+  const options = { method: "PUT", query: { project }, body: properties } as const;
+  return api(pathOf(userId), { ...options, ...(version !== undefined && { version }) });
 }
 
 export function eraseUser(project: string, userId: string) {

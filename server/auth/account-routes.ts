@@ -1,5 +1,6 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import { version } from "../config.ts";
+import { checkVersion } from "../edit-version.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { countUnread } from "../notifications/inbox.ts";
@@ -103,11 +104,19 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       by: "account",
       tag: "Account",
       summary: "Change your name",
+      versioned: null,
       body: AccountChange,
       response: AccountResponse,
     },
-    async ({ account, actor, body: { name } }) => {
+    async ({ account, actor, ifMatch, body: { name } }) => {
       await control.transaction().execute(async (transaction) => {
+        // Locks the row until the transaction ends.
+        await transaction
+          .updateTable("accounts")
+          .set({ id: account.id })
+          .where("id", "=", account.id)
+          .execute();
+        checkVersion(ifMatch, (await accountResponse(transaction, account.id)).account);
         await transaction
           .updateTable("accounts")
           .set({ name, updatedAt: new Date().toISOString() })
