@@ -143,6 +143,7 @@ test("a channel is read while its events are on screen in the feed of all events
   await link.getByText("unread").waitFor({ state: "detached", timeout: 5_000 });
   // On other pages it is not on screen.
   await tab.getByRole("link", { name: "API keys" }).click();
+  await article(tab, "On screen").waitFor({ state: "detached" });
   await dashboard.post({ channel: "payments", name: "Off screen" });
   await link.getByText("unread").waitFor({ timeout: 5_000 });
   await context.close();

@@ -259,9 +259,12 @@ describe.skipIf(!onSqlite)("copies of commands that are killed", () => {
         copyFileSync(databaseFile(dataDirectory), copy);
         await until(async () => {
           const restoring = spawnTidings(["restore", copy], app.environment, "");
-          await Promise.race([restoring.exited, until(leavesCopy)]);
+          await Promise.race([
+            restoring.exited,
+            until(() => scratchFiles(dataDirectory).includes("copy.db")),
+          ]);
           await kill(restoring);
-          return scratchFiles(dataDirectory).includes("copy.db");
+          return leavesCopy();
         });
         expect(await tracesOf(app.config, userId)).toMatch(/scratch-\w+\/copy\.db/);
         await app.start();
