@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-export const groups = [
+const groups = [
   "Recent",
   "Channels",
   "Views",

@@ -31,9 +31,6 @@ const sampleCharacters = 2;
 /** Users whose ID or name may contain what was typed. */
 const sampleUsers = 50;
 
-/** Finds texts of a project's events by a part of them, from what is indexed and counted already. */
-export type KnownTextFinder = ReturnType<typeof createKnownTexts>;
-
 export function createKnownTexts({ control, events }: Store) {
   /** Texts that start with `typed`, also with another case of the first letter or of all, and listed ones with it inside. */
   async function indexed(projectId: number, texts: KnownTexts, typed: string): Promise<string[]> {

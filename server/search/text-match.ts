@@ -8,7 +8,7 @@ export type Rank = (typeof ranks)[keyof typeof ranks];
 const insideMin = 2;
 
 /** A text without case and accents, as words are compared. */
-export function folded(text: string): string {
+function folded(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
