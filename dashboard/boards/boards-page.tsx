@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { Ellipsis, Globe, LayoutDashboard, Maximize2, Pencil, Plus } from "lucide-react";
-import { Suspense, useEffect, useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import type { Board } from "../../server/wire/board.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
@@ -44,6 +44,7 @@ export function BoardsPage() {
   return (
     <>
       {shown !== undefined ? (
+        // With a key, another board begins at its top, and isn't in edit mode.
         <BoardPage key={shown} id={shown} create={() => setCreating(true)} />
       ) : (
         <>
@@ -96,8 +97,6 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
     f: () => board && mode === "view" && setMode("wall"),
     e: () => board && mode === "view" && canChange && setMode("edit"),
   });
-  // The page is as long as it was for the board before.
-  useEffect(() => document.querySelector(".board-pane")?.scrollTo(0, 0), []);
 
   if (error && !board)
     return (

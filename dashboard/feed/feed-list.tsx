@@ -113,7 +113,9 @@ export function FeedList({ cached, state, project, filters, split, openId, label
   }, [cached, feed]);
   // Opening an event adds a history entry with the same scroll position.
   // biome-ignore lint/correctness/useExhaustiveDependencies: openId stands for the history entry
-  useLayoutEffect(onScroll, [onScroll, openId]);
+  useLayoutEffect(() => {
+    onScroll();
+  }, [onScroll, openId]);
   const pointer = usePointerHold(cached);
 
   const current = useRef({ rows, entries: state.entries });

@@ -46,7 +46,9 @@ function Recent({ close }: { close: () => void }) {
     placeholderData: keepPreviousData,
   });
   const { mutate: markRead } = useMarkRead();
-  useEffect(dismissNotifications, []);
+  useEffect(() => {
+    dismissNotifications();
+  }, []);
   return (
     <>
       <div className="flex h-12 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
