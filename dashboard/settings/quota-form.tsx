@@ -2,8 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
-import { putProject } from "../account/me.ts";
 import { Field } from "../components/ui/field.tsx";
+import { putProject } from "../projects/put-project.ts";
 import { changeProject, SavedField } from "./saved-field.tsx";
 
 /** How many events a project can record on a day. */

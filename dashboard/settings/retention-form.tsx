@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Project } from "../../server/wire/project.ts";
-import { putProject } from "../account/me.ts";
 import { countOf } from "../components/counts.ts";
 import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { putProject } from "../projects/put-project.ts";
 import { changeProject, SavedField } from "./saved-field.tsx";
 
 /** How long a project keeps its events. A shorter time deletes events, so it has to be confirmed. */

@@ -11,8 +11,9 @@ import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
+import { savedSearch } from "./saved-search.ts";
 import { ViewDialog } from "./view-dialog.tsx";
-import { savedSearch, useOpenView, useShownView } from "./views.ts";
+import { useOpenView, useShownView } from "./views.ts";
 
 export default function ViewMenu({ view, ...props }: MenuContentProps & { view: SidebarView }) {
   const project = useProjectSlug();
