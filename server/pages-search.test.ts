@@ -33,6 +33,7 @@ test("what is typed finds at once, and Enter keeps what is shown", async () => {
   await box().pressSequentially("fail");
   await matches("2 matches");
   await until(async () => (await rows()) === 2);
+  await page.getByRole("button", { name: /^payments\s*2$/ }).waitFor();
   expect(page.url()).toEndWith("/p/default?typed=fail");
   await page.getByRole("option", { name: /Payment failed\s*2\s*name/ }).waitFor();
   await expectAccessible("a search that is typed", page);
@@ -43,6 +44,7 @@ test("what is typed finds at once, and Enter keeps what is shown", async () => {
   ]);
   await article("Login failed").waitFor();
   await matches("3 matches");
+  await page.getByRole("button", { name: /^logins\s*1$/ }).waitFor();
   expect(await rows()).toBe(3);
   await page.keyboard.press("Enter");
   await page.waitForURL("**/p/default?q=fail*");

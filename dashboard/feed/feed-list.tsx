@@ -185,8 +185,7 @@ export function FeedList({
           role="feed"
           aria-label={label}
           aria-busy={isStale || state.older === "loading"}
-          // Most feeds are there before it fades.
-          className={clsx("relative", isStale && "opacity-60 transition-opacity delay-200 duration-150")}
+          className={clsx("relative", isStale && "opacity-60")}
           style={{ height: virtual.getTotalSize() }}
         >
           {items.map(({ index, start, size }) => {

@@ -3,9 +3,11 @@ import { Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-route
 import { clsx } from "clsx";
 import { Filter, Hash } from "lucide-react";
 import { Suspense, useCallback, useMemo } from "react";
+import type { Channel } from "../../server/wire/channel.ts";
 import { isTemporary } from "../api.ts";
-import { ChannelLine, EditChannel } from "../channels/channel-line.tsx";
+import { ChannelLine } from "../channels/channel-line.tsx";
 import { channelsQuery } from "../channels/channels.ts";
+import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Button } from "../components/ui/button.tsx";
@@ -37,6 +39,9 @@ import { LazyFeedTools } from "./lazy-feed-tools.tsx";
 import { tagKeysOf } from "./rows.ts";
 import { useFeed, useSettled } from "./use-feed.ts";
 
+const EditChannel = lazyPart<{ channel: Channel }>(
+  async () => (await import("../channels/edit-channel.tsx")).EditChannel,
+);
 const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-feed.tsx")).EmptyFeed);
 
 /** The live feed of a project or a channel. An open event is next to it, or covers it on phones. */
@@ -123,7 +128,12 @@ export function FeedPage() {
         titleActions={
           <>
             {channel && !openView && can("channels:change") && (
-              <EditChannel key={channel.id} channel={channel} />
+              // The page is of use without it.
+              <ErrorBoundary resetKey={channel.id} fallback={() => null}>
+                <Suspense fallback={<span aria-hidden className="size-7 max-md:hidden" />}>
+                  <EditChannel key={channel.id} channel={channel} />
+                </Suspense>
+              </ErrorBoundary>
             )}
             <LiveIndicator isPaused={state.isPaused} />
             <FeedControls feed={cached.feed} state={state} />
@@ -150,6 +160,7 @@ export function FeedPage() {
                 project={project}
                 filters={stableFilters}
                 isReady={feed.state.status === "ready"}
+                isSplit={split !== undefined}
               />
             )}
           </FilterBar>

@@ -12,7 +12,6 @@ import { SearchError } from "../../server/event/search.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { IconButton } from "../components/ui/button.tsx";
 import { Kbd, useShortcuts } from "../shell/shortcuts.tsx";
-import { SaveView } from "../views/save-view.tsx";
 import { type Filters, labelOf, withSearch } from "./filters.ts";
 import { recentSearches, rememberSearch } from "./recent-searches.ts";
 import type { SearchMistakeProps } from "./search-mistake.tsx";
@@ -149,7 +148,6 @@ export function FilterBar({ project, filters, change, typed, type, children }: F
           <X aria-hidden className="size-3.5" />
         </IconButton>
       )}
-      <SaveView project={project} />
       {chips.length > 1 && (
         <button
           type="button"

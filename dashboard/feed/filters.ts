@@ -132,15 +132,6 @@ export function searchableIn(filters: Filters): Filters {
   return Object.fromEntries(Object.entries(filters).filter(([key]) => isFilter(key)));
 }
 
-/** The filters as one search: what a saved view keeps. */
-export function searchOf(filters: Filters): string {
-  const terms = Object.entries(searchableIn(filters)).flatMap(([key, value]) =>
-    key === "q" ? termsOf(parseSearch(value)) : [termOf(key, value)],
-  );
-  if (terms.length === 1) return printSearch(terms[0]!);
-  return printSearch({ kind: "all", of: terms });
-}
-
 /** The filters that a view's search stands for; a search that doesn't parse is shown as it is. */
 export function filtersOfView(q: string): Filters {
   try {
@@ -161,13 +152,13 @@ export function without(filters: Filters, key: string, value: string): Filters {
 }
 
 /** A filter as a term of a search. */
-function termOf(key: string, value: string): Search {
+export function termOf(key: string, value: string): Search {
   if (key.startsWith("tag.")) return { kind: "tag", key: key.slice(4), values: [value] };
   const field = key === "userId" ? "user" : (key as "channel" | "name");
   return { kind: "field", field, values: [value] };
 }
 
-function termsOf(search: Search | null): Search[] {
+export function termsOf(search: Search | null): Search[] {
   if (search === null) return [];
   return search.kind === "all" ? search.of : [search];
 }

@@ -87,13 +87,13 @@ function Alternatives({ title, all, show, children }: AlternativesProps) {
   return (
     <section aria-label={title} className="flex flex-col gap-1.5">
       <h3 className="text-muted text-sm">{title}</h3>
-      <ul className="overflow-hidden rounded-lg border border-line bg-raised">
+      <ul className="divide-y divide-line overflow-hidden rounded-lg border border-line bg-raised">
         {all.map((alternative) => (
-          <li key={alternative.q + alternative.anyTime} className="border-line not-last:border-b">
+          <li key={alternative.q + alternative.anyTime}>
             <button
               type="button"
               onClick={() => show(alternative)}
-              className="flex min-h-10 w-full items-center justify-between gap-4 px-3 py-1.5 text-left text-sm -outline-offset-2 hover:bg-hover max-md:min-h-11"
+              className="flex min-h-10 w-full items-center justify-between gap-4 px-3 py-1.5 text-left text-sm outline-offset-[-2px] hover:bg-hover max-md:min-h-11"
             >
               <span className="hostile min-w-0">
                 {children(alternative)}

@@ -1,9 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { Project, ProjectChange } from "../../server/wire/project.ts";
-import { meQuery, putProject } from "../account/me.ts";
+import { meQuery } from "../account/me.ts";
 import { api } from "../api.ts";
 import { byParts, part } from "../edits/differences.ts";
 import { useEdit } from "../edits/use-edit.tsx";
+import { putProject } from "../projects/put-project.ts";
 
 type Setting = {
   label: string;

@@ -2,8 +2,9 @@ import { Bookmark } from "lucide-react";
 import { useState } from "react";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { OverlayBoundary } from "../shell/overlays.tsx";
+import { savedSearch } from "./saved-search.ts";
 import type { NewViewProps } from "./view-dialog.tsx";
-import { savedSearch, useOpenView, useShownView } from "./views.ts";
+import { useOpenView, useShownView } from "./views.ts";
 
 const NewViewDialog = lazyPart<NewViewProps>(async () => (await import("./view-dialog.tsx")).NewViewDialog);
 

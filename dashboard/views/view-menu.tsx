@@ -13,8 +13,9 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { openDialog } from "../shell/overlays.tsx";
 import { toast } from "../shell/toasts.tsx";
+import { savedSearch } from "./saved-search.ts";
 import { RenameViewDialog } from "./view-dialog.tsx";
-import { savedSearch, useOpenView, useShownView } from "./views.ts";
+import { useOpenView, useShownView } from "./views.ts";
 
 type Shown = Pick<View, "q" | "range" | "split">;
 

@@ -132,10 +132,8 @@ export function createComplete(store: Store) {
   /** The best matches that have events, with their counts. */
   async function usersWithEvents(projectId: number, users: KnownUser[], max: number): Promise<KnownUser[]> {
     const best = users.slice(0, 2 * max);
-    const counted = await events.users(
-      { projectId, userIds: best.map(({ text }) => text) },
-      Math.max(best.length, 1),
-    );
+    if (best.length === 0) return [];
+    const counted = await events.users({ projectId, userIds: best.map(({ text }) => text) }, best.length);
     const counts = new Map(counted.map((user) => [user.userId, user.events]));
     return best
       .flatMap((user) => {
