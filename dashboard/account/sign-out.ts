@@ -1,6 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
 import { api, errorMessage } from "../api.ts";
-import { removeDrafts } from "../edits/drafts.ts";
 import { closeFeeds } from "../feed/use-feed.ts";
 import { queries } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
@@ -18,7 +17,7 @@ export function useSignOut(): () => Promise<void> {
       return;
     }
     closeFeeds();
-    removeDrafts();
+    (await import("../edits/drafts.ts")).removeDrafts();
     await navigate({ to: "/sign-in", search: {} });
     queries.clear();
     beginSigningOut(false);
