@@ -1,6 +1,6 @@
 // @engines sqlite, postgres
 import { describe, expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Event } from "../event/event.ts";
@@ -257,12 +257,13 @@ describe.skipIf(!onSqlite)("copies of commands that are killed", () => {
         await app.end("SIGTERM");
         const copy = join(mkdtempSync(join(tmpdir(), "tidings-copy-")), "copy.db");
         copyFileSync(databaseFile(dataDirectory), copy);
+        const copiedBytes = () => {
+          const [file] = new Bun.Glob("scratch-*/copy.db").scanSync(dataDirectory);
+          return file && statSync(join(dataDirectory, file), { throwIfNoEntry: false })?.size;
+        };
         await until(async () => {
           const restoring = spawnTidings(["restore", copy], app.environment, "");
-          await Promise.race([
-            restoring.exited,
-            until(() => scratchFiles(dataDirectory).includes("copy.db")),
-          ]);
+          await Promise.race([restoring.exited, until(() => copiedBytes() === statSync(copy).size)]);
           await kill(restoring);
           return leavesCopy();
         });
