@@ -89,7 +89,14 @@ test("the profile's name and email address can be changed", async () => {
   await dialog.getByRole("button", { name: "Change email" }).click();
   await dialog.getByText("We sent a link to hopper@example.com").waitFor();
   const email = await emailAbout("Confirm your email address");
-  await page.goto(`${app.running.baseUrl}/confirm-email?token=${tokenIn(email)}`);
+  const link = `${app.running.baseUrl}/confirm-email?token=${tokenIn(email)}`;
+  // Whoever isn't signed in to the account is asked to, and then led back.
+  const { page: elsewhere } = await open(link.slice(app.running.baseUrl.length));
+  await elsewhere.getByRole("button", { name: "Confirm" }).click();
+  await elsewhere.getByRole("link", { name: "Sign in" }).click();
+  await enterPassword(elsewhere, "profile@example.com");
+  await elsewhere.getByRole("button", { name: "Confirm" }).waitFor();
+  await page.goto(link);
   await expectAccessible("confirm email", page);
   await page.getByRole("button", { name: "Confirm" }).click();
   await page.getByText("sign in with hopper@example.com").waitFor();

@@ -369,7 +369,7 @@ describe('"this wasn\'t me"', () => {
     const token = await changeEmail(cookie, `moved-${email}`);
     const stranger = await person();
     const taken = await askForEmail(stranger.cookie, email);
-    expect(outcome(await confirm(taken))).toBe("/problems/account-exists");
+    expect(outcome(await confirm(taken, stranger.cookie))).toBe("/problems/account-exists");
     await expect(app.addMember(email, "member")).rejects.toThrow("account-exists");
     // Its own account may go back.
     const days = async (count: number) => {
@@ -385,7 +385,7 @@ describe('"this wasn\'t me"', () => {
     await days(-0.001);
     expect(outcome(await restore(token))).toBe(invalid);
     expect(await emailOf(cookie)).toBe(`moved-${email}`);
-    expect(outcome(await confirm(taken))).toBe(200);
+    expect(outcome(await confirm(taken, stranger.cookie))).toBe(200);
   });
 
   test("is not sent to an address that nobody verified", async () => {
