@@ -15,6 +15,7 @@ import { refresh } from "../queries.ts";
 import { announceArchived } from "./channel-actions.ts";
 import { channelsQuery } from "./channels.ts";
 import { DeleteChannelDialog } from "./delete-channel-dialog.tsx";
+import { FirstTagsField } from "./first-tags-field.tsx";
 import { IconField } from "./icon-field.tsx";
 
 export default function EditChannelDialog({ channel, close }: { channel: Channel; close: () => void }) {
@@ -22,6 +23,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
   const can = useCan();
   const [icon, setIcon] = useState(channel.icon ?? "");
   const [description, setDescription] = useState(channel.description ?? "");
+  const [firstTags, setFirstTags] = useState<readonly string[]>(channel.firstTags);
   const [days, setDays] = useState(formatDays(channel.retentionDays));
   const [archived, setArchived] = useState(channel.archivedAt !== null);
   const [deleting, setDeleting] = useState(false);
@@ -34,6 +36,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
           icon: icon.trim() || null,
           description: description.trim() || null,
           retentionDays: parseDays(days),
+          firstTags,
           archived,
         },
       }),
@@ -72,6 +75,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
         placeholder="What this channel is for"
         member="description"
       />
+      <FirstTagsField channel={channel.id} keys={firstTags} onChange={setFirstTags} />
       <DaysField
         label="Keep events for (days)"
         hint="Leave empty to use the project's setting."

@@ -4,9 +4,11 @@ import { Inbox, SearchX } from "lucide-react";
 import { channelsQuery } from "../channels/channels.ts";
 import { WaitingMark } from "../components/mark.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
+import { SecretBox } from "../components/ui/copy-button.tsx";
 import { EmptyState } from "../components/ui/states.tsx";
 import { useCan } from "../projects/can.ts";
 import { ExampleTabs } from "../setup/example-tabs.tsx";
+import { loadSetupResult } from "../setup/setup.ts";
 import type { Filters } from "./filters.ts";
 
 export type EmptyFeedProps = { project: string; filters: Filters; clear: () => void };
@@ -29,6 +31,9 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
     );
   }
   const projectIsEmpty = !channels?.some((each) => each.events > 0);
+  // Setup showed it in this tab, and nothing was sent with it yet.
+  const made = loadSetupResult();
+  const firstKey = made?.project.slug === project ? made.secret : null;
   return (
     <div className="min-h-0 flex-1 overflow-y-auto px-4 py-10 md:py-16">
       <div className="mx-auto flex max-w-xl flex-col gap-6">
@@ -39,8 +44,14 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
               <h2 className="font-semibold text-xl">Waiting for your first event</h2>
             </div>
             <p className="max-w-sm text-balance text-muted text-sm">
-              Send one like this and watch it appear here. You need an API key for this project
-              {mayGetKey ? "." : ": ask an owner or admin for one."}
+              {firstKey ? (
+                "Send one like this and watch it appear here. This is your project's first API key. Copy it now: you won't see it again once events have arrived."
+              ) : (
+                <>
+                  Send one like this and watch it appear here. You need an API key for this project
+                  {mayGetKey ? "." : ": ask an owner or admin for one."}
+                </>
+              )}
             </p>
           </div>
         ) : (
@@ -54,8 +65,9 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
             </p>
           </div>
         )}
-        <ExampleTabs apiKey="YOUR_API_KEY" channel={channel} />
-        {mayGetKey && (
+        {firstKey && <SecretBox secret={firstKey} />}
+        <ExampleTabs apiKey={firstKey ?? "YOUR_API_KEY"} channel={channel} />
+        {mayGetKey && !firstKey && (
           <div className="flex justify-center">
             <Link to="/p/$project/keys" params={{ project }} className={buttonClass()}>
               Get an API key

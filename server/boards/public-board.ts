@@ -18,8 +18,8 @@ export function publicBoard({ name, version, tiles }: Board) {
   return { name, version, tiles: tiles.map(publicTile) };
 }
 
-/** A tile's result without the users of events. */
+/** A tile's result without the users and tags of events. */
 export function publicTileData(data: TileData): TileData {
   if (data.type !== "feed") return data;
-  return { ...data, events: data.events.map(({ userId: _, ...event }) => event) };
+  return { ...data, events: data.events.map(({ userId: _, tags: __, ...event }) => event) };
 }
