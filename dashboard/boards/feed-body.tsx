@@ -4,7 +4,7 @@ import { type RefObject, useLayoutEffect, useRef, useState } from "react";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { chipsWidth, factWidth, nameWidth } from "../feed/chip-widths.ts";
+import { measured, rowWidths } from "../feed/chip-widths.ts";
 import { isExcluding, type PickFilter, without } from "../feed/filters.ts";
 import { TagChips } from "../feed/tag-chips.tsx";
 import { useTileSource } from "./boards.ts";
@@ -12,11 +12,10 @@ import { useTileSource } from "./boards.ts";
 type FeedEvent = TileDataOf<"feed">["events"][number];
 
 /** The width of a row that isn't for texts: icon, time and gaps. */
-const asidePx = 24 + 44 + 3 * 8;
+const gapPx = 8;
+const asidePx = 24 + 44 + 3 * gapPx;
 /** In narrower rows, tags would leave no room for the name. */
 const tagsFromPx = 360;
-/** The part of a row that tags may take from the name, the channel and the user. */
-const tagsShare = 0.4;
 
 /** The newest events, one in a line, with as many of their tags as there is room for. */
 export function FeedBody({ data, title }: { data: TileDataOf<"feed">; title: string }) {
@@ -56,14 +55,14 @@ type FeedRowProps = { event: FeedEvent; project: string | null; textPx: number; 
 function FeedRow({ event, project, textPx, pick }: FeedRowProps) {
   const { id, name, channelId, icon, createdAt, userId } = event;
   const tags = project === null || textPx < tagsFromPx ? [] : Object.entries(event.tags ?? {});
-  const wanted = nameWidth(name) + factWidth(channelId) + (userId ? factWidth(userId) : 0);
-  const leadPx = Math.min(wanted, textPx - Math.min(chipsWidth(tags), textPx * tagsShare));
+  const facts = ` ${channelId}${userId ? ` · ${userId}` : ""}`;
+  const widths = rowWidths(textPx, measured(name, "13px") + measured(facts, "12px") + gapPx, tags);
   return (
     <li className="tile-event">
       <EventIcon icon={icon} name={name} size="sm" />
       <span
         className={clsx("hostile-line", tags.length === 0 ? "flex-1" : "shrink-0")}
-        style={tags.length > 0 ? { maxWidth: leadPx } : undefined}
+        style={tags.length > 0 ? { minWidth: widths.leadMin, maxWidth: widths.leadMax } : undefined}
       >
         {project === null ? (
           name
@@ -72,13 +71,9 @@ function FeedRow({ event, project, textPx, pick }: FeedRowProps) {
             {name}
           </Link>
         )}
-        <span className="text-faint text-xs">
-          {" "}
-          {channelId}
-          {userId && ` · ${userId}`}
-        </span>
+        <span className="text-faint text-xs">{facts}</span>
       </span>
-      {tags.length > 0 && <TagChips tags={tags} widthPx={textPx - leadPx} pick={pick} />}
+      {tags.length > 0 && <TagChips tags={tags} widthPx={widths.tags} pick={pick} />}
       <RelativeTime at={createdAt} className="shrink-0 text-faint text-xs" />
     </li>
   );

@@ -62,7 +62,7 @@ export function FirstTagsField({ channel, keys, onChange }: Props) {
           {keys.map((key, index) => (
             <li
               key={key}
-              className="flex h-8 min-w-0 items-center rounded-md border border-line-strong bg-accent-soft pl-2.5 text-sm"
+              className="flex h-8 min-w-0 max-w-full items-center rounded-md border border-line-strong bg-accent-soft pl-2.5 text-sm"
             >
               <span className="mr-1.5 text-faint text-xs">{index + 1}</span>
               <span className="hostile-line">{key}</span>
@@ -79,13 +79,13 @@ export function FirstTagsField({ channel, keys, onChange }: Props) {
         </ol>
       )}
       {offered.length > 0 && !isFull && (
-        <fieldset className="flex flex-wrap gap-1.5">
+        <fieldset className="flex min-w-0 flex-wrap gap-1.5">
           <legend className="sr-only">Tags of this channel's events</legend>
           {offered.map((key) => (
             <Button
               key={key}
               aria-label={`Show ${key} first`}
-              className="min-w-0 px-2.5 font-normal"
+              className="min-w-0 max-w-full shrink px-2.5 font-normal"
               onClick={() => add(key)}
             >
               <Plus aria-hidden className="size-3.5 shrink-0 text-faint" />

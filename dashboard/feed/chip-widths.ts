@@ -48,8 +48,44 @@ function widened(widths: readonly number[], sparePx: number): number {
   return Math.min(chipPxMax, Math.floor(chipPx));
 }
 
+/**
+ * Where the tags of a row may begin, as shares of its width. Right of the middle, because that is where people click who
+ * want to open the event; further left if there is no room for all tags. Few places, so that those of most rows are
+ * below each other.
+ */
+const starts = [11 / 19, 0.44, 0.3] as const;
+const startPxMin = 150;
+/** A long name leaves tags this share of the width. */
+const tagsShare = 0.4;
+
+type RowWidths = {
+  /** The smallest and the largest width of the row's name and what belongs to it. */
+  leadMin: number;
+  leadMax: number;
+  /** The width that is left for tags. */
+  tags: number;
+};
+
+/**
+ * Divides the width of a row's texts, in pixels.
+ *
+ * @param leadPx - the width that name, channel and user need
+ */
+export function rowWidths(textPx: number, leadPx: number, tags: Tags): RowWidths {
+  const neededPx = chipsWidth(tags);
+  const start = starts.find((share) => textPx * (1 - share) >= neededPx) ?? starts.at(-1)!;
+  const leadMin = Math.max(startPxMin, Math.floor(textPx * start));
+  const leadMax = Math.max(leadMin, Math.floor(textPx - Math.min(neededPx, textPx * tagsShare)));
+  return { leadMin, leadMax, tags: textPx - Math.max(leadMin, Math.min(leadMax, leadPx)) };
+}
+
+/** The width in pixels of a row's name if nothing follows it but a time. */
+export function usualLead(textPx: number): number {
+  return Math.max(startPxMin, Math.floor(textPx * starts[0]));
+}
+
 /** The width in pixels of all chips side by side. */
-export function chipsWidth(tags: Tags): number {
+function chipsWidth(tags: Tags): number {
   const shown = tags.slice(0, chipsMax).map((tag) => Math.min(chipPxMax, chipWidth(tag)) + gapPx);
   return shown.reduce((sum, width) => sum + width, tags.length > chipsMax ? moreChipPx : 0);
 }
@@ -58,25 +94,19 @@ function chipWidth([key, value]: Tags[number]): number {
   return Math.min(keyPxMax, measured(key, chipFont)) + measured(value, chipFont) + chipAsidePx;
 }
 
-/** The width in pixels of an event's name. */
-export function nameWidth(name: string): number {
-  return measured(name, nameFont);
-}
-
-/** The width in pixels of a channel or user, with its mark and the gap after it. */
-export function factWidth(text: string): number {
-  return measured(text, chipFont) + 28;
-}
-
 const chipFont = "12px";
-const nameFont = "500 14px";
 /** Longer texts are cut anyway. */
 const charactersMax = 300;
 const knownMax = 5_000;
 const known = new Map<string, number>();
 let canvas: CanvasRenderingContext2D | null = null;
 
-function measured(text: string, font: string): number {
+/**
+ * The width in pixels of a text on one line.
+ *
+ * @param font - weight and size: "500 14px"
+ */
+export function measured(text: string, font: string): number {
   const key = `${font} ${text.slice(0, charactersMax)}`;
   let width = known.get(key);
   if (width === undefined) {

@@ -8,11 +8,11 @@ import { ChannelMark } from "../components/channel-mark.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { UserLink } from "../users/user-link.tsx";
-import { chipsWidth, factWidth, nameWidth } from "./chip-widths.ts";
+import { measured, rowWidths } from "./chip-widths.ts";
 import type { Entry } from "./entries.ts";
 import { type Filters, isExcluding, type PickFilter } from "./filters.ts";
 import { TagChips } from "./tag-chips.tsx";
-import { leadPx, type RowLayout, rowClass, tagsShare } from "./use-row-layout.ts";
+import { type RowLayout, rowClass } from "./use-row-layout.ts";
 
 type EventRowProps = {
   entry: Entry;
@@ -165,21 +165,19 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
   );
 });
 
-/**
- * The widths in pixels of a wide row: what the name, the channel and the user get, and what is left for the tags, which
- * is all that these don't need.
- */
-function widthsOf(event: Event, tags: [string, string][], layout: RowLayout) {
-  const { textPx } = layout;
-  const name = nameWidth(event.name) + nameAsidePx + (event.notify ? bellPx : 0);
-  const facts = factWidth(event.channelId) + (event.userId ? factWidth(event.userId) : 0);
-  const wanted = layout.isLine ? name + gapPx + facts : Math.max(name, facts);
-  const leadMin = leadPx(layout);
-  const leadMax = Math.max(leadMin, textPx - Math.min(chipsWidth(tags), textPx * tagsShare));
-  return { leadMin, leadMax, tags: textPx - Math.max(leadMin, Math.min(leadMax, wanted)) };
+/** How the width of a wide row is divided: tags get what the name, the channel and the user don't need. */
+function widthsOf(event: Event, tags: [string, string][], { textPx, isLine }: RowLayout) {
+  const name = measured(event.name, "500 14px") + nameAsidePx + (event.notify ? bellPx : 0);
+  const facts = widthOfFact(event.channelId) + (event.userId ? widthOfFact(event.userId) : 0);
+  return rowWidths(textPx, isLine ? name + gapPx + facts : Math.max(name, facts), tags);
 }
 
 const gapPx = 12;
 /** The button that filters by the name, with its gap. */
 const nameAsidePx = 28;
 const bellPx = 20;
+
+/** A channel or a user, with its mark and the gap after it. */
+function widthOfFact(text: string): number {
+  return measured(text, "12px") + 28;
+}

@@ -7,8 +7,9 @@ import { formatDate } from "../components/dates.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
+import { usualLead } from "./chip-widths.ts";
 import type { Run } from "./rows.ts";
-import { leadPx, type RowLayout, rowClass } from "./use-row-layout.ts";
+import { type RowLayout, rowClass } from "./use-row-layout.ts";
 
 type RunRowProps = {
   run: Run;
@@ -60,7 +61,7 @@ export const RunRow = memo(function RunRow({
           layout.isLine && "flex items-center gap-3",
           layout.kind === "narrow" && "flex-1",
         )}
-        style={layout.kind === "wide" ? { minWidth: leadPx(layout) } : undefined}
+        style={layout.kind === "wide" ? { minWidth: usualLead(layout.textPx) } : undefined}
       >
         <div className="flex min-w-0 items-center gap-2">
           <button

@@ -60,11 +60,3 @@ export function rowClass({ kind, isCompact }: RowLayout, look: string): string {
     look,
   );
 }
-
-/** In wide rows, names have this width or more, so that the tags of most rows begin at the same place. */
-export function leadPx({ textPx }: RowLayout): number {
-  return Math.max(150, Math.min(360, Math.round(textPx * 0.3)));
-}
-
-/** Of this share of the text, tags are never deprived by a long name. */
-export const tagsShare = 0.4;

@@ -75,7 +75,7 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
             <span className="@2xl:hidden">Used </span>
             <RelativeTime at={key.lastUsedAt} form="long" />
             {key.lastUsedAddress && (
-              <span className="block break-all font-mono text-xs @max-2xl:ml-1.5 @max-2xl:inline @2xl:max-w-40 @2xl:whitespace-normal">
+              <span className="block break-all font-mono text-xs @max-2xl:ml-1.5 @max-2xl:inline-block @2xl:max-w-40 @2xl:whitespace-normal">
                 {key.lastUsedAddress}
               </span>
             )}

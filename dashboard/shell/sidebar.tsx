@@ -56,7 +56,10 @@ export function Sidebar() {
         <ChannelNav />
       </div>
       <ChannelRail />
-      <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
+      <nav
+        aria-label="Project"
+        className="flex flex-col gap-px border-line border-t p-2 md:max-lg:min-h-0 md:max-lg:overflow-y-auto"
+      >
         <PageLink to="/p/$project/boards" icon={LayoutDashboard}>
           Boards
         </PageLink>
@@ -120,7 +123,7 @@ function PageLink({ to, icon: Icon, count = 0, also = noPages, children }: PageL
     <Link
       to={to}
       params={{ project }}
-      className={navItemClass}
+      className={`${navItemClass} ${railItemClass}`}
       data-active={isAlso || undefined}
       activeProps={{ "data-active": true }}
       title={count > 0 ? `${children}: ${count.toLocaleString("en")} to fix or discard` : children}
@@ -133,6 +136,8 @@ function PageLink({ to, icon: Icon, count = 0, also = noPages, children }: PageL
 }
 
 const labelClass = "flex-1 md:max-lg:sr-only";
+/** As large as fingers need, unless the window is low. */
+const railItemClass = "md:max-lg:[@media(min-height:640px)]:h-10!";
 
 /** An icon of the sidebar. On the rail, which has no room for a count, a dot says that there is one. */
 function RailIcon({ icon: Icon, dot }: { icon: LucideIcon; dot: string | false }) {
@@ -163,7 +168,7 @@ function ChannelRail() {
         to="/p/$project"
         params={{ project }}
         search={{}}
-        className={navItemClass}
+        className={`${navItemClass} ${railItemClass}`}
         data-active={inFeed || undefined}
         title="All events"
       >
@@ -173,7 +178,7 @@ function ChannelRail() {
       <button
         type="button"
         aria-haspopup="dialog"
-        className={navItemClass}
+        className={`${navItemClass} ${railItemClass}`}
         title="Channels"
         onClick={() => openOverlay("channels")}
       >

@@ -234,7 +234,7 @@ function HistogramChart({
       <div className="flex min-h-20 items-start px-2.5 max-md:flex-col md:min-h-7 md:px-3.5">
         {children}
         <div className="flex w-full min-w-0 items-start gap-1">
-          <div className="max-h-27 min-w-0 flex-1 overflow-y-auto md:max-h-12">
+          <div className="max-h-36 min-w-0 flex-1 overflow-y-auto md:max-h-12">
             <Legend
               items={series.map(({ key, name, color, total: count }) => ({
                 key,

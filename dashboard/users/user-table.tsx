@@ -40,7 +40,7 @@ function Table({ project, users, columns, faded }: UserTableProps) {
           <th scope="col" className="@xl:w-20 text-right">
             Events
           </th>
-          <th scope="col" className="@xl:w-28 @6xl:w-32 text-right @max-3xl:hidden">
+          <th scope="col" className="@xl:w-28 @6xl:w-32 text-right @max-4xl:hidden">
             First seen
           </th>
           <th scope="col" className="@xl:w-28 @6xl:w-32 text-right">
@@ -80,7 +80,7 @@ function Table({ project, users, columns, faded }: UserTableProps) {
               {formatNumber(user.events)}
               <span className="@xl:hidden"> {user.events === 1 ? "event" : "events"}</span>
             </td>
-            <td className="text-right text-muted @max-3xl:hidden">{seen(user.firstSeenAt)}</td>
+            <td className="text-right text-muted @max-4xl:hidden">{seen(user.firstSeenAt)}</td>
             <td className="@max-xl:col-start-2 @max-xl:row-start-1 text-right text-muted">
               {seen(user.lastSeenAt)}
             </td>
