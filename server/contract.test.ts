@@ -87,7 +87,7 @@ test("events, channels, users and numbers", async () => {
   await call("PATCH /api/channels/{name}", 200, {
     as: "key",
     params: { name: "orders" },
-    body: { archived: true },
+    body: { archived: true, firstTags: ["product"] },
   });
   await call("GET /api/users", 200, { as: "key" });
   await call("PUT /api/users/{userId}", 200, {

@@ -137,6 +137,10 @@ export const limits = {
   /** Channels of a project, created explicitly or by their first event. */
   channels: 1_000,
   channelDescriptionCharacters: 1_000,
+  /** Tags of an event in a board's list. */
+  feedRowTags: 12,
+  /** Tags that a channel's settings can choose to be shown first. */
+  channelFirstTags: 10,
   retentionDays: 3_650,
   projectNameCharacters: 80,
   /** Entries of the audit log on a page. */

@@ -39,6 +39,16 @@ test("the key and the command are still there after a reload", async () => {
   await page.reload();
   await page.getByText("Waiting for your first event").first().waitFor();
   expect(await shownKey()).toBe(key);
+  // Also where the address alone leads.
+  await page.goto(running.address);
+  await page.waitForURL(/\/p\/default$/);
+  await page.getByText("Waiting for your first event").first().waitFor();
+  expect(await shownKey()).toBe(key);
+  await page.reload();
+  await page.getByText("Waiting for your first event").first().waitFor();
+  expect(await shownKey()).toBe(key);
+  await page.goBack();
+  await page.getByText("Waiting for your first event").first().waitFor();
 });
 
 test("the command uses the browser's address", async () => {

@@ -131,10 +131,13 @@ test("channels are found, opened and left", async () => {
   await type("ord");
   await press("Enter");
   await heading("orders");
-  await tabTo(/^payments/, "Shift+Tab");
+  await tabTo(/^orders/, "Shift+Tab");
+  await press("ArrowDown");
+  await untilFocused(/^payments/);
   await press("Enter");
   await heading("payments");
-  await tabTo("Actions for payments");
+  await press("ArrowRight");
+  await untilFocused("Actions for payments");
   await press("Enter");
   await page.getByRole("menuitem", { name: "Pin" }).waitFor();
   await press("Escape");

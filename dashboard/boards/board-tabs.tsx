@@ -16,7 +16,10 @@ export function BoardTabs({
 }) {
   const project = useProjectSlug();
   return (
-    <nav aria-label="Boards" className="flex min-w-0 flex-1 gap-1 overflow-x-auto max-md:basis-full">
+    <nav
+      aria-label="Boards"
+      className="flex max-h-29 min-w-0 max-w-full grow flex-wrap gap-1 overflow-y-auto max-md:basis-full"
+    >
       {boards.map((each) => (
         <Link
           key={each.id}

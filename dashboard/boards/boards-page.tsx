@@ -188,7 +188,9 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
       </PageHeader>
       <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-4 py-2 md:px-5">
         <BoardTabs boards={boards} shown={id} search={search} />
-        <RangePicker range={range} change={change} />
+        <div className="flex min-w-0 max-md:flex-1 max-md:*:w-full max-md:[&_select]:w-full">
+          <RangePicker range={range} change={change} />
+        </div>
         <Button
           aria-pressed={range.compare}
           variant={range.compare ? "outline" : "ghost"}
@@ -202,7 +204,7 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
           // The focus was in the editor, which has just closed.
           <Button autoFocus={wasEdited} onClick={edit} aria-keyshortcuts="e">
             <Pencil aria-hidden className="size-3.5" />
-            Edit
+            <span className="max-md:sr-only">Edit</span>
           </Button>
         )}
         <Button

@@ -8,6 +8,7 @@ import { EventIcon } from "../components/event-icon.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { navItemClass, navMenuClass } from "../components/ui/button.tsx";
 import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
+import { navLink } from "./roving.ts";
 import { Unread } from "./unread-count.tsx";
 
 const ChannelMenu = lazyPart<MenuContentProps & { name: string }>(
@@ -21,6 +22,8 @@ type ChannelItemProps = {
   /** Some channel has an icon, so names begin behind it. */
   hasIcons: boolean;
   isOpen: boolean;
+  /** It is the channel that Tab reaches. */
+  isTabStop: boolean;
   onNavigate?: (() => void) | undefined;
 };
 
@@ -31,6 +34,7 @@ export const ChannelItem = memo(function ChannelItem({
   color,
   hasIcons,
   isOpen,
+  isTabStop,
   onNavigate,
 }: ChannelItemProps) {
   const { id, name, icon, archivedAt } = channel;
@@ -47,6 +51,8 @@ export const ChannelItem = memo(function ChannelItem({
         className={`${navItemClass} md:group-hover:pr-9 max-md:pr-10`}
         draggable={false}
         data-channel={id}
+        tabIndex={isTabStop ? 0 : -1}
+        {...navLink("channels", id)}
         data-active={isOpen || undefined}
         aria-current={isOpen ? "page" : undefined}
         onClick={onNavigate}
@@ -68,6 +74,7 @@ export const ChannelItem = memo(function ChannelItem({
         menu={ChannelMenu}
         props={{ name: id }}
         label={`Actions for ${name}`}
+        tabIndex={-1}
         className={navMenuClass}
       >
         <MoreHorizontal aria-hidden className="size-4" />

@@ -16,6 +16,7 @@ import { suggestedColor } from "./channel-colors.ts";
 import { ChannelItem, Count } from "./channel-item.tsx";
 import { orderChannels, useChannelOrder } from "./channel-order.ts";
 import { sidebarQuery } from "./channels.ts";
+import { navLink, useRoving } from "./roving.ts";
 import { useMarkOpen } from "./unread.ts";
 import { useChannelColors } from "./use-channel-colors.ts";
 
@@ -60,6 +61,15 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
   const colors = useChannelColors(project);
   const hasIcons = channels?.some(({ icon }) => icon !== undefined) ?? false;
   const total = channels?.reduce((sum, channel) => sum + channel.events, 0);
+  const { onFocus, onKeyDown, stopOf } = useRoving();
+  const listed = [...pinned, ...others, ...(showsArchived || isFiltered ? archived : [])];
+  const stop = stopOf(
+    "channels",
+    listed.map(({ id }) => id),
+    open,
+  );
+  const views = ["", ...(data?.views.map(({ id }) => id) ?? [])];
+  const viewStop = stopOf("views", views, openView?.id);
   const item = (channel: (typeof others)[number]) => (
     <ChannelItem
       key={channel.id}
@@ -68,6 +78,7 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
       color={colors.get(channel.id) ?? suggestedColor(channel.id)}
       hasIcons={hasIcons}
       isOpen={channel.id === open}
+      isTabStop={channel.id === stop}
       onNavigate={onNavigate}
     />
   );
@@ -82,7 +93,8 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
   return (
     <nav
       aria-label="Channels"
-      onKeyDown={(event) => event.altKey && void arrange(event)}
+      onFocus={onFocus}
+      onKeyDown={(event) => (event.altKey ? void arrange(event) : onKeyDown(event))}
       onPointerDown={arrange}
       className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto p-2 pt-1"
     >
@@ -92,13 +104,15 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
         search={{}}
         className={navItemClass}
         data-active={(inFeed && open === undefined && !openView) || undefined}
+        tabIndex={viewStop === "" ? 0 : -1}
+        {...navLink("views", "")}
         onClick={onNavigate}
       >
         <Newspaper aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
         <span className="flex-1">All events</span>
         {total !== undefined && <Count value={total} />}
       </Link>
-      <ViewNav project={project} openId={openView?.id} {...(onNavigate && { onNavigate })} />
+      <ViewNav project={project} openId={openView?.id} stop={viewStop} {...(onNavigate && { onNavigate })} />
       <div className="mt-3 flex h-8 shrink-0 items-center pl-2">
         <h2 className="flex-1 font-medium text-faint text-xs">Channels</h2>
         {channels && channels.length > 0 && (
@@ -134,8 +148,7 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
       {pinned.length > 0 && others.length > 0 && (
         <hr aria-label="Pinned above" className="mx-2 my-1 shrink-0 border-line" />
       )}
-      {others.map(item)}
-      {(showsArchived || isFiltered) && archived.map(item)}
+      {listed.slice(pinned.length).map(item)}
       {isEmpty && <p className="px-2 py-1 text-faint text-xs">No channel has this in its name.</p>}
       {archived.length > 0 && !isFiltered && (
         <button

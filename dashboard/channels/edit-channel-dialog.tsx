@@ -15,23 +15,32 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { announceArchived } from "./channel-actions.ts";
 import { channelsQuery } from "./channels.ts";
 import { DeleteChannelDialog } from "./delete-channel-dialog.tsx";
+import { FirstTagsField } from "./first-tags-field.tsx";
 import { IconField } from "./icon-field.tsx";
 
-type ChannelForm = { icon: string; description: string; days: string; archived: boolean };
+type ChannelForm = {
+  icon: string;
+  description: string;
+  firstTags: readonly string[];
+  days: string;
+  archived: boolean;
+};
 
-function formOf({ icon, description, retentionDays, archivedAt }: Channel): ChannelForm {
+function formOf({ icon, description, firstTags, retentionDays, archivedAt }: Channel): ChannelForm {
   return {
     icon: icon ?? "",
     description: description ?? "",
+    firstTags,
     days: formatDays(retentionDays),
     archived: archivedAt !== null,
   };
 }
 
-function changeOf({ icon, description, days, archived }: ChannelForm) {
+function changeOf({ icon, description, firstTags, days, archived }: ChannelForm) {
   return {
     icon: icon.trim() || null,
     description: description.trim() || null,
+    firstTags,
     retentionDays: parseDays(days),
     archived,
   };
@@ -40,6 +49,7 @@ function changeOf({ icon, description, days, archived }: ChannelForm) {
 const parts: Part<ChannelForm>[] = [
   part("Icon", ["icon"], ({ icon }) => orNone(icon)),
   part("Description", ["description"], ({ description }) => orNone(description)),
+  part("Tags shown first", ["firstTags"], ({ firstTags }) => orNone(firstTags.join(", "))),
   part("Keep events for (days)", ["days"], ({ days }) => orNone(days, "As the project")),
   part("Archived", ["archived"], ({ archived }) => (archived ? "Yes" : "No")),
 ];
@@ -110,6 +120,11 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
           maxLength={limits.channelDescriptionCharacters}
           placeholder="What this channel is for"
           member="description"
+        />
+        <FirstTagsField
+          channel={channel.id}
+          keys={form.firstTags}
+          onChange={(firstTags) => change({ firstTags })}
         />
         <DaysField
           label="Keep events for (days)"

@@ -1,4 +1,3 @@
-import { clsx } from "clsx";
 import { useDark } from "../theme/theme.ts";
 import type { SeriesColor } from "./colors.ts";
 import { Swatch } from "./readout.tsx";
@@ -8,23 +7,15 @@ type LegendProps = {
   /** The keys of series that are hidden. */
   hidden: ReadonlySet<string>;
   toggle: (key: string) => void;
-  /** In one line that scrolls sideways, so that its height is known. */
-  isOneLine?: boolean;
 };
 
 /** The names of a chart's series. Each is a button that hides or shows its series. */
-export function Legend({ items, hidden, toggle, isOneLine = false }: LegendProps) {
+export function Legend({ items, hidden, toggle }: LegendProps) {
   const isDark = useDark();
   return (
-    <ul
-      aria-label="Legend"
-      className={clsx(
-        "flex min-w-0 gap-x-1",
-        isOneLine ? "overflow-x-auto [scrollbar-width:none]" : "flex-wrap",
-      )}
-    >
+    <ul aria-label="Legend" className="flex min-w-0 flex-wrap gap-x-1">
       {items.map(({ key, name, color, total }) => (
-        <li key={key} className={isOneLine ? "shrink-0" : "min-w-0"}>
+        <li key={key} className="min-w-0">
           <button
             type="button"
             aria-pressed={!hidden.has(key)}

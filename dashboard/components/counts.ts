@@ -13,3 +13,10 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 export function shortCount(count: number): string {
   return compact.format(count);
 }
+
+const unreadMax = 99;
+
+/** How many are unread, as badges and titles say it: "99+" for more than that. */
+export function unreadText(count: number): string {
+  return count > unreadMax ? `${unreadMax}+` : String(count);
+}

@@ -37,7 +37,7 @@ export function DeliveryFilters({ project, filter, change }: Props) {
     </SelectField>
   );
   return (
-    <div className="grid grid-cols-3 items-end gap-3 max-md:gap-2 xl:grid-cols-6">
+    <div className="grid grid-cols-2 items-end gap-3 min-[420px]:grid-cols-3 max-md:gap-2 xl:grid-cols-6">
       {select(
         "state",
         "State",

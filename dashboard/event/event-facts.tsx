@@ -2,7 +2,9 @@ import { Link } from "@tanstack/react-router";
 import { ListFilter } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Event } from "../../server/event/event.ts";
+import { tagsInOrder } from "../../server/event/tag-order.ts";
 import { suggestedColor } from "../channels/channel-colors.ts";
+import { useFirstTags } from "../channels/first-tags.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
 import { externalLink, isWebAddress } from "../feed/tag-chips.tsx";
@@ -13,7 +15,7 @@ const linkClass = "hostile hover:text-accent hover:underline";
 /** The event's fields and tags. Channel, user and tags link to the events that share them. */
 export function EventFacts({ event, project }: { event: Event; project: string }) {
   const colors = useChannelColors(project);
-  const tags = Object.entries(event.tags);
+  const tags = tagsInOrder(event.tags, useFirstTags(project)(event.channelId));
   return (
     <>
       <dl className="flex flex-col px-4 pb-3 md:px-5">

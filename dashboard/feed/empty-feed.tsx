@@ -3,9 +3,11 @@ import { Link } from "@tanstack/react-router";
 import { Inbox } from "lucide-react";
 import { channelsQuery } from "../channels/channels.ts";
 import { buttonClass } from "../components/ui/button.tsx";
+import { SecretBox } from "../components/ui/copy-button.tsx";
 import { WaitingMark } from "../components/waiting-mark.tsx";
 import { useCan } from "../projects/can.ts";
 import { ExampleTabs } from "../setup/example-tabs.tsx";
+import { loadSetupResult } from "../setup/setup-result.ts";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import type { Filters } from "./filters.ts";
 import { NoMatches } from "./no-matches.tsx";
@@ -30,6 +32,9 @@ export function EmptyFeed({ project, filters, change }: EmptyFeedProps) {
       />
     );
   }
+  // Setup showed it in this tab, and nothing was sent with it yet.
+  const made = loadSetupResult();
+  const firstKey = made?.project.slug === project ? made.secret : null;
   return (
     <div className="min-h-0 flex-1 overflow-y-auto px-4 py-10 md:py-16">
       <div className="mx-auto flex max-w-xl flex-col gap-6">
@@ -40,8 +45,14 @@ export function EmptyFeed({ project, filters, change }: EmptyFeedProps) {
               <h2 className="font-semibold text-xl">Waiting for your first event</h2>
             </div>
             <p className="max-w-sm text-balance text-muted text-sm">
-              Send one like this and watch it appear here. You need an API key for this project
-              {mayGetKey ? "." : ": ask an owner or admin for one."}
+              {firstKey ? (
+                "Send one like this and watch it appear here. This is your project's first API key. Copy it now: you won't see it again once events have arrived."
+              ) : (
+                <>
+                  Send one like this and watch it appear here. You need an API key for this project
+                  {mayGetKey ? "." : ": ask an owner or admin for one."}
+                </>
+              )}
             </p>
           </div>
         ) : (
@@ -55,8 +66,9 @@ export function EmptyFeed({ project, filters, change }: EmptyFeedProps) {
             </p>
           </div>
         )}
-        <ExampleTabs apiKey="YOUR_API_KEY" channel={channel} />
-        {mayGetKey && (
+        {firstKey && <SecretBox secret={firstKey} />}
+        <ExampleTabs apiKey={firstKey ?? "YOUR_API_KEY"} channel={channel} />
+        {mayGetKey && !firstKey && (
           <div className="flex justify-center">
             <Link to="/p/$project/keys" params={{ project }} className={buttonClass()}>
               Get an API key

@@ -2,10 +2,13 @@ import { Link } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { BellRing, ListFilter, UserRound } from "lucide-react";
 import { type MouseEvent, memo } from "react";
+import type { Event } from "../../server/event/event.ts";
+import { tagsInOrder } from "../../server/event/tag-order.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { UserLink } from "../users/user-link.tsx";
+import { measured, rowWidths } from "./chip-widths.ts";
 import type { Entry } from "./entries.ts";
 import { type Filters, isExcluding, type PickFilter } from "./filters.ts";
 import { TagChips } from "./tag-chips.tsx";
@@ -19,6 +22,8 @@ type EventRowProps = {
   position: number;
   /** The color of its channel. */
   mark: number;
+  /** The tags that its channel shows first. */
+  firstTags: readonly string[];
   open: boolean;
   active: boolean;
   /** It is part of an unfolded run. */
@@ -32,9 +37,12 @@ type EventRowProps = {
 const highlightMs = 1_500;
 
 export const EventRow = memo(function EventRow(props: EventRowProps) {
-  const { entry, project, search, position, mark, open, active, nested, layout, pick, onFocus } = props;
+  const { entry, project, search, position, mark, firstTags, open, active, nested, layout, pick, onFocus } =
+    props;
   const narrow = layout.kind === "narrow";
   const { event } = entry;
+  const tags = tagsInOrder(event.tags, firstTags);
+  const widths = narrow ? null : widthsOf(event, tags, layout);
   const arriving = entry.arrivedAt > 0 && Date.now() - entry.arrivedAt < highlightMs;
   /** Links lead somewhere; with Alt or Shift, they exclude. */
   const excludes = (key: string, value: string) => (click: MouseEvent) => {
@@ -61,7 +69,13 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
       )}
     >
       <EventIcon icon={event.icon} name={event.name} size={layout.isCompact ? "sm" : "md"} />
-      <div className={clsx("min-w-0 flex-1", layout.isLine && "flex items-center gap-3")}>
+      <div
+        className={clsx(
+          layout.isLine && "flex items-center gap-3",
+          narrow || tags.length === 0 ? "min-w-0 flex-1" : "shrink-0",
+        )}
+        style={widths && tags.length > 0 ? { minWidth: widths.leadMin, maxWidth: widths.leadMax } : undefined}
+      >
         <div className="flex min-w-0 items-center gap-2">
           <Link
             id={`name-${event.id}`}
@@ -84,7 +98,8 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             aria-label={`Only events named ${event.name}`}
             title="Only events with this name. Alt-click excludes it."
             onClick={(click) => pick(click, "name", event.name)}
-            className="relative z-10 hidden size-5 shrink-0 items-center justify-center rounded text-faint hover:bg-pressed hover:text-ink group-hover:flex pointer-coarse:hidden!"
+            // Invisible, so that nothing moves under the pointer.
+            className="invisible relative z-10 flex size-5 shrink-0 items-center justify-center rounded text-faint hover:bg-pressed hover:text-ink group-hover:visible pointer-coarse:hidden"
           >
             <ListFilter aria-hidden className="size-3" />
           </button>
@@ -132,20 +147,37 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             </UserLink>
           )}
         </div>
-        {narrow && !layout.isCompact && Object.keys(event.tags).length > 0 && (
-          <TagChips tags={event.tags} widthPx={layout.tagsPx} pick={pick} isLarge />
+        {narrow && !layout.isCompact && tags.length > 0 && (
+          <TagChips tags={tags} widthPx={layout.textPx} pick={pick} isLarge />
         )}
       </div>
       {!narrow && (
         <>
-          <TagChips tags={event.tags} widthPx={layout.tagsPx} pick={pick} />
+          {tags.length > 0 && <TagChips tags={tags} widthPx={widths!.tags} pick={pick} />}
           <RelativeTime
             at={entry.at}
             form="clock"
-            className="relative whitespace-nowrap text-right text-faint text-xs"
+            className="relative w-16 shrink-0 whitespace-nowrap text-right text-faint text-xs"
           />
         </>
       )}
     </article>
   );
 });
+
+/** How the width of a wide row is divided: tags get what the name, the channel and the user don't need. */
+function widthsOf(event: Event, tags: [string, string][], { textPx, isLine }: RowLayout) {
+  const name = measured(event.name, "500 14px") + nameAsidePx + (event.notify ? bellPx : 0);
+  const facts = widthOfFact(event.channelId) + (event.userId ? widthOfFact(event.userId) : 0);
+  return rowWidths(textPx, isLine ? name + gapPx + facts : Math.max(name, facts), tags);
+}
+
+const gapPx = 12;
+/** The button that filters by the name, with its gap. */
+const nameAsidePx = 28;
+const bellPx = 20;
+
+/** A channel or a user, with its mark and the gap after it. */
+function widthOfFact(text: string): number {
+  return measured(text, "12px") + 28;
+}

@@ -6,6 +6,7 @@ import { type PointerEvent, useCallback, useEffect, useLayoutEffect, useMemo, us
 import { errorMessage } from "../api.ts";
 import { suggestedColor } from "../channels/channel-colors.ts";
 import { channelsQuery } from "../channels/channels.ts";
+import { useFirstTags } from "../channels/first-tags.ts";
 import { useMarkShown } from "../channels/unread.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { dayLabel } from "../components/dates.ts";
@@ -107,6 +108,7 @@ export function FeedList({
 
   const { data: channels } = useQuery(channelsQuery(project));
   const colors = useChannelColors(project);
+  const firstTagsOf = useFirstTags(project);
   const markOf = ({ event: { channelId } }: Entry) => colors.get(channelId) ?? suggestedColor(channelId);
   const showsAll = Object.keys(filters).length === 0 && state.held === 0 && !state.isStale;
   useMarkShown(project, channels, showsAll ? state.entries : [], rows[lastShown]?.shown ?? 0);
@@ -228,6 +230,7 @@ export function FeedList({
                       search={search}
                       position={row.index + 1}
                       mark={markOf(row.entry)}
+                      firstTags={firstTagsOf(row.entry.event.channelId)}
                       open={row.entry.event.id === openId}
                       active={row.entry.event.id === tabStop}
                       nested={row.run !== null}

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { Filter, Hash } from "lucide-react";
-import { Suspense, useCallback, useMemo } from "react";
+import { Suspense, useCallback, useEffect, useMemo } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
 import { isTemporary } from "../api.ts";
 import { ChannelLine } from "../channels/channel-line.tsx";
@@ -15,6 +15,7 @@ import { ErrorState } from "../components/ui/states.tsx";
 import { eventQuery } from "../event/event-query.ts";
 import { LiveIndicator } from "../live/live-indicator.tsx";
 import { useCan } from "../projects/can.ts";
+import { clearSetupResult, loadSetupResult } from "../setup/setup-result.ts";
 import { PageHeader } from "../shell/page-header.tsx";
 import { type TimeFilter, timeIn, withoutTime } from "../time-range/time-range.ts";
 import { TimelinePart } from "../timeline/timeline-part.tsx";
@@ -58,6 +59,11 @@ export function FeedPage() {
   const feed = useFeed(project, stableFilters, typed !== "");
   const shown = useSettled({ ...feed, filters: stableFilters }, typed !== "");
   const { cached, state } = shown;
+  const hasEvents = state.entries.length > 0;
+  useEffect(() => {
+    // The project's first key was shown until now.
+    if (hasEvents && loadSetupResult()?.project.slug === project) clearSetupResult();
+  }, [hasEvents, project]);
   const { data: channels } = useQuery(channelsQuery(project));
   const mistake = mistakeIn(stableFilters.q ?? "");
   const navigate = useNavigate();

@@ -1,3 +1,4 @@
+import type { Event } from "../../server/event/event.ts";
 import type { Entry } from "./entries.ts";
 
 /** Consecutive events of one day with the same channel and name. */
@@ -100,7 +101,7 @@ export function heightOf(
 const tagKeysMax = 20;
 
 /** The keys that most of the newest events' tags have. */
-export function tagKeysOf(entries: readonly Entry[]): string[] {
+export function tagKeysOf(entries: readonly { event: Pick<Event, "tags"> }[]): string[] {
   const counts = new Map<string, number>();
   for (const { event } of entries.slice(0, 200))
     for (const key of Object.keys(event.tags)) counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -7,6 +7,7 @@ import { formatDate } from "../components/dates.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
+import { usualLead } from "./chip-widths.ts";
 import type { Run } from "./rows.ts";
 import { type RowLayout, rowClass } from "./use-row-layout.ts";
 
@@ -54,7 +55,14 @@ export const RunRow = memo(function RunRow({
       <span className="relative">
         <EventIcon icon={event.icon} name={event.name} size={layout.isCompact ? "sm" : "md"} />
       </span>
-      <div className={clsx("min-w-0 flex-1", layout.isLine && "flex items-center gap-3")}>
+      <div
+        className={clsx(
+          "min-w-0",
+          layout.isLine && "flex items-center gap-3",
+          layout.kind === "narrow" && "flex-1",
+        )}
+        style={layout.kind === "wide" ? { minWidth: usualLead(layout.textPx) } : undefined}
+      >
         <div className="flex min-w-0 items-center gap-2">
           <button
             id={`name-${key}`}
@@ -87,7 +95,7 @@ export const RunRow = memo(function RunRow({
       </div>
       {layout.kind === "wide" && (
         <>
-          <span className="hostile-line text-faint text-xs">{times}</span>
+          <span className="shrink-0 text-faint text-xs">{times}</span>
           {time}
         </>
       )}

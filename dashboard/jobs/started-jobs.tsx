@@ -11,14 +11,30 @@ import { hideJob, importId, type StartedJob, useStartedJobs } from "./started.ts
 
 /** How long the result of a job stays. */
 const doneMs = 8_000;
+/** Between the jobs and the messages above them. */
+const gapPx = 8;
 
 /** The jobs and the import that were started in this tab, above every page. */
 export function StartedJobs() {
   const running = useImport();
   // The dialog shows the same.
   const isImportShown = useOverlay() === "import";
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const { style } = document.documentElement;
+    const observer = new ResizeObserver(([entry]) => {
+      const { height } = entry!.contentRect;
+      style.setProperty("--jobs", height > 0 ? `${height + gapPx}px` : "0px");
+    });
+    observer.observe(section.current!);
+    return () => {
+      observer.disconnect();
+      style.removeProperty("--jobs");
+    };
+  }, []);
   return (
     <section
+      ref={section}
       aria-label="Running jobs"
       className="absolute right-4 bottom-4 z-30 flex w-72 flex-col gap-2 max-md:right-3 max-md:bottom-17"
     >

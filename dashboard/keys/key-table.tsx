@@ -38,7 +38,7 @@ type KeyRowProps = Omit<KeyTableProps, "keys"> & { apiKey: Key; hasEnded: boolea
 function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
   const isRevoked = key.revokedAt !== null;
   return (
-    <CardRow className={clsx("max-lg:grid-cols-[1fr_auto] max-lg:gap-x-3", hasEnded && "text-muted")}>
+    <CardRow className={clsx("@max-2xl:grid-cols-[1fr_auto] @max-2xl:gap-x-3", hasEnded && "text-muted")}>
       <th scope="row" className="min-w-0 text-left font-medium">
         <span className={clsx("hostile", isRevoked && "line-through decoration-line-strong")}>
           {key.name}
@@ -51,7 +51,7 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           created <RelativeTime at={key.createdAt} form="long" />
         </span>
       </th>
-      <td className="min-w-0 text-muted max-lg:col-start-1 lg:max-w-52">
+      <td className="min-w-0 text-muted @max-2xl:col-start-1 @2xl:max-w-52">
         {key.kind === "secret" ? (
           scopesText(key.scopes)
         ) : (
@@ -66,16 +66,16 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           <span className="block text-xs">{formatNumber(key.eventsPerSecond)} events a second</span>
         )}
       </td>
-      <td className="text-muted max-lg:col-start-1">
+      <td className="text-muted @max-2xl:col-start-1">
         <Expiry apiKey={key} />
       </td>
-      <td className="text-muted max-lg:col-start-1 lg:whitespace-nowrap">
+      <td className="text-muted @max-2xl:col-start-1 @2xl:whitespace-nowrap">
         {key.lastUsedAt ? (
           <>
-            <span className="lg:hidden">Used </span>
+            <span className="@2xl:hidden">Used </span>
             <RelativeTime at={key.lastUsedAt} form="long" />
             {key.lastUsedAddress && (
-              <span className="block break-all font-mono text-xs max-lg:ml-1.5 max-lg:inline lg:max-w-40 lg:whitespace-normal">
+              <span className="block break-all font-mono text-xs @max-2xl:ml-1.5 @max-2xl:inline-block @2xl:max-w-40 @2xl:whitespace-normal">
                 {key.lastUsedAddress}
               </span>
             )}
@@ -84,7 +84,7 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           "Never used"
         )}
       </td>
-      <RowActions className="max-lg:col-start-2 max-lg:row-span-4 max-lg:row-start-1">
+      <RowActions className="@max-2xl:col-start-2 @max-2xl:row-span-4 @max-2xl:row-start-1">
         {!isRevoked && (
           <>
             <RowAction label={`Edit ${key.name}`} title="Edit" onClick={() => edit(key)}>
@@ -117,8 +117,8 @@ function Expiry({ apiKey: { revokedAt, expiresAt, replacedBy } }: { apiKey: Key 
   if (expiresAt === null) {
     return (
       <>
-        <span className="max-lg:hidden">Never</span>
-        <span className="lg:hidden">Never expires</span>
+        <span className="@max-2xl:hidden">Never</span>
+        <span className="@2xl:hidden">Never expires</span>
       </>
     );
   }
@@ -133,7 +133,7 @@ function Expiry({ apiKey: { revokedAt, expiresAt, replacedBy } }: { apiKey: Key 
   const text = formatDate(expiresAt, ms < soonMs ? "medium" : "dayOfYear");
   return (
     <>
-      {replacedBy === null ? <span className="lg:hidden">Expires </span> : "Rotated, works until "}
+      {replacedBy === null ? <span className="@2xl:hidden">Expires </span> : "Rotated, works until "}
       <time
         dateTime={expiresAt}
         title={formatDate(expiresAt, "exact")}

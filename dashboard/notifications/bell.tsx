@@ -2,6 +2,7 @@ import { Bell as BellIcon } from "lucide-react";
 import { type ReactNode, Suspense, useState } from "react";
 import { useMe } from "../account/me.ts";
 import { errorMessage } from "../api.ts";
+import { unreadText } from "../components/counts.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { toast } from "../shell/toasts.tsx";
@@ -16,12 +17,13 @@ const bellClass =
 /** The bell with the unread count. Its list is loaded when first opened. */
 export function Bell() {
   const { unread } = useMe();
+  const count = unreadText(unread);
   const [opened, setOpened] = useState(false);
   const button = (props: { onClick?: () => void }) => (
     <button
       type="button"
       aria-haspopup="dialog"
-      aria-label={unread > 0 ? `Notifications, ${unread} unread` : "Notifications"}
+      aria-label={unread > 0 ? `Notifications, ${count} unread` : "Notifications"}
       className={bellClass}
       {...props}
     >
@@ -31,7 +33,7 @@ export function Bell() {
           aria-hidden
           className="absolute -top-0.5 left-1/2 min-w-4 max-md:top-0.5 rounded-full bg-accent px-1 text-center font-semibold text-[10px] text-on-accent leading-4 ring-2 ring-surface"
         >
-          {unread > 99 ? "99+" : unread}
+          {count}
         </span>
       )}
     </button>

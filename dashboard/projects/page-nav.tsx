@@ -1,26 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import {
-  Bell,
-  CircleSlash,
-  Gauge,
-  type LucideIcon,
-  PackageCheck,
-  Send,
-  UserRound,
-  Users,
-} from "lucide-react";
+import { Bell, CircleSlash, Gauge, KeyRound, type LucideIcon, PackageCheck, Send, Users } from "lucide-react";
 import { navItemClass } from "../components/ui/button.tsx";
 import { deadCountQuery } from "../deliveries/deliveries.ts";
 import { useRejectedCount } from "../rejected/rejected-count.ts";
+import { useCan } from "./can.ts";
 import { useProjectSlug } from "./current-project.ts";
 
-type Page = "users" | "values" | "members" | "rules" | "destinations" | "deliveries" | "rejected";
+type Page = "keys" | "values" | "members" | "rules" | "destinations" | "deliveries" | "rejected";
 
 /** The project's pages that the bar of phones has no room for. */
 export function PageNav({ onNavigate }: { onNavigate: () => void }) {
   const project = useProjectSlug();
   const { data: dead = 0 } = useQuery(deadCountQuery(project));
+  const can = useCan();
   const rejected = useRejectedCount(project);
   const page = (name: Page, label: string, Icon: LucideIcon, count = 0) => (
     <Link
@@ -38,7 +31,7 @@ export function PageNav({ onNavigate }: { onNavigate: () => void }) {
   );
   return (
     <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
-      {page("users", "Users", UserRound)}
+      {can("keys:manage") && page("keys", "API keys", KeyRound)}
       {page("values", "Values", Gauge)}
       {page("rejected", "Rejected events", CircleSlash, rejected)}
       {page("deliveries", "Deliveries", PackageCheck, dead)}

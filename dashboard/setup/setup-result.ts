@@ -3,7 +3,8 @@ import type { Project } from "../../server/wire/project.ts";
 /** What setup created: the first project and its API key. */
 export type SetupResult = { project: Project; secret: string };
 
-// Kept for this tab until the feed is opened, because the server shows the key only once and a reload would lose it.
+// Kept for this tab until the feed has events, because the server shows the key only once and a reload, or opening the
+// feed before the first event, would lose it.
 const storageKey = "tidings.made";
 
 export function saveSetupResult(result: SetupResult): void {

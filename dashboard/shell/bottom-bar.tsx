@@ -1,7 +1,6 @@
 import { Link } from "@tanstack/react-router";
-import { Bell, Hash, KeyRound, LayoutDashboard, Newspaper, Settings2 } from "lucide-react";
+import { Bell, Hash, LayoutDashboard, Newspaper, Settings2, UserRound } from "lucide-react";
 import { useInFeed } from "../channels/channel-nav.tsx";
-import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { openOverlay } from "./overlays.tsx";
 
@@ -12,7 +11,6 @@ const itemClass =
 export function BottomBar() {
   const project = useProjectSlug();
   const inFeed = useInFeed();
-  const can = useCan();
   const active = { activeProps: { "data-active": true } };
   return (
     <nav
@@ -37,16 +35,14 @@ export function BottomBar() {
         <Hash aria-hidden />
         Channels
       </button>
+      <Link to="/p/$project/users" params={{ project }} className={itemClass} {...active}>
+        <UserRound aria-hidden />
+        Users
+      </Link>
       <Link to="/notifications" className={itemClass} {...active}>
         <Bell aria-hidden />
         Notifications
       </Link>
-      {can("keys:manage") && (
-        <Link to="/p/$project/keys" params={{ project }} className={itemClass} {...active}>
-          <KeyRound aria-hidden />
-          API keys
-        </Link>
-      )}
       <Link to="/p/$project/settings" params={{ project }} className={itemClass} {...active}>
         <Settings2 aria-hidden />
         Settings

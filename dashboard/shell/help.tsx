@@ -12,6 +12,8 @@ const shortcuts: [string[], string][] = [
   [["g"], "Go to the newest event"],
   [["/"], "Search the feed"],
   [["c"], "Filter the channels"],
+  [["↓", "↑"], "Go through the channels, from one that has the focus"],
+  [["→"], "Go to the menu of the channel or view"],
   [["Alt", "↑", "↓"], "Move the pinned channel or view"],
   [["t"], "Choose the time that is shown"],
   [["e"], "Edit the board"],

@@ -2,6 +2,7 @@ import { clsx } from "clsx";
 import { Search } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 import { useMe } from "../account/me.ts";
+import { unreadText } from "../components/counts.ts";
 import { Mark } from "../components/mark.tsx";
 import { Bell } from "../notifications/bell.tsx";
 import { openOverlay } from "./overlays.tsx";
@@ -56,7 +57,7 @@ function usePageTitle(title: string): void {
   const { unread } = useMe();
   useEffect(() => {
     showBadge(unread);
-    document.title = `${unread > 0 ? `(${unread > 99 ? "99+" : unread}) ` : ""}${title} · Tidings`;
+    document.title = `${unread > 0 ? `(${unreadText(unread)}) ` : ""}${title} · Tidings`;
   }, [title, unread]);
 }
 

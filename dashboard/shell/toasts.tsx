@@ -77,7 +77,8 @@ export function Toasts() {
       aria-live="polite"
       onPointerEnter={() => setHeld(true)}
       onPointerLeave={() => setHeld(false)}
-      className="pointer-events-none fixed top-15 right-4 z-60 flex w-[356px] max-w-[calc(100vw-32px)] flex-col gap-2 max-md:top-auto max-md:bottom-20"
+      // In the corner without controls, above the running jobs.
+      className="pointer-events-none fixed right-4 bottom-[calc(1rem+var(--jobs,0px))] z-60 flex w-[356px] max-w-[calc(100vw-32px)] flex-col gap-2 max-md:bottom-[calc(5rem+var(--jobs,0px))]"
     >
       {shown.map((each) => (
         <ToastBox key={each.id} toast={each} isHeld={isHeld} />

@@ -231,12 +231,11 @@ function HistogramChart({
           </p>
         )}
       </div>
-      <div className="flex h-20 items-start px-2.5 max-md:flex-col md:h-7 md:items-center md:px-3.5">
+      <div className="flex min-h-20 items-start px-2.5 max-md:flex-col md:min-h-7 md:px-3.5">
         {children}
-        <div className="flex w-full min-w-0 items-center gap-1">
-          <div className="min-w-0 flex-1">
+        <div className="flex w-full min-w-0 items-start gap-1">
+          <div className="max-h-36 min-w-0 flex-1 overflow-y-auto md:max-h-12">
             <Legend
-              isOneLine
               items={series.map(({ key, name, color, total: count }) => ({
                 key,
                 name,

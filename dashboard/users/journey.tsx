@@ -2,6 +2,8 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { Event } from "../../server/event/event.ts";
+import { tagsInOrder } from "../../server/event/tag-order.ts";
+import { useFirstTags } from "../channels/first-tags.ts";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
 import { EventIcon } from "../components/event-icon.tsx";
@@ -14,7 +16,8 @@ import { activityQuery, journeyQuery, userQuery } from "./users.ts";
 
 /** Counts are refetched at most this often while events arrive. */
 const recountMs = 1_000;
-const tagsShown = 3;
+/** As many as a wide line has room for. */
+const tagsShown = 8;
 
 /** Everything that a user did, newest first, with the gaps between. New events appear live. */
 export function Journey({ project, userId }: { project: string; userId: string }) {
@@ -22,6 +25,7 @@ export function Journey({ project, userId }: { project: string; userId: string }
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
     journeyQuery(project, userId),
   );
+  const firstTagsOf = useFirstTags(project);
   const events = data?.pages.flatMap((page) => page.events);
   if (error && !events)
     return <ErrorState title="The events couldn't be loaded" error={error} retry={() => void refetch()} />;
@@ -40,7 +44,12 @@ export function Journey({ project, userId }: { project: string; userId: string }
           <h3 className="py-1.5 font-medium text-muted text-xs">{label}</h3>
           <ol className="ml-2.5 border-line border-l">
             {events.map((event) => (
-              <JourneyEvent key={event.id} event={event} project={project} />
+              <JourneyEvent
+                key={event.id}
+                event={event}
+                project={project}
+                firstTags={firstTagsOf(event.channelId)}
+              />
             ))}
           </ol>
         </div>
@@ -54,8 +63,10 @@ export function Journey({ project, userId }: { project: string; userId: string }
   );
 }
 
-function JourneyEvent({ event, project }: { event: Event; project: string }) {
-  const tags = Object.entries(event.tags).slice(0, tagsShown);
+type JourneyEventProps = { event: Event; project: string; firstTags: readonly string[] };
+
+function JourneyEvent({ event, project, firstTags }: JourneyEventProps) {
+  const tags = tagsInOrder(event.tags, firstTags).slice(0, tagsShown);
   return (
     <li className="relative -ml-2.5 flex items-center gap-3 rounded-md py-1 pr-2 hover:bg-hover max-md:min-h-11">
       <span className="flex size-5 shrink-0 items-center justify-center rounded bg-surface">

@@ -12,39 +12,50 @@ type UserTableProps = {
   faded: boolean;
 };
 
-/** On narrow screens each user has two lines, because the columns don't fit. */
-export function UserTable({ project, users, columns, faded }: UserTableProps) {
+/**
+ * Where the columns don't fit, the later properties go first, then when the user was first seen; in the end each user
+ * has a line for each property.
+ */
+export function UserTable(props: UserTableProps) {
   return (
-    <table className={clsx("w-full text-sm max-md:block md:table-fixed", faded && "opacity-60")}>
-      <thead className="text-left text-muted text-xs max-md:sr-only">
+    <div className="@container">
+      <Table {...props} />
+    </div>
+  );
+}
+
+function Table({ project, users, columns, faded }: UserTableProps) {
+  return (
+    <table className={clsx("w-full text-sm @max-xl:block @xl:table-fixed", faded && "opacity-60")}>
+      <thead className="text-left text-muted text-xs @max-xl:sr-only">
         <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-2.5 [&>th]:font-medium [&>th:first-child]:pl-5 [&>th:last-child]:pr-5">
-          <th scope="col" className="md:w-[20%] xl:w-[30%]">
+          <th scope="col" className="@xl:w-[24%] @6xl:w-[30%]">
             User
           </th>
-          {columns.map((name) => (
-            <th key={name} scope="col" className="hostile-line">
+          {columns.map((name, index) => (
+            <th key={name} scope="col" className={clsx("hostile-line", propertyClass(index))}>
               {name}
             </th>
           ))}
-          <th scope="col" className="text-right md:w-20">
+          <th scope="col" className="@xl:w-20 text-right">
             Events
           </th>
-          <th scope="col" className="text-right md:w-28 xl:w-32">
+          <th scope="col" className="@xl:w-28 @6xl:w-32 text-right @max-4xl:hidden">
             First seen
           </th>
-          <th scope="col" className="text-right md:w-28 xl:w-32">
+          <th scope="col" className="@xl:w-28 @6xl:w-32 text-right">
             Last seen
           </th>
         </tr>
       </thead>
-      <tbody className="max-md:block">
+      <tbody className="@max-xl:block">
         {users.map((user) => (
           <tr
             key={user.userId}
             className={clsx(
               "relative border-line border-b hover:bg-hover",
-              "max-md:grid max-md:grid-cols-[1fr_auto] max-md:gap-x-3 max-md:px-4 max-md:py-2.5",
-              "md:h-10 md:[&>*]:px-2.5 md:[&>*:first-child]:pl-5 md:[&>*:last-child]:pr-5",
+              "@max-xl:grid @max-xl:grid-cols-[1fr_auto] @max-xl:gap-x-3 @max-xl:px-4 @max-xl:py-2.5",
+              "@xl:h-10 @xl:[&>*:first-child]:pl-5 @xl:[&>*:last-child]:pr-5 @xl:[&>*]:px-2.5",
             )}
           >
             <th scope="row" className="min-w-0 text-left font-medium">
@@ -56,21 +67,21 @@ export function UserTable({ project, users, columns, faded }: UserTableProps) {
                 {user.userId.trim() === "" ? <span className="text-faint">blank</span> : user.userId}
               </UserLink>
             </th>
-            {columns.map((name) => (
+            {columns.map((name, index) => (
               <td
                 key={name}
-                className="hostile-line text-muted max-md:col-start-1"
+                className={clsx("hostile-line @max-xl:col-start-1 text-muted", propertyClass(index))}
                 title={valueText(user.properties[name])}
               >
                 {valueText(user.properties[name])}
               </td>
             ))}
-            <td className="text-right text-muted max-md:col-start-2 max-md:row-start-2 max-md:text-xs">
+            <td className="@max-xl:col-start-2 @max-xl:row-start-2 text-right text-muted @max-xl:text-xs">
               {formatNumber(user.events)}
-              <span className="md:hidden"> {user.events === 1 ? "event" : "events"}</span>
+              <span className="@xl:hidden"> {user.events === 1 ? "event" : "events"}</span>
             </td>
-            <td className="text-right text-muted max-md:hidden">{seen(user.firstSeenAt)}</td>
-            <td className="text-right text-muted max-md:col-start-2 max-md:row-start-1">
+            <td className="text-right text-muted @max-4xl:hidden">{seen(user.firstSeenAt)}</td>
+            <td className="@max-xl:col-start-2 @max-xl:row-start-1 text-right text-muted">
               {seen(user.lastSeenAt)}
             </td>
           </tr>
@@ -78,6 +89,13 @@ export function UserTable({ project, users, columns, faded }: UserTableProps) {
       </tbody>
     </table>
   );
+}
+
+/** How wide a table must be for a property's column, by its place. */
+const propertyClasses = ["", "", "@xl:@max-4xl:hidden", "@xl:@max-5xl:hidden", "@xl:@max-6xl:hidden"];
+
+function propertyClass(index: number): string {
+  return propertyClasses[index] ?? "@xl:@max-7xl:hidden";
 }
 
 function seen(at: string | null) {

@@ -16,9 +16,9 @@ type Props = { project: string; values: InsightInList[]; remove: (value: Insight
 export function ValueTable({ project, values, remove }: Props) {
   const mayChange = useCan()("boards:change");
   return (
-    <div className="overflow-hidden rounded-lg border border-line bg-raised">
-      <table className="w-full text-sm max-md:block">
-        <thead className="text-left text-muted text-xs max-md:sr-only">
+    <div className="@container overflow-hidden rounded-lg border border-line bg-raised">
+      <table className="w-full text-sm @max-xl:block">
+        <thead className="text-left text-muted text-xs @max-xl:sr-only">
           <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-4 [&>th]:font-medium">
             <th scope="col">Value</th>
             <th scope="col" className="text-right">
@@ -30,11 +30,11 @@ export function ValueTable({ project, values, remove }: Props) {
             </th>
           </tr>
         </thead>
-        <tbody className="max-md:block">
+        <tbody className="@max-xl:block">
           {values.map((value) => (
             <tr
               key={value.key}
-              className="border-line border-b last:border-b-0 max-md:grid max-md:grid-cols-[1fr_auto] max-md:gap-x-3 max-md:gap-y-1 max-md:p-4 md:[&>*]:px-4 md:[&>*]:py-2.5"
+              className="border-line border-b last:border-b-0 @max-xl:grid @max-xl:grid-cols-[1fr_auto] @max-xl:gap-x-3 @max-xl:gap-y-1 @max-xl:p-4 @xl:[&>*]:px-4 @xl:[&>*]:py-2.5"
             >
               <th scope="row" className="min-w-0 text-left font-medium">
                 <span className="hostile">
@@ -43,7 +43,7 @@ export function ValueTable({ project, values, remove }: Props) {
                 </span>
                 <code className="block break-all font-mono font-normal text-muted text-xs">{value.key}</code>
               </th>
-              <td className="text-right font-medium tabular-nums md:whitespace-nowrap">
+              <td className="text-right font-medium tabular-nums @xl:whitespace-nowrap">
                 {amountText(value.value)}
               </td>
               <td className="min-w-0 text-muted">
@@ -87,7 +87,7 @@ function AddToBoard({ project, value }: { project: string; value: InsightInList 
       trigger={
         <Button variant="ghost" aria-label={`Add to board: ${value.title}`}>
           <ChartNoAxesColumn aria-hidden className="size-4" />
-          <span className="max-md:hidden">Add to board</span>
+          <span className="@max-2xl:hidden">Add to board</span>
         </Button>
       }
     >

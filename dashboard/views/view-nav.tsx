@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Filter, MoreHorizontal } from "lucide-react";
 import type { SidebarView } from "../../server/wire/view.ts";
 import { sidebarQuery } from "../channels/channels.ts";
+import { navLink } from "../channels/roving.ts";
 import { Unread } from "../channels/unread-count.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { navItemClass, navMenuClass } from "../components/ui/button.tsx";
@@ -14,10 +15,16 @@ const ViewMenu = lazyPart<MenuContentProps & { view: SidebarView }>(
   async () => (await import("./view-menu.tsx")).default,
 );
 
-type ViewNavProps = { project: string; openId: string | undefined; onNavigate?: () => void };
+type ViewNavProps = {
+  project: string;
+  openId: string | undefined;
+  /** The ID of the view that Tab reaches. */
+  stop: string | undefined;
+  onNavigate?: () => void;
+};
 
 /** The saved views in the sidebar: the project's, then one's own. */
-export function ViewNav({ project, openId, onNavigate }: ViewNavProps) {
+export function ViewNav({ project, openId, stop, onNavigate }: ViewNavProps) {
   const { data } = useQuery(sidebarQuery(project));
   const mayShare = useCan()("views:share");
   if (!data || data.views.length === 0) return null;
@@ -41,6 +48,8 @@ export function ViewNav({ project, openId, onNavigate }: ViewNavProps) {
               search={parametersOf(view)}
               className={`${navItemClass} md:group-hover:pr-9 max-md:pr-10`}
               draggable={false}
+              tabIndex={view.id === stop ? 0 : -1}
+              {...navLink("views", view.id)}
               data-active={view.id === openId || undefined}
               aria-current={view.id === openId ? "page" : undefined}
               title={view.shared ? "For all members" : undefined}
@@ -56,6 +65,7 @@ export function ViewNav({ project, openId, onNavigate }: ViewNavProps) {
               menu={ViewMenu}
               props={{ view }}
               label={`Actions for ${view.name}`}
+              tabIndex={-1}
               className={navMenuClass}
             >
               <MoreHorizontal aria-hidden className="size-4" />

@@ -36,13 +36,13 @@ function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
         )}
       </th>
       <td className="hostile min-w-0 text-muted">
-        <span className="lg:sr-only">Into </span>
+        <span className="@2xl:sr-only">Into </span>
         {channel}
       </td>
       <td className="text-muted">
         {receivedAt ? (
           <>
-            <span className="lg:sr-only">Last received </span>
+            <span className="@2xl:sr-only">Last received </span>
             <RelativeTime at={receivedAt} form="long" />
           </>
         ) : (

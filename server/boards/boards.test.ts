@@ -31,7 +31,7 @@ beforeAll(async () => {
     event(-30, "payments", "Paid", "ada", { amount: "5" }),
     event(-3, "payments", "Paid", "ada", { amount: "10" }),
     event(-2, "payments", "Paid", "bo", { amount: "20.5" }),
-    event(-2, "payments", "Failed", "bo"),
+    event(-2, "payments", "Failed", "bo", { method: "card", reason: "declined", country: "DE" }),
     event(-1, "logins", "Signed in", "cy", { device: "phone" }),
   ]);
   expect(response.status).toBe(201);
@@ -157,12 +157,14 @@ test("results are those of the search, in the range, split and compared", async 
     (await preview("chart", { type: "bar", split: "tag.device" })).series.map(({ value }) => value),
   ).toContain("phone");
 
+  await call("PATCH", "/api/channels/payments", { firstTags: ["country", "reason"] });
   const feed = await preview("feed", { q: "channel:payments" });
   expect(feed.events.map(({ name, userId }) => [name, userId])).toEqual([
     ["Failed", "bo"],
     ["Paid", "bo"],
     ["Paid", "ada"],
   ]);
+  expect(Object.keys(feed.events[0]!.tags!)).toEqual(["country", "reason", "method"]);
   expect((await preview("value", { key: "unset" })).insight).toBeNull();
   for (const query of [range(0, -4), range(-24 * 800, 0), `${range(-4, 0)}&timeZone=Mars`])
     await call("POST", `/api/boards/preview?${query}`, { tile: { id: "t", type: "number", ...place } }, 400);
@@ -276,7 +278,7 @@ test("a public link shows the board's results: no search, no user, no other boar
   expect((await dataOf("paid", range(-4, 0))).data).toMatchObject({ value: 1 });
   const feed = (await dataOf("feed", range(-4, 0))).data as TileDataOf<"feed">;
   expect(feed.events).toHaveLength(3);
-  expect(JSON.stringify(feed)).not.toMatch(/ada|"bo"|userId/);
+  expect(JSON.stringify(feed)).not.toMatch(/ada|"bo"|userId|tags/);
   await dataOf("paid", `${range(-4, 0)}&q=channel:logins`, 400);
   await dataOf("paid", `${range(-4, 0)}&project=default`, 400);
   const [overview] = await list();

@@ -21,8 +21,8 @@ export function publicBoard({ name, tiles }: Board) {
   return { name, version: versionOf(name, shown), tiles: shown };
 }
 
-/** A tile's result without the users of events. */
+/** A tile's result without the users and tags of events. */
 export function publicTileData(data: TileData): TileData {
   if (data.type !== "feed") return data;
-  return { ...data, events: data.events.map(({ userId: _, ...event }) => event) };
+  return { ...data, events: data.events.map(({ userId: _, tags: __, ...event }) => event) };
 }

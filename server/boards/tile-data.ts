@@ -1,5 +1,7 @@
+import { firstTagsOf } from "../channels/channels.ts";
 import type { Event } from "../event/event.ts";
 import { filterOf } from "../event/event-query.ts";
+import { tagsInOrder } from "../event/tag-order.ts";
 import { type Progress, stepOf } from "../http/progress.ts";
 import { findInsight, insightPoints } from "../insights/insights.ts";
 import { limits } from "../limits.ts";
@@ -180,16 +182,23 @@ async function retentionData(
 
 async function feedData(
   { q }: TileOf<"feed">,
-  { store: { events }, projectId, range: { fromMs, toMs }, progress }: Context,
+  { store: { control, events }, projectId, range: { fromMs, toMs }, progress }: Context,
 ): Promise<TileDataOf<"feed">> {
   const filter = { ...filterOf({ q }, []), fromMs, toMs };
   const page = await events.page({ projectId, filter, order: "desc" }, limits.feedRows, progress.signal);
+  const found = page.events.map((json) => JSON.parse(json) as Event);
+  const firstTags = await firstTagsOf(control, projectId, [
+    ...new Set(found.map(({ channelId }) => channelId)),
+  ]);
   return {
     type: "feed",
-    events: page.events.map((json) => {
-      const { id, name, channelId, icon, createdAt, userId } = JSON.parse(json) as Event;
-      return { id, name, channelId, createdAt, userId, ...(icon !== undefined && { icon }) };
-    }),
+    events: found.map(({ id, name, channelId, icon, createdAt, userId, tags }) => ({
+      ...{ id, name, channelId, createdAt, userId },
+      tags: Object.fromEntries(
+        tagsInOrder(tags, firstTags.get(channelId) ?? []).slice(0, limits.feedRowTags),
+      ),
+      ...(icon !== undefined && { icon }),
+    })),
   };
 }
 

@@ -100,9 +100,18 @@ describe("a channel counts its events", () => {
     });
   });
 
-  test("and is listed by name", async () => {
+  test("and is listed by name, numbers by their value", async () => {
+    for (const name of ["102", "12", "2", "0", "1", "v10", "v9"])
+      await app.post({ channel: name, name: "n" });
     const names = (await list()).map(({ name }) => name);
-    expect(names).toEqual(names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+    expect(names.filter((name) => /^v?\d+$/.test(name))).toEqual(["0", "1", "2", "12", "102", "v9", "v10"]);
+    const collator = new Intl.Collator("en", { numeric: true });
+    expect(names).toEqual(names.toSorted(collator.compare));
+    const sidebar = await app.request("/api/sidebar?project=default", {
+      headers: { cookie: await app.signIn(), origin: app.address },
+    });
+    const { channels } = (await sidebar.json()) as { channels: Channel[] };
+    expect(channels.map(({ name }) => name)).toEqual(names);
   });
 
   test("and is created once by 50 concurrent events", async () => {
@@ -173,7 +182,26 @@ describe("a channel is changed", () => {
     expect(await response.json()).toMatchObject({ ok: true, channel: { icon: "👋" } });
   });
 
+  test("to show some tags first, in an order, once each", async () => {
+    await app.post({ channel: "tagged", name: "n", tags: { amount: "1", reason: "x" } });
+    expect((await list()).find(({ id }) => id === "tagged")).toMatchObject({ firstTags: [] });
+    const firstTags = ["reason", "plan, old", "amount"];
+    expect(await changed("tagged", { firstTags: [...firstTags, "reason"] })).toMatchObject({ firstTags });
+    expect(await changed("tagged", { icon: "💳" })).toMatchObject({ firstTags });
+    expect((await list()).find(({ id }) => id === "tagged")).toMatchObject({ firstTags });
+    // What is stored and listed of the event stays as it was sent.
+    const { events } = (await (await app.request("/api/events?channel=tagged")).json()) as {
+      events: { tags: object }[];
+    };
+    expect(Object.keys(events[0]!.tags)).toEqual(["amount", "reason"]);
+    expect(await changed("tagged", { firstTags: [] })).toMatchObject({ firstTags: [] });
+  });
+
   const rejections: [name: string, body: unknown, says: string][] = [
+    ["a tag that isn't a text", { firstTags: [1] }, "/firstTags/0"],
+    ["a blank tag", { firstTags: [" "] }, "blank"],
+    ["one tag instead of an array", { firstTags: "reason" }, "must be an array of tags"],
+    ["eleven tags", { firstTags: Array.from({ length: 11 }, (_, n) => `t${n}`) }, "at most 10 tags"],
     ["nothing", {}, "changes nothing"],
     ["half a day", { retentionDays: 1.5 }, "/retentionDays"],
     ["no days", { retentionDays: 0 }, "at least 1"],

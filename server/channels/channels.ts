@@ -5,6 +5,9 @@ import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Channel, ChannelChange } from "../wire/channel.ts";
 
+/** Numbers in names by their value: "2" before "10". */
+const names = new Intl.Collator("en", { numeric: true });
+
 /** A project's channels, ordered by name. With `archived`, only those that are archived or not. */
 export async function listChannels(
   control: Kysely<ControlTables>,
@@ -18,7 +21,7 @@ export async function listChannels(
     .$if(archived !== undefined, (query) => query.where("archivedAt", archived ? "is not" : "is", null))
     .orderBy("name")
     .execute();
-  return rows.map(channelOf);
+  return rows.map(channelOf).sort((a, b) => names.compare(a.name, b.name));
 }
 
 /** Creates a channel. Throws `channel-exists` and `limit-reached`. */
@@ -67,7 +70,7 @@ export async function changeChannel(
   transaction: Transaction<ControlTables>,
   projectId: number,
   name: string,
-  { icon, description, retentionDays, archived }: ChannelChange,
+  { icon, description, retentionDays, firstTags, archived }: ChannelChange,
   ifMatch: IfMatch,
 ): Promise<Channel> {
   // Locks the row until the transaction ends.
@@ -86,6 +89,7 @@ export async function changeChannel(
       ...(icon !== undefined && { icon: icon || null }),
       ...(description !== undefined && { description: description || null }),
       ...(retentionDays !== undefined && { retentionDays }),
+      ...(firstTags !== undefined && { firstTags: JSON.stringify(firstTags) }),
       // If it is archived already, the date doesn't change.
       ...(archived !== undefined && {
         archivedAt: archived ? fn.coalesce("archivedAt", val(Date.now())) : null,
@@ -98,6 +102,23 @@ export async function changeChannel(
   return channelOf(row);
 }
 
+/** The tags that these channels show first, for those that show any. */
+export async function firstTagsOf(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  channels: readonly string[],
+): Promise<Map<string, string[]>> {
+  if (channels.length === 0) return new Map();
+  const rows = await control
+    .selectFrom("channels")
+    .select(["name", "firstTags"])
+    .where("projectId", "=", projectId)
+    .where("name", "in", channels)
+    .where("firstTags", "!=", "[]")
+    .execute();
+  return new Map(rows.map(({ name, firstTags }) => [name, JSON.parse(firstTags) as string[]]));
+}
+
 function channelOf(row: Selectable<ControlTables["channels"]>): Channel {
   return {
     id: row.name,
@@ -105,6 +126,7 @@ function channelOf(row: Selectable<ControlTables["channels"]>): Channel {
     ...(row.icon !== null && { icon: row.icon }),
     ...(row.description !== null && { description: row.description }),
     retentionDays: row.retentionDays,
+    firstTags: JSON.parse(row.firstTags) as string[],
     archivedAt: row.archivedAt === null ? null : new Date(row.archivedAt).toISOString(),
     events: row.events,
     lastEventAt: row.lastEventAt === null ? null : new Date(row.lastEventAt).toISOString(),

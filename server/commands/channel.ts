@@ -63,15 +63,22 @@ const edit = defineCommand({
       description: 'How many days its events are kept, or "project" for the project\'s setting',
       valueHint: "N",
     },
+    "first-tags": {
+      type: "string",
+      description: "Which tags come first where its events are listed, separated by commas; empty for none",
+      valueHint: "K,…",
+    },
     json,
     ...sourceArgs,
   },
   run: ({ args }) => {
     const days = args["retention-days"];
+    const firstTags = args["first-tags"];
     return change(args, "Changed", pathOf(args.name), "PATCH", {
       icon: args.icon,
       description: args.description,
       ...(days !== undefined && { retentionDays: days === "project" ? null : Number(days) }),
+      ...(firstTags !== undefined && { firstTags: firstTags.split(",").filter((key) => key !== "") }),
     });
   },
 });

@@ -33,7 +33,10 @@ beforeAll(async () => {
   for (const project of ["shop", "blog"]) {
     expect(await runTidings(["project", "create", project], data)).toMatchObject({ code: 0 });
     const user = { type: "user", userId: "u1", properties: { plan: "pro" } };
-    const channel = { type: "channel", name: "c1", description: `Of ${project}`, retentionDays: null };
+    const channel = {
+      ...{ type: "channel", name: "c1", description: `Of ${project}`, retentionDays: null },
+      firstTags: ["reason", "amount"],
+    };
     const text = [channel, user, ...lines].map((line) => `${JSON.stringify(line)}\n`).join("");
     expect(await runTidings(["import", "-", "--project", project], data, text)).toMatchObject({ code: 0 });
   }

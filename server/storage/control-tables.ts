@@ -43,6 +43,8 @@ export type ControlTables = AuthTables &
       /** Null uses the project's. */
       retentionDays: number | null;
       archivedAt: number | null;
+      /** Keys of tags, as a JSON array. */
+      firstTags: Generated<string>;
       events: Generated<number>;
       lastEventAt: number | null;
       createdAt: number;

@@ -31,13 +31,25 @@ export const ChannelChange = z
         type: "integer",
         description: "How many days events are kept. Null: the project's setting.",
       }),
+    firstTags: z
+      .array(text(eventTexts.tagKey), "must be an array of tags")
+      .max(limits.channelFirstTags, `must have at most ${limits.channelFirstTags} tags`)
+      .transform((keys) => [...new Set(keys)])
+      .optional()
+      .openapi({
+        type: "array",
+        items: { type: "string", maxLength: limits.tagKeyCharacters },
+        maxItems: limits.channelFirstTags,
+        description:
+          "The keys of the tags that come first where its events are listed. Empty: as they were sent.",
+      }),
     archived: z
       .boolean("must be true or false")
       .optional()
       .openapi({ description: "Archived channels still record events, but are listed separately." }),
   })
   .refine((change) => Object.keys(change).length > 0, {
-    message: "changes nothing. Send icon, description, retentionDays or archived",
+    message: "changes nothing. Send icon, description, retentionDays, firstTags or archived",
   })
   .openapi("ChannelChange", { example: { description: "Money that came in", retentionDays: 365 } });
 export type ChannelChange = z.infer<typeof ChannelChange>;
@@ -60,6 +72,10 @@ export const Channel = z
       .int()
       .nullable()
       .openapi({ description: "How many days events are kept. Null: the project's setting." }),
+    firstTags: z.array(z.string()).openapi({
+      description:
+        "The keys of the tags that come first where its events are listed. Empty: as they were sent.",
+    }),
     archivedAt: z
       .string()
       .nullable()

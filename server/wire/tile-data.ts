@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../limits.ts";
 import { Funnel } from "./funnel.ts";
 import { Insight, InsightPoint } from "./insight.ts";
 import { Retention } from "./retention.ts";
@@ -92,6 +93,12 @@ const FeedData = z
         icon: z.string().optional(),
         createdAt: time,
         userId: z.string().optional().openapi({ description: "Not with a public link." }),
+        tags: z
+          .record(z.string(), z.string())
+          .optional()
+          .openapi({
+            description: `Up to ${limits.feedRowTags}, those first that their channel shows first. Not with a public link.`,
+          }),
       }),
     ),
   })

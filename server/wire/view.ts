@@ -84,7 +84,7 @@ export type SidebarView = z.infer<typeof SidebarView>;
 export const Sidebar = z
   .object({
     ok: z.literal(true),
-    channels: z.array(SidebarChannel).openapi({ description: "By name." }),
+    channels: z.array(SidebarChannel).openapi({ description: "By name, as in the list of channels." }),
     views: z.array(SidebarView).openapi({ description: "The project's, then the caller's own." }),
     pinsVersion: z.string().openapi({
       description:

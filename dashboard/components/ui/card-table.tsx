@@ -9,13 +9,13 @@ type CardTableProps = {
   children: ReactNode;
 };
 
-/** A table that is a list of cards on narrow screens, where its columns don't fit. Its rows are `CardRow`s. */
+/** A table that is a list of cards where its columns don't fit. Its rows are `CardRow`s, and can use the widths of its container. */
 export function CardTable({ columns, hasActions, children }: CardTableProps) {
   return (
-    <div className="overflow-hidden rounded-lg border border-line bg-raised">
-      <table className="w-full text-sm max-lg:block">
-        <thead className="border-line border-b text-left text-muted text-xs max-lg:sr-only">
-          <tr className="[&>th:first-child]:lg:w-[32%] [&>th]:h-9 [&>th]:px-4 [&>th]:font-medium">
+    <div className="@container overflow-hidden rounded-lg border border-line bg-raised">
+      <table className="w-full text-sm @max-2xl:block">
+        <thead className="border-line border-b text-left text-muted text-xs @max-2xl:sr-only">
+          <tr className="@2xl:[&>th:first-child]:w-[32%] [&>th]:h-9 [&>th]:px-4 [&>th]:font-medium">
             {columns.map((column) => (
               <th key={column} scope="col">
                 {column}
@@ -28,7 +28,7 @@ export function CardTable({ columns, hasActions, children }: CardTableProps) {
             )}
           </tr>
         </thead>
-        <tbody className="max-lg:block">{children}</tbody>
+        <tbody className="@max-2xl:block">{children}</tbody>
       </table>
     </div>
   );
@@ -38,8 +38,8 @@ export function CardRow({ className, children }: { className?: string; children:
   return (
     <tr
       className={clsx(
-        "border-line border-b align-top last:border-b-0 max-lg:grid max-lg:gap-y-1 max-lg:p-4",
-        "lg:[&>*]:px-4 lg:[&>*]:py-2.5",
+        "border-line border-b align-top last:border-b-0 @max-2xl:grid @max-2xl:gap-y-1 @max-2xl:p-4",
+        "@2xl:[&>*]:px-4 @2xl:[&>*]:py-2.5",
         className,
       )}
     >
@@ -52,7 +52,7 @@ export function CardRow({ className, children }: { className?: string; children:
 export function RowActions({ className, children }: { className?: string; children: ReactNode }) {
   return (
     <td className={className}>
-      <div className="-my-1 flex gap-0.5 max-lg:-ml-2 lg:justify-end">{children}</div>
+      <div className="-my-1 flex gap-0.5 @max-2xl:-ml-2 @2xl:justify-end">{children}</div>
     </td>
   );
 }

@@ -11,6 +11,8 @@ type LazyMenuProps<Extra extends object> = {
   props?: Extra;
   className: string;
   label?: string;
+  /** -1 if something else than Tab leads to it. */
+  tabIndex?: number;
   children: ReactNode;
 };
 
@@ -20,11 +22,19 @@ export function LazyMenu<Extra extends object>({
   props,
   className,
   label,
+  tabIndex,
   children,
 }: LazyMenuProps<Extra>) {
   const [opened, setOpened] = useState(false);
   const button = (own: { onClick?: () => void }) => (
-    <button type="button" aria-label={label} aria-haspopup="menu" className={className} {...own}>
+    <button
+      type="button"
+      aria-label={label}
+      aria-haspopup="menu"
+      className={className}
+      tabIndex={tabIndex}
+      {...own}
+    >
       {children}
     </button>
   );

@@ -53,6 +53,7 @@ test("everything of a project is the same after an import, also between engines,
   };
   await run(["seed", "--days", "1"], config);
   await run(["channel", "edit", "orders", "--retention-days", "365", "--description", "Sold"], config);
+  await run(["channel", "edit", "orders", "--first-tags", "country,product"], config);
   await run(["channel", "archive", "orders"], config);
   const users = Array.from({ length: 3 }, (_, n) => ({
     type: "user",
@@ -76,7 +77,9 @@ test("everything of a project is the same after an import, also between engines,
       .map((line) => (JSON.parse(line) as { type?: string }).type),
   );
   expect([...types]).toEqual(["channel", "board", "rule", "user", undefined]);
-  expect(text).toContain('"description":"Sold","retentionDays":365,"archived":true');
+  expect(text).toContain(
+    '"description":"Sold","retentionDays":365,"firstTags":["country","product"],"archived":true',
+  );
   expect(text).toContain(JSON.stringify(users[2]));
   expect(text).not.toContain(secret);
   for (const storage of [config, other]) await removeStorage(storage);

@@ -12,8 +12,12 @@ type Fields = Record<string, unknown>;
 export async function* settingsLines(source: Source): AsyncGenerator<Fields> {
   const { channels } = await source.json<{ channels: Channel[] }>("/api/channels");
   const byName = channels.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  for (const { name, icon, description, retentionDays, archivedAt } of byName)
-    yield { type: "channel", name, icon, description, retentionDays, archived: archivedAt !== null };
+  for (const { name, icon, description, retentionDays, firstTags, archivedAt } of byName)
+    yield {
+      ...{ type: "channel", name, icon, description, retentionDays },
+      ...(firstTags.length > 0 && { firstTags }),
+      archived: archivedAt !== null,
+    };
 
   const { boards } = await source.json<{ boards: BoardSummary[] }>("/api/boards");
   for (const { id } of boards) {
@@ -94,10 +98,11 @@ const newOf: Record<SettingKind, (fields: Fields) => Fields> = {
 
 /** What changes each kind. The recipients of a rule stay. */
 const changeOf: Record<SettingKind, (fields: Fields) => Fields> = {
-  channel: ({ icon = null, description = null, retentionDays = null, archived = false }) => ({
+  channel: ({ icon = null, description = null, retentionDays = null, firstTags = [], archived = false }) => ({
     icon,
     description,
     retentionDays,
+    firstTags,
     archived,
   }),
   board: ({ tiles }) => ({ tiles }),

@@ -15,6 +15,7 @@ export type SalvagedChannel = {
   icon: string | null;
   description: string | null;
   retentionDays: number | null;
+  firstTags?: string[];
   archived: boolean;
 };
 
@@ -94,7 +95,8 @@ function withoutRowid(values: Value[]): SalvagedRow | null {
 }
 
 function channelOf(projectId: number, name: string, values: Value[]): SalvagedRow | null {
-  const [, , icon, description, retentionDays, archivedAt, events, lastEventAt, createdAt] = values;
+  const [, , icon, description, retentionDays, archivedAt, events, lastEventAt, createdAt, firstTags] =
+    values;
   const isChannel =
     isNullOrText(icon) &&
     isNullOrText(description) &&
@@ -105,7 +107,13 @@ function channelOf(projectId: number, name: string, values: Value[]): SalvagedRo
     isCount(createdAt) &&
     createdAt > msMin;
   if (!isChannel) return null;
-  const channel = { name, icon, description, retentionDays, archived: archivedAt !== null };
+  // Rows that were written before there was this column don't have it.
+  const tags = typeof firstTags === "string" ? parsed(firstTags) : null;
+  const channel = {
+    ...{ name, icon, description, retentionDays },
+    ...(Array.isArray(tags) && tags.length > 0 && { firstTags: tags as string[] }),
+    archived: archivedAt !== null,
+  };
   return { kind: "channel", projectId, channel, events };
 }
 
