@@ -49,7 +49,7 @@ test("the key and the command are still there after a reload", async () => {
   expect(await shownKey()).toBe(key);
   await page.goBack();
   await page.getByText("Waiting for your first event").first().waitFor();
-}, 30_000);
+});
 
 test("the command uses the browser's address", async () => {
   expect(new URL(running.baseUrl).hostname).toBe("localhost");
@@ -69,7 +69,7 @@ test("after the first event, a reload continues there, and the feed then has its
   await open.click();
   await page.getByRole("article").first().waitFor();
   await page.getByRole("button", { name: "Notifications, 1 unread" }).waitFor();
-}, 30_000);
+});
 
 test("the link doesn't ask signed-in users to sign in, and the key is gone once the feed opens", async () => {
   const link = new URL(running.setupLink!);
@@ -79,4 +79,4 @@ test("the link doesn't ask signed-in users to sign in, and the key is gone once 
   await expectAccessible("set up already", page);
   await page.getByRole("link", { name: "Open the feed" }).click();
   await page.getByRole("article").first().waitFor();
-}, 30_000);
+});
