@@ -130,7 +130,7 @@ function channelOf(row: Selectable<ControlTables["channels"]>): Channel {
     archivedAt: row.archivedAt === null ? null : new Date(row.archivedAt).toISOString(),
     events: row.events,
     lastEventAt: row.lastEventAt === null ? null : new Date(row.lastEventAt).toISOString(),
-    version: versionOf(row.icon, row.description, row.retentionDays, row.archivedAt !== null),
+    version: versionOf(row.icon, row.description, row.retentionDays, row.firstTags, row.archivedAt !== null),
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }
