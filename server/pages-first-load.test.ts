@@ -63,7 +63,9 @@ for (const [encoding, host] of [
       `[...document.querySelectorAll("link[rel=icon], link[rel=manifest]")].map(({ href }) => href)`,
     );
     const missing = linked.filter((href) => !first.requests.includes(`GET ${new URL(href).pathname}`));
-    await page.evaluate(`Promise.all(${JSON.stringify(missing)}.map(async (href) => (await fetch(href)).text()))`);
+    await page.evaluate(
+      `Promise.all(${JSON.stringify(missing)}.map(async (href) => (await fetch(href)).text()))`,
+    );
     const then = proxy.take();
     const requests = [...first.requests, ...then.requests];
     const bytes = first.bytes + then.bytes;
