@@ -88,5 +88,5 @@ for (const [encoding, host] of [
     expect(firstOf(/\/assets\/timeline-/)).toBeGreaterThan(firstOf(/^\/api\/events$/));
     expect(firstOf(/^\/api\/stats$/)).toBeGreaterThan(firstOf(/^\/api\/events$/));
     await context.close();
-  }, 30_000);
+  });
 }

@@ -27,6 +27,8 @@ import { useRowLayout } from "./use-row-layout.ts";
 type FeedListProps = {
   cached: CachedFeed;
   state: FeedState;
+  /** Another feed is loading, which will take its place. */
+  isStale: boolean;
   project: string;
   filters: Filters;
   /** What the histogram is split by, which links to events keep. */
@@ -48,7 +50,17 @@ const loadOlderWithinRows = 20;
 const foldedMax = 1_000;
 const eventsPerRow = 10;
 
-export function FeedList({ cached, state, project, filters, split, openId, label, pick }: FeedListProps) {
+export function FeedList({
+  cached,
+  state,
+  isStale,
+  project,
+  filters,
+  split,
+  openId,
+  label,
+  pick,
+}: FeedListProps) {
   const { feed } = cached;
   const search = useMemo(() => ({ ...filters, ...splitIn({ split }) }), [filters, split]);
   const scroller = useRef<HTMLDivElement>(null);
@@ -172,8 +184,8 @@ export function FeedList({ cached, state, project, filters, split, openId, label
         <div
           role="feed"
           aria-label={label}
-          aria-busy={state.older === "loading"}
-          className="relative"
+          aria-busy={isStale || state.older === "loading"}
+          className={clsx("relative", isStale && "opacity-60")}
           style={{ height: virtual.getTotalSize() }}
         >
           {items.map(({ index, start, size }) => {

@@ -125,7 +125,7 @@ test("a tile is made by form, with a preview, completion and errors at their fie
   await saved();
   const made = (await firstBoard()).tiles.find(({ title }) => title === "Payments by name");
   expect(made).toMatchObject({ type: "table", q: "channel:payments", split: "name", metric: "events" });
-}, 60_000);
+});
 
 longTest("tiles are moved and resized by keyboard, undone, and nothing is saved before Save", async () => {
   await page.goto(dashboard.address + path);
@@ -167,7 +167,7 @@ test("tiles are moved and resized by pointer", async () => {
   await saved();
   const [x, , w, h] = await placeOf("Top events");
   expect([x, w, h]).toEqual([8, 4, 4]);
-}, 60_000);
+});
 
 longTest(
   "who saves later is told, and can keep either version",
@@ -330,7 +330,7 @@ test("whoever has the public link sees the board, until it ends", async () => {
   await visitor.reload();
   await visitor.getByText("This link doesn't work").waitFor();
   await context.close();
-}, 60_000);
+});
 
 test("values are listed with who set them, become tiles with a way back, and are deleted", async () => {
   await fetch(`${dashboard.address}/api/insights/customers`, {
@@ -354,7 +354,7 @@ test("values are listed with who set them, become tiles with a way back, and are
   await row.getByRole("button", { name: "Delete Customers <b>" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByRole("heading", { name: "No values yet" }).waitFor();
-}, 60_000);
+});
 
 longTest("a viewer sees boards, and nothing to change them", async () => {
   const viewer = await dashboard.openAs("viewer", path);

@@ -133,7 +133,7 @@ test("damage that no request meets is found shortly after the start", async () =
   expect(fatalLines(stdout).map(({ msg }) => msg)).toEqual([
     expect.stringContaining("is damaged: table events_index_data: "),
   ]);
-}, 20_000);
+});
 
 describe("a start is refused, and nothing is created,", () => {
   const place = mkdtempSync(join(tmpdir(), "tidings-damage-"));
