@@ -6,7 +6,8 @@
  *   node scripts/test-browsers.mjs [--part N/M] [chromium] [firefox] [webkit] [PATH …]
  *
  * Without a browser's name, all of them. `--part` and paths choose among the tests in Chromium, as in
- * `scripts/test.mjs`. `TIDINGS_TEST_CHROMIUM` is the path of another Chromium.
+ * `scripts/test.mjs`. `TIDINGS_TEST_CHROMIUM`, `TIDINGS_TEST_FIREFOX` and `TIDINGS_TEST_WEBKIT` are paths of other
+ * browsers; that of WebKit is its MiniBrowser.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -14,72 +15,79 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const chromium = process.env.TIDINGS_TEST_CHROMIUM ?? "/usr/bin/chromium";
 const mainPaths = "server/pages-main-paths.test.ts";
-const miniBrowser = "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser";
+const names = ["chromium", "firefox", "webkit"];
 
 const {
   values: { part },
   positionals,
 } = parseArgs({ allowPositionals: true, options: { part: { type: "string" } } });
+const named = positionals.filter((each) => names.includes(each));
+const paths = positionals.filter((each) => !names.includes(each));
 
 const browsers = {
   chromium: {
     title: "Chromium",
     packages: ["chromium"],
-    files: [chromium],
-    environment: { TIDINGS_TEST_CHROMIUM: chromium },
-    tests: ["--pages", ...(part ? ["--part", part] : []), ...positionals.filter((each) => !isBrowser(each))],
+    variable: "TIDINGS_TEST_CHROMIUM",
+    path: "/usr/bin/chromium",
+    needs: [],
+    tests: ["--pages", ...(part ? ["--part", part] : []), ...paths],
   },
   firefox: {
     title: "Firefox",
     packages: ["firefox-esr"],
-    files: ["/usr/bin/firefox-esr"],
-    environment: { TIDINGS_TEST_BROWSER: "firefox" },
+    variable: "TIDINGS_TEST_FIREFOX",
+    path: "/usr/bin/firefox-esr",
+    needs: [],
     tests: [mainPaths],
   },
   webkit: {
-    title: "WebKit",
+    title: "WebKitGTK",
     packages: ["webkit2gtk-driver", "xvfb"],
-    files: ["/usr/bin/WebKitWebDriver", "/usr/bin/Xvfb", miniBrowser],
-    environment: { TIDINGS_TEST_BROWSER: "webkit" },
+    variable: "TIDINGS_TEST_WEBKIT",
+    path: "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser",
+    needs: ["/usr/bin/WebKitWebDriver", "/usr/bin/Xvfb"],
     tests: [mainPaths],
   },
 };
-
-const named = positionals.filter(isBrowser);
-const chosen = Object.entries(browsers)
-  .filter(([name]) => named.length === 0 || named.includes(name))
-  .map(([, browser]) => browser);
+const chosen = names
+  .filter((name) => named.length === 0 || named.includes(name))
+  .map((name) => browsers[name]);
 install(chosen.flatMap(({ packages }) => packages));
 
-let passed = 0;
-let failed = 0;
-for (const { title, packages, files, environment, tests } of chosen) {
-  const missing = files.find((file) => !existsSync(file));
+const results = [];
+for (const { title, packages, variable, path, needs, tests } of chosen) {
+  const executable = process.env[variable] ?? path;
+  const missing = [executable, ...needs].find((file) => !existsSync(file));
   if (missing) {
-    console.log(
-      `Skipped ${title}, because ${missing} is missing: apt-get install --no-install-recommends ${packages.join(" ")}`,
-    );
+    results.push({
+      line: `${title} was skipped, because ${missing} is missing: on Debian, run "apt-get install --no-install-recommends ${packages.join(" ")}" as root.`,
+      passed: 0,
+      failed: 0,
+    });
     continue;
   }
-  console.log(`\n${title}`);
-  const counts = await run(["scripts/test.mjs", "--long", ...tests], environment);
-  passed += counts.passed;
-  failed += counts.failed;
+  const environment = { [variable]: executable };
+  const name = nameOf(environment);
+  console.log(`\n${name ?? `${title} did not start`}`);
+  const counts = name
+    ? await run(["scripts/test.mjs", "--long", ...tests], environment)
+    : { passed: 0, failed: 1 };
+  results.push({ line: `${name ?? title}: ${counts.passed} passed, ${counts.failed} failed`, ...counts });
 }
+console.log("");
+for (const { line } of results) console.log(line);
+const passed = results.reduce((sum, result) => sum + result.passed, 0);
+const failed = results.reduce((sum, result) => sum + result.failed, 0);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(passed > 0 && failed === 0 ? 0 : 1);
-
-function isBrowser(name) {
-  return ["chromium", "firefox", "webkit"].includes(name);
-}
 
 /** Installs Debian's packages, or their newest versions, if this may. */
 function install(packages) {
   const isRoot = process.getuid?.() === 0;
   if (!isRoot || !existsSync("/usr/bin/apt-get")) return;
-  console.log(`Installing with apt, unless they are there: ${packages.join(", ")} …`);
+  console.log(`Installing the newest ${packages.join(", ")} with apt …`);
   const apt = (...args) =>
     spawnSync("apt-get", [...args, "-qq"], {
       env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
@@ -87,8 +95,20 @@ function install(packages) {
     });
   apt("update");
   const { status, stderr } = apt("install", "--yes", "--no-install-recommends", ...packages);
-  if (status !== 0)
-    console.log(`apt-get could not install all of them, so what is there is used:\n${stderr}`);
+  if (status !== 0) console.log(`apt could not install all of them. Installed browsers are used.\n${stderr}`);
+}
+
+/** Starts a browser, and returns its name and version; null if it doesn't start. */
+function nameOf(environment) {
+  const { status, stdout, stderr } = spawnSync("bun", ["server/testing/browsers/print-name.ts"], {
+    cwd: root,
+    env: { ...process.env, ...environment, PATH: `${root}node_modules/.bin:${process.env.PATH}` },
+    encoding: "utf8",
+    timeout: 120_000,
+  });
+  if (status === 0) return stdout.trim();
+  console.log(stderr);
+  return null;
 }
 
 /** Runs tests, and returns the counts that they print last. */

@@ -1,8 +1,5 @@
 // @long
-/**
- * The main paths in any browser: in the bundled Chromium here, and with `npm run test:browsers` also in Firefox and
- * WebKit (`TIDINGS_TEST_BROWSER`).
- */
+/** The main paths in any browser: in the bundled Chromium, and with `npm run test:browsers` in Firefox and WebKit. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { type Running, serve } from "./serve.ts";
 import { openBrowser, type TestBrowser } from "./testing/browsers/browser.ts";
@@ -22,7 +19,6 @@ let key: string;
 beforeAll(async () => {
   running = await serve(config, { passwords: testPasswords });
   browser = await openBrowser();
-  console.log(browser.name);
   await browser.resize(1440, 900);
   visitor = visitorOf(browser);
 }, 120_000);
@@ -166,6 +162,7 @@ test("phone: nothing is wider than the screen, and the sidebar opens", async () 
   }
   await open("/p/default");
   await visitor.click("button", "Channels");
+  await visitor.sees("dialog", "Channels");
   await visitor.click("link", /^payments/);
   await visitor.sees("heading", "payments");
   await expectAccessible();

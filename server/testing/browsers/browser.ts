@@ -26,11 +26,13 @@ export type TestBrowser = {
 
 export type Key = "Control" | "Shift" | "Enter" | "Escape" | "Tab" | "ArrowDown" | "ArrowRight" | "a" | "e";
 
-/** Opens the browser that `TIDINGS_TEST_BROWSER` names, or else the bundled Chromium. `npm run test:browsers` installs them. */
+/**
+ * Opens the Firefox of `TIDINGS_TEST_FIREFOX`, or the WebKit of `TIDINGS_TEST_WEBKIT`, or else Chromium. `npm run
+ * test:browsers` installs them.
+ */
 export async function openBrowser(): Promise<TestBrowser> {
-  const name = process.env.TIDINGS_TEST_BROWSER ?? "chromium";
-  if (name === "firefox") return (await import("./firefox.ts")).openFirefox();
-  if (name === "webkit") return (await import("./webkit.ts")).openWebKit();
-  if (name === "chromium") return (await import("./chromium.ts")).openChromium();
-  throw new Error(`TIDINGS_TEST_BROWSER is "${name}"; there is chromium, firefox and webkit.`);
+  const { TIDINGS_TEST_FIREFOX: firefox, TIDINGS_TEST_WEBKIT: webKit } = process.env;
+  if (firefox) return (await import("./firefox.ts")).openFirefox(firefox);
+  if (webKit) return (await import("./webkit.ts")).openWebKit(webKit);
+  return (await import("./chromium.ts")).openChromium();
 }

@@ -1,7 +1,5 @@
 import type { TestBrowser } from "./browser.ts";
 
-const executablePath = "/usr/bin/firefox-esr";
-
 // Only `npm run test:browsers` installs puppeteer-core, so its types aren't known here. This is what is used of it.
 type Puppeteer = {
   launch(options: { browser: "firefox"; executablePath: string; headless: boolean }): Promise<{
@@ -25,8 +23,8 @@ type Page = {
   screenshot(): Promise<Uint8Array>;
 };
 
-/** Debian's Firefox, driven by Puppeteer over WebDriver BiDi. */
-export async function openFirefox(): Promise<TestBrowser> {
+/** Firefox, driven by Puppeteer over WebDriver BiDi. Playwright can't drive releases of Firefox. */
+export async function openFirefox(executablePath: string): Promise<TestBrowser> {
   const puppeteer = await load<Puppeteer>("puppeteer-core");
   const browser = await puppeteer.launch({ browser: "firefox", executablePath, headless: true });
   const page = await browser.newPage();

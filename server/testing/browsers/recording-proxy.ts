@@ -3,7 +3,8 @@ const complaintsPath = "/recorded-complaints";
 
 /** Reports uncaught errors, console errors and violations of the page's policy. */
 const recorder = `{
-  const report = (...parts) => navigator.sendBeacon("${complaintsPath}", parts.map((part) => part?.stack ?? String(part)).join(" "));
+  // In WebKit and Firefox, a stack lacks the message.
+  const report = (...parts) => navigator.sendBeacon("${complaintsPath}", parts.map((part) => [part, part?.stack ?? ""].join(" ")).join(" "));
   addEventListener("error", ({ error, message }) => report(message, error));
   addEventListener("unhandledrejection", ({ reason }) => report("Unhandled rejection:", reason));
   addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI }) => report("Blocked by", effectiveDirective, blockedURI));

@@ -1,9 +1,13 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { until } from "../until.ts";
 import type { Key, TestBrowser } from "./browser.ts";
 import { recordingProxy } from "./recording-proxy.ts";
 
-const binary = "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser";
 const scriptMaxMs = 30_000;
+/** Makes the toolbar small, because a window is at least as wide: by default, wider than a phone. */
+const toolbarStyle = "button, entry { min-width: 0; padding: 0; border: 0; font-size: 1px; }";
 
 /** How WebDriver calls the keys that have no character (https://www.w3.org/TR/webdriver2/#keyboard-actions). */
 const keyCodes: Partial<Record<Key, string>> = {
@@ -17,7 +21,9 @@ const keyCodes: Partial<Record<Key, string>> = {
 };
 
 /** WebKitGTK, the engine of Safari, in a window of a virtual screen, driven by WebDriver. */
-export async function openWebKit(): Promise<TestBrowser> {
+export async function openWebKit(binary: string): Promise<TestBrowser> {
+  const home = await mkdtemp(join(tmpdir(), "tidings-webkit-"));
+  await Bun.write(join(home, "gtk-3.0/gtk.css"), toolbarStyle);
   const screen = Bun.spawn(["Xvfb", "-displayfd", "1", "-screen", "0", "2048x1536x24", "-nolisten", "tcp"], {
     stdout: "pipe",
     stderr: "ignore",
@@ -25,7 +31,13 @@ export async function openWebKit(): Promise<TestBrowser> {
   const display = await firstLine(screen.stdout);
   const port = await freePort();
   const driver = Bun.spawn(["WebKitWebDriver", `--port=${port}`], {
-    env: { ...process.env, DISPLAY: `:${display}`, LC_ALL: "C.UTF-8", LANGUAGE: "en_US" },
+    env: {
+      ...process.env,
+      DISPLAY: `:${display}`,
+      LC_ALL: "C.UTF-8",
+      LANGUAGE: "en_US",
+      XDG_CONFIG_HOME: home,
+    },
     stdout: "ignore",
     stderr: "ignore",
   });
@@ -45,6 +57,7 @@ export async function openWebKit(): Promise<TestBrowser> {
     driver.kill();
     screen.kill();
     await Promise.all([driver.exited, screen.exited]);
+    await rm(home, { recursive: true });
   }
   const { sessionId, capabilities } = await command<{
     sessionId: string;
