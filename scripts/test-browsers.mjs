@@ -44,7 +44,7 @@ const browsers = {
   },
   webkit: {
     title: "WebKitGTK",
-    packages: ["webkit2gtk-driver", "xvfb"],
+    packages: ["webkit2gtk-driver", "xvfb", "fonts-noto-color-emoji"],
     variable: "TIDINGS_TEST_WEBKIT",
     path: "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser",
     needs: ["/usr/bin/WebKitWebDriver", "/usr/bin/Xvfb"],
