@@ -114,9 +114,8 @@ export function FeedList({
   const scrollToTop = useCallback(() => {
     feed.showNew();
     choose(null);
-    // Through the virtualizer, which may still be scrolling to another row.
-    virtual.scrollToOffset(0);
-  }, [feed, choose, virtual]);
+    scroller.current!.scrollTop = 0;
+  }, [feed, choose]);
 
   const onScroll = useCallback(() => {
     const { scrollTop } = scroller.current!;
@@ -154,9 +153,11 @@ export function FeedList({
     project,
     search,
     scrollToTop,
-    // Keep the day heading above the first event visible.
-    show: (index) =>
-      index <= 1 ? virtual.scrollToOffset(0) : virtual.scrollToIndex(index, { align: "auto" }),
+    show(index) {
+      // Keep the day heading above the first event visible. All heights are known, so no second scroll corrects the
+      // first, as the virtualizer's own would: it could undo what another key did meanwhile.
+      scroller.current!.scrollTop = index <= 1 ? 0 : (virtual.getOffsetForIndex(index)?.[0] ?? 0);
+    },
     scroller,
   });
 
