@@ -5,12 +5,13 @@
  * disturbed by the load of the run, or by what another failed test left running. Its first failure is printed, with
  * the files that passed only the second time.
  *
- *   node scripts/test.mjs [--long] [--part N/M] [PATH …]
+ *   node scripts/test.mjs [--long] [--part N/M] [--pages] [PATH …]
  *
  * With paths, only test files whose paths contain one of them run, each on one engine: `TIDINGS_TEST_ENGINE`, or else
  * the file's first. With `--long`, tests run at full size (`effort` in `server/testing/engine.ts`), and each file has
  * a global object of its own, so that what a failed test leaves running can't fail another file's tests. With
- * `--part 2/4`, the second of four parts runs, which take about equally long; the checks are in the first.
+ * `--part 2/4`, the second of four parts runs, which take about equally long; the checks are in the first. With
+ * `--pages`, only the files that drive a browser run, on SQLite, without the checks (`scripts/test-browsers.mjs`).
  */
 import { spawn, spawnSync } from "node:child_process";
 import {
@@ -30,11 +31,15 @@ import { parseArgs } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const {
-  values: { long: isLong, part: partArg },
+  values: { long: isLong, part: partArg, pages: isOfPages },
   positionals: filters,
 } = parseArgs({
   allowPositionals: true,
-  options: { long: { type: "boolean", default: false }, part: { type: "string", default: "1/1" } },
+  options: {
+    long: { type: "boolean", default: false },
+    part: { type: "string", default: "1/1" },
+    pages: { type: "boolean", default: false },
+  },
 });
 const part = partOf(partArg);
 const isFullRun = filters.length === 0;
@@ -44,6 +49,8 @@ const timeoutMs = isLong ? 180_000 : 60_000;
 const pragma = /^\/\/ @engines (.+)$/m;
 /** A file that takes long runs only with `--long`, or if a path names it; "@long postgres" says so of one engine. */
 const longPragma = /^\/\/ @long(?: (\S+))?$/m;
+/** What a file imports that drives a browser. */
+const drivesBrowser = /\/testing\/(chromium|dashboard|browsers\/browser)\.ts"/;
 const engines = ["sqlite", "postgres"];
 /** Test files that run at the same time on an engine. One more than cores: many tests wait, for a page or a time. */
 const workers = availableParallelism() + 1;
@@ -60,7 +67,7 @@ const cache = `${root}node_modules/.cache/tidings-tests`;
 const results = mkdtempSync(join(tmpdir(), "tidings-results-"));
 
 if (isFullRun) {
-  if (part.number === 1) runOrExit("node", ["scripts/check.mjs"]);
+  if (part.number === 1 && !isOfPages) runOrExit("node", ["scripts/check.mjs"]);
   runOrExit("npm", ["run", "--silent", "build", "-w", "client"]);
 }
 runOrExit("node", ["scripts/build.mjs"]);
@@ -101,6 +108,7 @@ function planFor(files) {
   const plan = Object.fromEntries(engines.map((engine) => [engine, []]));
   for (const file of files) {
     const text = readFileSync(root + file, "utf8");
+    if (isOfPages && !drivesBrowser.test(text)) continue;
     const long = isFullRun && !isLong ? longPragma.exec(text) : null;
     if (long && long[1] === undefined) continue;
     const listed = pragma.exec(text)?.[1].split(", ") ?? [engines[0]];
@@ -108,7 +116,7 @@ function planFor(files) {
     if (unknown) throw new Error(`${file}: "${unknown}" is not an engine; there is ${engines.join(", ")}`);
     const chosen = requestedEngine
       ? listed.filter((engine) => engine === requestedEngine)
-      : isFullRun
+      : isFullRun && !isOfPages
         ? listed.filter((engine) => engine !== long?.[1])
         : [listed[0]];
     for (const engine of chosen) plan[engine].push(file);
@@ -154,7 +162,7 @@ async function runTests(engine, output) {
     // The slowest files first, by their last timings on this machine, or else the committed ones. A full run updates
     // the first.
     ...[`--timings=${cache}/${name}`, `--timings=scripts/test-timings/${name}`],
-    ...(isFullRun ? ["--update-timings"] : []),
+    ...(isFullRun && !isOfPages ? ["--update-timings"] : []),
   ]);
   console.log(`Tests on ${engine}: ${run.passed} passed, ${run.failed} failed`);
   return run;

@@ -120,7 +120,11 @@ longTest("a task list shows boxes, not brackets", async () => {
 });
 
 test("a URL with an invalid search shows what is wrong, and offers to clear it", async () => {
-  const page = await dashboard.open("/p/default?q=chanel:payments");
+  const context = await dashboard.newContext();
+  const page = await context.newPage();
+  const counted = page.waitForResponse(/\/api\/stats/);
+  await page.goto(`${dashboard.address}/p/default?q=chanel:payments`);
+  await counted;
   const alert = page.locator("main").getByRole("alert");
   await alert.getByText(/^"chanel"|Unknown field "chanel"/).waitFor();
   expect(await alert.getByRole("button", { name: "Retry" }).count()).toBe(0);

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChevronDown, ChevronUp, ImageDown, Table2, ZoomOut } from "lucide-react";
 import { type ReactNode, useId, useRef, useState } from "react";
-import { errorMessage } from "../api.ts";
+import { ApiError, errorMessage } from "../api.ts";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { assignColors } from "../charts/colors.ts";
@@ -170,6 +170,8 @@ function HistogramChart({
   children,
 }: HistogramChartProps) {
   const { histogram, error, isStale, reload } = useHistogram(project, filters, split);
+  // The feed says it too, and trying again doesn't help.
+  const isMistake = error instanceof ApiError && error.code === "query-invalid";
   const chart = useRef<ChartHandle>(null);
   const [hiddenOf, setHiddenOf] = useState({ split, keys: none });
   const hidden = hiddenOf.split === split ? hiddenOf.keys : none;
@@ -216,7 +218,8 @@ function HistogramChart({
             onZoomOut={zoomOut}
           />
         ) : (
-          error !== null && (
+          error !== null &&
+          !isMistake && (
             <div role="alert" className="flex h-full items-center justify-center gap-2 text-muted text-sm">
               <span className="hostile">{errorMessage(error)}</span>
               <button type="button" onClick={reload} className="font-medium text-accent">

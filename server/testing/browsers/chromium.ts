@@ -1,0 +1,31 @@
+import { launchChromium } from "../chromium.ts";
+import type { TestBrowser } from "./browser.ts";
+
+/** Chromium, driven by Playwright. */
+export async function openChromium(): Promise<TestBrowser> {
+  const browser = await launchChromium();
+  const page = await browser.newPage();
+  let complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    // A rejected request is an error of Chromium's console, and of no other browser's.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+      complaints.push(message.text());
+  });
+  return {
+    name: `Chromium ${browser.version()}`,
+    open: async (url) => void (await page.goto(url)),
+    evaluate: (expression) => page.evaluate(expression),
+    click: (x, y) => page.mouse.click(x, y),
+    type: (text) => page.keyboard.type(text),
+    press: (...keys) => page.keyboard.press(keys.join("+")),
+    resize: (width, height) => page.setViewportSize({ width, height }),
+    screenshot: () => page.screenshot(),
+    takeComplaints() {
+      const taken = complaints;
+      complaints = [];
+      return taken;
+    },
+    close: () => browser.close(),
+  };
+}
