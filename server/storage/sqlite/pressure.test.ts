@@ -108,7 +108,7 @@ describe.skipIf(!canMount)("a disk", () => {
     // Counts, too, though they can't be brought up to date.
     for (const path of ["/api/channels", "/api/stats"]) expect((await app.request(path)).status).toBe(200);
     await app.end("SIGTERM");
-    disk.repair();
+    await disk.repair();
     await app.start();
     const after = await post(app, long);
     expect(await listed(app)).toEqual([before.id!, after.id!].toSorted());
@@ -136,7 +136,7 @@ describe.skipIf(!canMount)("a disk", () => {
     expect(code).toBe(1);
     expect(stdout).toContain("SQLITE_IOERR_FSYNC");
     disk.free();
-    disk.repair();
+    await disk.repair();
     await app.start();
     const there = new Set(await listed(app));
     expect(stored.filter((id) => !there.has(id))).toEqual([]);
