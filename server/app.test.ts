@@ -185,7 +185,7 @@ test.concurrent("clients that stop reading a listing cost nothing, and events ar
   const description = "d".repeat(10_000);
   for (let n = 0; n < 3_000; n += 500)
     await own.post(Array.from({ length: 500 }, () => ({ channel: "a", name: "n", description })));
-  const startMb = own.memoryMb();
+  const startMb = await own.heldMb();
   const head = `GET /api/events HTTP/1.1\r\nhost: a\r\nx-api-key: ${own.key}\r\n\r\n`;
   async function stop() {
     const request = await rawRequest(own.address, head);
@@ -196,7 +196,7 @@ test.concurrent("clients that stop reading a listing cost nothing, and events ar
   const stopped = await Promise.all(Array.from({ length: 40 }, stop));
   for (let n = 0; n < 500; n++) expect((await own.post({ channel: "b", name: "n" })).status).toBe(201);
   // Each response would be 30 MB and keeps two.
-  await own.memoryDownTo(startMb + 150);
+  await own.heldDownTo(startMb + 150);
   // One that goes on in time gets everything. The others may have lost their connection by now.
   const resumed = await stop();
   resumed.resume();

@@ -55,7 +55,7 @@ test(
   async () => {
     await using app = await testProcess();
     await app.post({ channel: "first", name: "first" });
-    const startMb = app.memoryMb();
+    const startMb = await app.heldMb();
     const open: Stream[] = [];
     const filtered: { stream: Stream; shard: number }[] = [];
     const slow: Stream[] = [];
@@ -125,7 +125,7 @@ test(
     }
     expect(dropped).toBeGreaterThanOrEqual(slowStreams);
     for (const stream of all) stream[Symbol.dispose]();
-    await app.memoryDownTo(startMb + 90, 30_000);
+    await app.heldDownTo(startMb + 90, 30_000);
   },
   60_000 + seconds * 3_000,
 );

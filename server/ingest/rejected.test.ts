@@ -315,10 +315,10 @@ test("a flood of rejected events grows neither memory nor the list", async () =>
       }),
     );
   await flood();
-  const before = server.memoryMb();
+  const before = await server.heldMb();
   // If all are kept, each leaves 38 MB behind.
   for (let n = 0; n < 3; n++) await flood();
-  await server.memoryDownTo(before + 80);
+  await server.heldDownTo(before + 80);
   let count = 0;
   for (let query: string | null = "?limit=200"; query !== null; ) {
     const page = (await (await server.request(`/api/events/rejected${query}`)).json()) as Page;

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { until } from "./until.ts";
 
 const megabyte = 1_048_576;
 
@@ -81,8 +82,9 @@ export function thinDisk(megabytes: number) {
       writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, "a test");
     },
     /** Checks the file system and mounts it again, as an administrator would. */
-    repair(): void {
+    async repair(): Promise<void> {
       detach(path);
+      await released(image);
       // Exit codes 1 and 2 mean that errors were corrected.
       Bun.spawnSync(["e2fsck", "-fy", image]);
       mount();
@@ -122,8 +124,9 @@ export function cuttableDisk(megabytes: number) {
       if (failed) throw new Error("The file system could not be shut down.");
     },
     /** Mounts what is on the disk. Whoever had files open must have ended. */
-    restorePower(): void {
+    async restorePower(): Promise<void> {
       detach(path);
+      await released(image);
       mount();
     },
     [Symbol.dispose](): void {
@@ -141,6 +144,8 @@ function directoryIn(path: string): string {
 
 /** Retries, because a process that has just ended may hold its files a little longer. */
 const unmountTries = 100;
+/** Longer than a test that starts processes in mount namespaces of their own. */
+const releaseMsMax = 120_000;
 
 function unmount(path: string): void {
   detach(path);
@@ -149,9 +154,19 @@ function unmount(path: string): void {
 
 function detach(path: string): void {
   for (let tries = 1; !Bun.spawnSync(["umount", path]).success; tries++) {
-    if (tries === unmountTries) run("umount", path);
+    // What still uses it, such as a copy in another mount namespace, keeps it until it ends.
+    if (tries === unmountTries) return void run("umount", "--lazy", path);
     Bun.sleepSync(50);
   }
+}
+
+/**
+ * Waits until a disk image is mounted nowhere. A process that another test starts in a mount namespace of its own
+ * (`unshare --mount`) has a copy of each mount. Until it ends, mounting the image again gives the same file system in
+ * the state that it has: shut down or read-only.
+ */
+async function released(image: string): Promise<void> {
+  await until(() => run("losetup", "--noheadings", "--associated", image) === "", releaseMsMax);
 }
 
 function run(...command: string[]): string {

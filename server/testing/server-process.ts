@@ -13,6 +13,14 @@ export type Ended = { code: number | null; stdout: string; stderr: string };
 /** The program's source, run with the Bun that runs the tests. */
 export const fromSource = [process.execPath, join(server, "commands/tidings.ts")];
 
+/** The same, but SIGUSR2 collects its garbage. */
+const collectable = [
+  process.execPath,
+  "--preload",
+  join(import.meta.dir, "collect-on-signal.ts"),
+  fromSource[1]!,
+];
+
 /**
  * Runs a `tidings` command in a separate process and waits for it to end.
  *
@@ -86,7 +94,7 @@ export async function startServer(
 type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 
 /** Like `testApp`, but with the server in a separate process, to be killed or measured. */
-export async function testProcess(change: Partial<Config> = {}, program = fromSource) {
+export async function testProcess(change: Partial<Config> = {}, program = collectable) {
   const { config, secret } = await preparedConfig(change);
   const environment = {
     ...environmentOf(config),
@@ -99,6 +107,15 @@ export async function testProcess(change: Partial<Config> = {}, program = fromSo
     headers.set("x-api-key", secret);
     return fetch(server!.address + path, { ...init, headers });
   };
+  const memoryMb = () => memoryMbOf(server!.pid);
+  /** Has garbage collected. The response to the second request follows the first collection. */
+  async function collect(): Promise<void> {
+    if (program !== collectable) return;
+    for (let n = 0; n < 2; n++) {
+      process.kill(server!.pid, "SIGUSR2");
+      await (await fetch(`${server!.address}/healthz`)).bytes();
+    }
+  }
   return {
     config,
     environment,
@@ -122,22 +139,28 @@ export async function testProcess(change: Partial<Config> = {}, program = fromSo
       server = null;
       return ended;
     },
-    /** The server's resident memory. */
-    memoryMb: (): number => memoryMbOf(server!.pid),
+    /** The server's resident memory, garbage included. */
+    memoryMb,
+    /** The server's resident memory without garbage. */
+    async heldMb(): Promise<number> {
+      await collect();
+      return memoryMb();
+    },
     processorMs: (): number => processorMsOf(server!.pid),
     /** The server's peak memory during `work`. */
     async peakMb(work: () => Promise<void>): Promise<number> {
-      let peak = this.memoryMb();
+      let peak = memoryMb();
       using _sampling = every(20, () => {
-        peak = Math.max(peak, this.memoryMb());
+        peak = Math.max(peak, memoryMb());
       });
       await work();
-      return Math.max(peak, this.memoryMb());
+      return Math.max(peak, memoryMb());
     },
-    /** Waits until the server uses no more than this much memory; garbage is collected sooner or later. */
-    async memoryDownTo(megabytes: number, withinMs = 10_000): Promise<void> {
+    /** Waits until the server holds no more than this much memory. It returns memory some time after a collection. */
+    async heldDownTo(megabytes: number, withinMs = 10_000): Promise<void> {
       for (const endMs = performance.now() + withinMs; ; await Bun.sleep(50)) {
-        const usedMb = this.memoryMb();
+        await collect();
+        const usedMb = memoryMb();
         if (usedMb <= megabytes) return;
         if (performance.now() > endMs)
           throw new Error(`The server uses ${usedMb.toFixed()} MB, expected at most ${megabytes.toFixed()}.`);

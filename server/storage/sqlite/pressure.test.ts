@@ -108,7 +108,7 @@ describe.skipIf(!canMount)("a disk", () => {
     // Counts, too, though they can't be brought up to date.
     for (const path of ["/api/channels", "/api/stats"]) expect((await app.request(path)).status).toBe(200);
     await app.end("SIGTERM");
-    disk.repair();
+    await disk.repair();
     await app.start();
     const after = await post(app, long);
     expect(await listed(app)).toEqual([before.id!, after.id!].toSorted());
@@ -136,7 +136,7 @@ describe.skipIf(!canMount)("a disk", () => {
     expect(code).toBe(1);
     expect(stdout).toContain("SQLITE_IOERR_FSYNC");
     disk.free();
-    disk.repair();
+    await disk.repair();
     await app.start();
     const there = new Set(await listed(app));
     expect(stored.filter((id) => !there.has(id))).toEqual([]);
@@ -188,7 +188,7 @@ test("events beyond the queue's limit are rejected with 503 in bounded memory, a
   await using app = await testProcess();
   const other = openForWriting(databaseFile(app.config.dataDirectory));
   await post(app, { channel: "a", name: "first" });
-  const startMb = app.memoryMb();
+  const startMb = await app.heldMb();
   other.run("BEGIN IMMEDIATE");
   const body = JSON.stringify({
     channel: "a",
@@ -208,7 +208,7 @@ test("events beyond the queue's limit are rejected with 503 in bounded memory, a
   expect(requests.at(-1)!.text).toContain("/problems/overloaded");
   expect(requests.at(-1)!.text.toLowerCase()).toContain("retry-after: 1");
   // Without a limit it would take 480 MB more; with it, 200. The wait for the database ends with the busy time-out.
-  await app.memoryDownTo(startMb + 350, busyTimeoutMs / 2);
+  await app.heldDownTo(startMb + 350, busyTimeoutMs / 2);
   expect(await listed(app)).toHaveLength(1);
   other.run("COMMIT");
   other.close();
