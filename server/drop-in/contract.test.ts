@@ -17,7 +17,8 @@ const key = { as: "key" } as const;
 
 test("Segment", async () => {
   const track = { type: "track", userId: "u1", event: "Order Completed", properties: { total: 49 } };
-  await call("POST /v1/batch", 200, { ...key, body: { batch: [track] } });
+  for (const path of ["batch", "b"])
+    await call(`POST /v1/${path}`, 200, { ...key, body: { batch: [track] } });
   for (const path of ["track", "t"]) await call(`POST /v1/${path}`, 200, { ...key, body: track });
   for (const path of ["page", "p", "screen"])
     await call(`POST /v1/${path}`, 200, { ...key, body: { userId: "u1", name: "Home" } });

@@ -2,7 +2,7 @@ import { isoMs } from "../event/created-at.ts";
 import { limits } from "../limits.ts";
 import { eventIdFor } from "./message-id.ts";
 import { tagsOf } from "./tags.ts";
-import { cleanLines, cut, filledText, type JsonObject, lineOf, textOf } from "./text.ts";
+import { cleanLine, cleanLines, cut, filledText, type JsonObject, lineOf, textOf } from "./text.ts";
 
 /** An event as `POST /api/events` takes it. What is missing or wrong is found by the same check. */
 export type DropInEvent = JsonObject;
@@ -28,25 +28,31 @@ const usefulJsonCharacters = 100;
 const fence = { start: "```json\n", end: "\n```" };
 
 /**
- * An event from a message: texts are cleaned and cut, properties become tags. Only `userId` is left as long as it is,
- * because a cut one could name another user.
+ * An event from a message: texts are cleaned and cut, properties become tags. What is cut or left out stands in the
+ * description. Only `userId` is left as long as it is, because a cut one could name another user.
  *
  * @param nowMs - milliseconds since 1970; a time more than a day ahead of it is left out
  */
 export function eventOf(message: Message, nowMs: number): DropInEvent {
   const { channel, name, userId, icon, notify, properties = {}, createdAtMs, messageId } = message;
   const { tags, isCut } = tagsOf(properties);
-  const ownDescription = textOf(message.description);
-  const description = describe(ownDescription, isCut ? properties : null);
-  const iconText = lineOf(icon, Number.POSITIVE_INFINITY);
+  const longName = tooLong(name, limits.nameCharacters);
+  const longChannel = tooLong(channel, limits.channelCharacters);
+  // A cut icon would be another one.
+  const longIcon = tooLong(icon, limits.iconCharacters);
+  const description = describe(withName(textOf(message.description), longName), {
+    ...(longChannel !== undefined && { channel: longChannel }),
+    ...(longIcon !== undefined && { icon: longIcon }),
+    ...(isCut && properties),
+  });
+  const iconText = longIcon === undefined ? lineOf(icon, limits.iconCharacters) : undefined;
   const isDated =
     createdAtMs !== undefined && createdAtMs >= 0 && createdAtMs <= nowMs + limits.maxClockSkewMs;
   return {
     channel: lineOf(channel, limits.channelCharacters) ?? channel,
     name: lineOf(name) ?? name,
     ...(textOf(userId) !== undefined && { userId: lineOf(userId, Number.POSITIVE_INFINITY) }),
-    // A cut icon would be another one.
-    ...(iconText && [...iconText].length <= limits.iconCharacters && { icon: iconText }),
+    ...(iconText && { icon: iconText }),
     ...(notify !== undefined && { notify }),
     tags,
     ...(description !== undefined && { description }),
@@ -56,14 +62,27 @@ export function eventOf(message: Message, nowMs: number): DropInEvent {
   };
 }
 
-/** A client's own description, and all properties as JSON where not all of them fit into tags. */
-function describe(own: string | undefined, properties: JsonObject | null): string | undefined {
-  const text = own === undefined ? undefined : cut(cleanLines(own), limits.descriptionCharacters);
-  if (!properties) return text;
+/** A text of one line that has more than `max` characters, whole; undefined for any other. */
+function tooLong(value: unknown, max: number): string | undefined {
+  const text = lineOf(value, Number.POSITIVE_INFINITY);
+  return text !== undefined && cut(text, max) !== text ? text : undefined;
+}
+
+/** A client's own description, after the whole name if the event's is cut and the description doesn't have it. */
+function withName(own: string | undefined, longName: string | undefined): string | undefined {
+  if (longName === undefined || cleanLine(own ?? "").includes(longName)) return own;
+  return own ? `${longName}\n\n${own}` : longName;
+}
+
+/** A description, and as JSON what doesn't fit into the rest of the event. */
+function describe(description: string | undefined, rest: JsonObject): string | undefined {
+  const text =
+    description === undefined ? undefined : cut(cleanLines(description), limits.descriptionCharacters);
+  if (Object.keys(rest).length === 0) return text;
   const start = (text ? `${text}\n\n` : "") + fence.start;
   const room = limits.descriptionCharacters - start.length - fence.end.length;
   if (room < usefulJsonCharacters) return text;
-  return start + cut(cleanLines(JSON.stringify(properties, null, 2)), room) + fence.end;
+  return start + cut(cleanLines(JSON.stringify(rest, null, 2)), room) + fence.end;
 }
 
 /** Milliseconds since 1970 of an ISO 8601 time with an offset, or undefined. */

@@ -1,10 +1,17 @@
 import type { DropInEvent } from "./event.ts";
 import type { UserChange } from "./user-properties.ts";
 
-/** What a wire makes of one of a request's messages. Without event and user, there is nothing to do. */
+/** A change of one of the project's values, with the value's title and icon. */
+export type ValueChange = { key: string; title: string; icon?: string } & (
+  | { value: number }
+  | { add: number }
+);
+
+/** What a wire makes of one of a request's messages. Without any of them, there is nothing to do. */
 export type Item = {
   event?: DropInEvent;
   user?: UserChange;
+  value?: ValueChange;
   /** Why the message can't be mapped, as a sentence. */
   fault?: string;
   /** The message, kept if it is rejected and there is no event to fix. */

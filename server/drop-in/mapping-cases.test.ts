@@ -84,7 +84,11 @@ const wires: Record<string, { map: (message: Record<string, unknown>) => Item; c
   },
   CloudEvents: {
     map: (message) =>
-      cloudEvents.itemOf({ source: "/s", id: "1", type: "t", ...message }, "cloudevents", nowMs),
+      cloudEvents.itemOf(
+        { specversion: "1.0", source: "/s", id: "1", type: "t", ...message },
+        "cloudevents",
+        nowMs,
+      ),
     cases: [
       ["the channel of an extension", { channel: "orders" }, { event: { channel: "orders" } }],
       ["no channel", {}, { event: { channel: "cloudevents", name: "t", tags: { source: "/s" } } }],
@@ -95,6 +99,9 @@ const wires: Record<string, { map: (message: Record<string, unknown>) => Item; c
         { event: { tags: { subject: "s", "data.subject": "d" } } },
       ],
       ["data that is a number", { data: 5 }, { event: { tags: { data: "5" } } }],
+      ["another version", { specversion: "9.9" }, { fault: '"specversion" must be "1.0".' }],
+      ["no source", { source: "" }, { fault: '"source" is missing. It must be a text.' }],
+      ["an id that is a number", { id: 7 }, { fault: '"id" is missing. It must be a text.' }],
     ],
   },
   OpenTelemetry: {
@@ -178,7 +185,29 @@ test("texts are cut to what an event may have", () => {
   expect([...(event!.name as string)]).toHaveLength(200);
   const [[key, value]] = Object.entries(event!.tags as Record<string, string>) as [[string, string]];
   expect([key.length, value.length, value.at(-1)]).toEqual([64, 1_000, "…"]);
-  expect(event!.description).toStartWith("```json\n");
+  expect(event!.description).toContain("\n\n```json\n");
+});
+
+test("what doesn't fit stands in the description", () => {
+  const name = "n".repeat(300);
+  const described = (message: object) =>
+    segment.itemOf({ type: "track", ...message }, "track", nowMs).event!.description;
+  expect(described({ event: name })).toBe(name);
+  expect(described({ event: "short" })).toBeUndefined();
+  const [line] = [
+    ...otlpItems(
+      { resourceLogs: [{ scopeLogs: [{ logRecords: [{ body: { stringValue: `${name}\nmore` } }] }] }] },
+      "c".repeat(70),
+      nowMs,
+    ),
+  ];
+  expect(line!.event!.description).toBe(
+    `${name}\nmore\n\n\`\`\`json\n{\n  "channel": "${"c".repeat(70)}"\n}\n\`\`\``,
+  );
+  const options = { channel: "slack", notify: false };
+  const message = slack.itemOf({ text: name, icon_emoji: `:${"i".repeat(70)}:` }, options, nowMs);
+  expect(message!.event!.icon).toBeUndefined();
+  expect(message!.event!.description).toStartWith(`${name}\n\n\`\`\`json\n{\n  "icon": ":iii`);
 });
 
 test("a property that is set once stays as it is", () => {

@@ -14,7 +14,7 @@ import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { type TurnOwner, Turns } from "../turns.ts";
 import type { Item } from "./item.ts";
-import { naming, type Outcome, recordItems } from "./record-items.ts";
+import { naming, type Outcome, recordItems, rejectItems } from "./record-items.ts";
 
 export type DropInDeps = {
   keys: ApiKeyCache;
@@ -103,7 +103,8 @@ export function createReceive(deps: DropInDeps) {
       let key = keyOfHeaders;
       let rateLimit: RequestRateLimit | null = null;
       let body: Body | undefined;
-      let items: Item[];
+      let pieces: Pieces;
+      let first: Item[];
       try {
         const { parse = parseForeignJson as NonNullable<Wire<Body>["parse"]> } = wire;
         body = await parse(bytes, request);
@@ -113,8 +114,10 @@ export function createReceive(deps: DropInDeps) {
           key = await identify(inBody, request);
         }
         rateLimit = rateLimits.of(key);
-        items = await collect(wire.map(body, Date.now(), request), key.projectId);
-        await rateLimit?.take(items.length);
+        const size = Math.min(limits.batchEvents, rateLimit?.windowEvents ?? limits.batchEvents);
+        pieces = new Pieces(wire.map(body, Date.now(), request), size, key.projectId);
+        first = await pieces.next();
+        await rateLimit?.take(first.length);
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
         const named = naming(wire.name, error);
@@ -123,7 +126,19 @@ export function createReceive(deps: DropInDeps) {
         if (key) await rejected.keep([{ body: text, problem: named }], key);
         throw named;
       }
-      const response = wire.respond(await recordItems(deps, wire.name, items, key), body, request);
+      const outcomes = await recordItems(deps, wire.name, first, key);
+      let limited: ProblemError | null = null;
+      for (let piece = await pieces.next(); piece.length > 0; piece = await pieces.next()) {
+        if (outcomes.length + piece.length > limits.foreignItems) throw tooManyItems();
+        // The client wouldn't send the rest alone if it was told to try again.
+        if (limited === null && (await rateLimit?.tryToTake(piece.length)) === false)
+          limited = overRateLimit(outcomes.length);
+        for (const outcome of limited
+          ? await rejectItems(deps, wire.name, piece, key, limited)
+          : await recordItems(deps, wire.name, piece, key))
+          outcomes.push(outcome);
+      }
+      const response = wire.respond(outcomes, body, request);
       rateLimit?.addHeaders(response.headers);
       return response;
     } finally {
@@ -141,16 +156,32 @@ export function createReceive(deps: DropInDeps) {
   };
 }
 
-/** Makes all items, yielding to other requests. */
-async function collect(mapped: Iterable<Item>, owner: TurnOwner): Promise<Item[]> {
-  const items: Item[] = [];
-  const turns = new Turns(owner);
-  for (const item of mapped) {
-    if (items.length === limits.batchEvents) throw tooManyItems();
-    items.push(item);
-    if (turns.isOver) await turns.next();
+/**
+ * A request's items in pieces, so that memory doesn't grow with their number. Clients don't divide a request that is
+ * refused, so a larger one than an array may be is recorded in several steps.
+ */
+class Pieces {
+  readonly #items: Iterator<Item>;
+  readonly #size: number;
+  readonly #turns: Turns;
+
+  constructor(items: Iterable<Item>, size: number, owner: TurnOwner) {
+    this.#items = items[Symbol.iterator]();
+    this.#size = size;
+    this.#turns = new Turns(owner);
   }
-  return items;
+
+  /** Makes the next items, yielding to other requests; none at the end. */
+  async next(): Promise<Item[]> {
+    const piece: Item[] = [];
+    while (piece.length < this.#size) {
+      const { done, value } = this.#items.next();
+      if (done) break;
+      piece.push(value);
+      if (this.#turns.isOver) await this.#turns.next();
+    }
+    return piece;
+  }
 }
 
 const keyStart = "tdg_";
@@ -173,6 +204,11 @@ function secretInHeaders(headers: Headers): string | null {
   return Buffer.from(basic, "base64").toString().split(":", 1)[0] || null;
 }
 
+/** The channel that the address names, in the wires whose clients take a whole address. */
+export function channelIn(request: Request, otherwise: string): string {
+  return new URL(request.url).searchParams.get("channel") || otherwise;
+}
+
 export function jsonResponse(body: unknown, status = 200): Response {
   return new Response(JSON.stringify(body), {
     status,
@@ -185,8 +221,14 @@ export function unfitBody(detail: string): ProblemError {
   return problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
 }
 
+function overRateLimit(recorded: number): ProblemError {
+  return unfitBody(
+    `The request had more events than the key's rate limit allows at once. The first ${recorded.toLocaleString("en")} were recorded; resend this one.`,
+  );
+}
+
 function tooManyItems(): ProblemError {
   return problem("body-too-large", {
-    detail: `A request can have at most ${limits.batchEvents.toLocaleString("en")} events.`,
+    detail: `A request can have at most ${limits.foreignItems.toLocaleString("en")} events. Those before were recorded.`,
   });
 }

@@ -2,6 +2,8 @@ import type { KeyAccess } from "../http/caller.ts";
 import type { CheckedItem, ItemOutcome } from "../ingest/batch-parts.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
+import { addToInsight, setInsight } from "../insights/insights.ts";
+import { keyMay } from "../permissions.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { faultInUserId } from "../wire/user-rule.ts";
@@ -11,7 +13,7 @@ import { mergeProperties } from "./merge-properties.ts";
 /** The id of the item's event, null if it makes none, or the problem for which it is rejected. */
 export type Outcome = ItemOutcome | null;
 
-type Deps = { recorder: Recorder; rejected: RejectedEvents; store: Pick<Store, "together"> };
+type Deps = { recorder: Recorder; rejected: RejectedEvents; store: Pick<Store, "together" | "control"> };
 
 /** Events that are checked before they are recorded together. */
 const chunkEvents = 500;
@@ -49,6 +51,7 @@ export async function recordItems(
     if (retryable) throw retryable;
     for (const [at, index] of chunk.entries()) outcomes[index] = recorded[at]!;
   }
+  await changeValues(store, items, outcomes, key);
 
   const named = outcomes.map((outcome) =>
     outcome instanceof ProblemError ? naming(wire, outcome) : outcome,
@@ -60,6 +63,45 @@ export async function recordItems(
     key,
   );
   return named;
+}
+
+/** Changes the values of items whose events were recorded. One that can't be set, such as a 201st, rejects its item. */
+async function changeValues(
+  { control }: Pick<Store, "control">,
+  items: readonly Item[],
+  outcomes: Outcome[],
+  key: KeyAccess,
+): Promise<void> {
+  if (!keyMay(key, "insights:set")) return;
+  for (const [index, { value }] of items.entries()) {
+    if (!value || outcomes[index] instanceof ProblemError) continue;
+    const { key: name, ...change } = value;
+    const insight = { projectId: key.projectId, key: name };
+    const by = { nowMs: Date.now(), keyId: key.keyId };
+    try {
+      if ("add" in change) await addToInsight(control, insight, change, by);
+      else await setInsight(control, insight, change, by);
+    } catch (error) {
+      if (!(error instanceof ProblemError) || isRetryable(error)) throw error;
+      outcomes[index] = error;
+    }
+  }
+}
+
+/** Keeps items as rejected events for one problem that all of them have. */
+export async function rejectItems(
+  { rejected }: Pick<Deps, "rejected">,
+  wire: string,
+  items: readonly Item[],
+  key: KeyAccess,
+  problem: ProblemError,
+): Promise<Outcome[]> {
+  const named = naming(wire, problem);
+  await rejected.keep(
+    items.map((item) => ({ body: bodyOf(item), problem: named })),
+    key,
+  );
+  return items.map(() => named);
 }
 
 /** Throws the first problem if every item was rejected. */

@@ -54,13 +54,18 @@ export class RequestRateLimit {
         detail: `This key can send ${policy}, and the array has ${events.toLocaleString("en")}. Send shorter arrays.`,
       });
     }
-    this.#state = await this.#limiter.consume(this.#keyId, events);
-    if (this.#state.allowed) return;
-    const { resetSeconds } = this.#state;
+    if (await this.tryToTake(events)) return;
+    const { resetSeconds } = this.#state!;
     throw problem("rate-limited", {
       detail: `This key can send ${policy}. Try again in ${resetSeconds} ${resetSeconds === 1 ? "second" : "seconds"}.`,
       retryAfterSeconds: resetSeconds,
     });
+  }
+
+  /** Takes at most a window's events, and returns whether the limit allows them now. */
+  async tryToTake(events: number): Promise<boolean> {
+    this.#state = await this.#limiter.consume(this.#keyId, events);
+    return this.#state.allowed;
   }
 
   /** `RateLimit-Policy` and `RateLimit` (https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers). */

@@ -68,10 +68,9 @@ function fromTidingsRow(row: Fields, channel: string | undefined): Converted {
 /** A body of LogSnag's API (https://docs.logsnag.com/api-reference/log): an event, an insight, or a user's properties. */
 function fromLogSnag(record: Fields, channel: string | undefined): Converted {
   const nowMs = Date.now();
-  const { event, title, value, user_id, id } = record;
+  const { event, title, user_id, id } = record;
   const time = record.timestamp ?? record.created_at;
-  if (event === undefined && title !== undefined)
-    return converted(insightItemOf(record, nowMs, { value }), time);
+  if (event === undefined && title !== undefined) return converted(insightItemOf(record, nowMs), time);
   if (event === undefined && user_id !== undefined)
     return converted(userItemOf(record, record.group_id === undefined ? "identify" : "group"), undefined);
   const body = { ...record, channel: record.channel ?? channel, timestamp: msOf(time) };

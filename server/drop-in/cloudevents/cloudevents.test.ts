@@ -68,6 +68,22 @@ test("what data is decides what it becomes", async () => {
   expect(named).toMatchObject({ userId: "u9", icon: "🚀", notify: true, tags: { userId: "u1" } });
 });
 
+test("what isn't an event of version 1.0 is rejected and kept", async () => {
+  const event = { specversion: "1.0", id: "x", source: "/s", type: "incomplete" };
+  for (const [change, detail] of [
+    [{ specversion: undefined }, '"specversion" is missing'],
+    [{ specversion: "9.9" }, '"specversion" must be "1.0"'],
+    [{ source: undefined }, '"source" is missing'],
+    [{ id: "" }, '"id" is missing'],
+  ] as const) {
+    const body = JSON.stringify({ ...event, ...change });
+    const response = await app.request("/cloudevents", { method: "POST", body });
+    const problem = (await response.json()) as { detail: string };
+    expect([response.status, problem.detail]).toEqual([422, expect.stringContaining(detail)]);
+    expect(await (await app.request("/api/events/rejected?limit=1")).text()).toContain(JSON.stringify(body));
+  }
+});
+
 test("a batch is answered as an array of events is, and headers are percent-decoded", async () => {
   const batch = [
     { specversion: "1.0", id: "a", source: "/s", type: "batched" },

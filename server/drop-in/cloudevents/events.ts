@@ -24,6 +24,8 @@ export type CloudEvent = JsonObject;
 /** @param channel - for events that don't name one */
 export function itemOf(sent: unknown, channel: string, nowMs: number): Item {
   if (!isObject(sent)) return { fault: "An event must be an object.", sent };
+  const fault = faultOf(sent);
+  if (fault !== null) return { fault, sent };
   const { source, id, type, data } = sent;
   const createdAtMs = timeOf(sent.time);
   const messageId = filledText(id);
@@ -48,6 +50,18 @@ export function itemOf(sent: unknown, channel: string, nowMs: number): Item {
     ),
     sent,
   };
+}
+
+const specVersion = "1.0";
+/** Attributes that an event must have (CloudEvents 1.0, "Required Attributes"). */
+const requiredAttributes = ["specversion", "id", "source", "type"] as const;
+
+/** Why an event is none, as a sentence. */
+function faultOf(event: CloudEvent): string | null {
+  const missing = requiredAttributes.find((name) => typeof event[name] !== "string" || event[name] === "");
+  if (missing !== undefined) return `"${missing}" is missing. It must be a text.`;
+  if (event.specversion === specVersion) return null;
+  return `"specversion" must be "${specVersion}".`;
 }
 
 function propertiesOf(event: CloudEvent, data: JsonObject): JsonObject {

@@ -4,7 +4,7 @@ import type { Routes } from "../../http/routes.ts";
 import { isExternalProblem, statusOf } from "../../ingest/batch.ts";
 import { ProblemError } from "../../problems.ts";
 import { itemsFrom } from "../item.ts";
-import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
+import { channelIn, jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { isObject } from "../text.ts";
 import { binaryEvent, itemOf } from "./events.ts";
@@ -35,7 +35,7 @@ const wire: Wire<unknown> = {
     return body;
   },
   map(body, nowMs, request) {
-    const channel = new URL(request.url).searchParams.get("channel") || "cloudevents";
+    const channel = channelIn(request, "cloudevents");
     return itemsFrom(Array.isArray(body) ? body : [body], (event) => itemOf(event, channel, nowMs));
   },
   respond(outcomes, body) {

@@ -57,8 +57,27 @@ test("@logsnag/node tracks, identifies and sends insights", async () => {
       { name: "User Count", tags: { increment: "1" } },
     ]),
   );
+  expect(await findValue("user-count")).toMatchObject({ title: "User Count", icon: "👨", value: 101 });
   const user = (await (await app.request("/api/users/user-123")).json()) as { user: User };
   expect(user.user.properties).toEqual({ name: "John", seats: 5, "group.id": "g1", "group.name": "ACME" });
+});
+
+const findValue = async (key: string) => {
+  const { insight } = (await (await app.request(`/api/insights/${key}`)).json()) as { insight?: object };
+  return insight;
+};
+
+test("an insight that is no number is an event only, and titles in other scripts don't share a value", async () => {
+  const logsnag = new LogSnag({ token: app.key, project: "my-saas" });
+  await logsnag.insight.track({ title: "State", value: "green" });
+  expect(await findValue("state")).toBeUndefined();
+  expect((await app.list("?channel=insights&name=State"))[0]!.tags).toEqual({ value: "green" });
+  for (const title of ["Пользователи", "Заказы"]) await logsnag.insight.track({ title, value: title.length });
+  const { insights } = (await (await app.request("/api/insights")).json()) as {
+    insights: { title: string; value: number }[];
+  };
+  for (const title of ["Пользователи", "Заказы"])
+    expect(insights).toContainEqual(expect.objectContaining({ title, value: title.length }));
 });
 
 test("its errors say what is wrong", async () => {

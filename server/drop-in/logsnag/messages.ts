@@ -1,6 +1,8 @@
+import { limits } from "../../limits.ts";
 import { eventOf } from "../event.ts";
 import type { Item } from "../item.ts";
-import { filledText, type JsonObject, objectOf } from "../text.ts";
+import { sha256 } from "../sha256.ts";
+import { filledText, isObject, type JsonObject, lineOf, objectOf } from "../text.ts";
 import { propertiesOf } from "../user-properties.ts";
 
 /** Unix times from here on are milliseconds. */
@@ -31,10 +33,31 @@ export function logItemOf(body: JsonObject, nowMs: number): Item {
 
 const isDate = (ms: number) => !Number.isNaN(new Date(ms).getTime());
 
-/** What a body of `/v1/insight` makes. */
-export function insightItemOf(body: JsonObject, nowMs: number, properties: JsonObject): Item {
-  const { title, icon } = body;
-  return { event: eventOf({ channel: "insights", name: title, icon, properties }, nowMs), sent: body };
+/** What a body of `/v1/insight` makes: the event, and the value if it is a number. */
+export function insightItemOf(body: JsonObject, nowMs: number): Item {
+  const { title, icon, value } = body;
+  const increment = isObject(value) ? value.$inc : undefined;
+  const properties = increment === undefined ? { value } : { increment };
+  const change = increment === undefined ? { value: numberOf(value) } : { add: numberOf(increment) };
+  const event = eventOf({ channel: "insights", name: title, icon, properties }, nowMs);
+  const isNumber = Object.values(change).every((number) => Math.abs(number) <= limits.insightValue);
+  const text = lineOf(title, limits.insightTitleCharacters);
+  if (!isNumber || !text?.trim()) return { event, sent: body };
+  const own = typeof event.icon === "string" && { icon: event.icon };
+  return { event, value: { key: insightKeyOf(text), title: text, ...own, ...change }, sent: body };
+}
+
+/** LogSnag's client sends numbers as texts too. NaN for what isn't one. */
+function numberOf(value: unknown): number {
+  return filledText(value)?.trim() ? Number(value) : Number.NaN;
+}
+
+/** The key of a value that LogSnag knows by its title: "User Count" becomes "user-count". */
+function insightKeyOf(title: string): string {
+  const words = title.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const key = words.join("-").slice(0, limits.insightKeyCharacters);
+  // Two titles in another script must not share a key.
+  return /\P{ASCII}/u.test(title) || key === "" ? `insight-${sha256(title).slice(0, 16)}` : key;
 }
 
 /** What a body of `/v1/identify` or `/v1/group` makes. */

@@ -60,10 +60,7 @@ async function explain(response: Response): Promise<Response> {
 
 const log = wireOf(logItemOf);
 
-const setInsight = wireOf((body, nowMs) => insightItemOf(body, nowMs, { value: body.value }));
-const incrementInsight = wireOf((body, nowMs) =>
-  insightItemOf(body, nowMs, { increment: objectOf(body.value).$inc }),
-);
+const insight = wireOf(insightItemOf);
 
 /** Messages about users: LogSnag's if they have `user_id`, otherwise those of the other wire with the same path. */
 export function logSnagUsers(type: "identify" | "group", other: Wire<unknown>): Wire<unknown> {
@@ -107,10 +104,10 @@ export function addLogSnagRoutes(routes: Routes, receive: Receive): void {
       method: "post",
       path: "/v1/insight",
       operationId: "logSnagInsight",
-      summary: "Send an insight of LogSnag's client, as an event",
+      summary: "Send an insight of LogSnag's client, as an event and a value",
       optionalBody: Insight,
     },
-    ({ request }) => receive(request, setInsight),
+    ({ request }) => receive(request, insight),
   );
   routes.add(
     {
@@ -118,9 +115,9 @@ export function addLogSnagRoutes(routes: Routes, receive: Receive): void {
       method: "patch",
       path: "/v1/insight",
       operationId: "logSnagIncrementInsight",
-      summary: "Send a change to an insight of LogSnag's client, as an event",
+      summary: "Send a change to an insight of LogSnag's client, as an event and a value",
       optionalBody: Increment,
     },
-    ({ request }) => receive(request, incrementInsight),
+    ({ request }) => receive(request, insight),
   );
 }

@@ -136,6 +136,35 @@ test("problems are a Status in the encoding of the request", async () => {
   expect((await send("{}", "application/x-protobuf", null)).status).toBe(401);
 });
 
+test("a request with more records than an array may have is recorded whole", async () => {
+  const records = Array.from({ length: limits.batchEvents + 5 }, () => ({ body: { stringValue: "many" } }));
+  const response = await send(JSON.stringify(requestOf(...records)));
+  expect([response.status, await response.json()]).toEqual([200, {}]);
+  expect(await app.list("?channel=logs&name=many")).toHaveLength(limits.batchEvents + 5);
+});
+
+test("what a key's rate limit doesn't allow of a request is kept, and the client told how many", async () => {
+  const created = await app.request("/api/keys?project=default", {
+    method: "POST",
+    headers: { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" },
+    body: JSON.stringify({ name: "limited", eventsPerSecond: 1 }),
+  });
+  const { secret } = (await created.json()) as { secret: string };
+  const records = Array.from({ length: 25 }, (_, index) => ({ body: { stringValue: `slow ${index}` } }));
+  const response = await send(JSON.stringify(requestOf(...records)), "application/json", secret);
+  // The ten of a window, and ten more if the request falls into two.
+  const { partialSuccess } = (await response.json()) as {
+    partialSuccess: { rejectedLogRecords: number; errorMessage: string };
+  };
+  expect(response.status).toBe(200);
+  expect(partialSuccess.errorMessage).toContain("rate limit");
+  const stored = await app.list("?channel=logs&q=slow");
+  expect([10, 20]).toContain(stored.length);
+  expect(partialSuccess.rejectedLogRecords).toBe(25 - stored.length);
+  const kept = await (await app.request("/api/events/rejected")).text();
+  for (let index = stored.length; index < 25; index++) expect(kept).toContain(`slow ${index}`);
+});
+
 describe("Protocol Buffers", () => {
   test("integers of 64 bits are exact", () => {
     const field = (id: number, bytes: number[]) => [(id << 3) | 2, bytes.length, ...bytes];

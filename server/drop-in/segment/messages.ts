@@ -6,15 +6,21 @@ import { propertiesOf } from "../user-properties.ts";
 const messageTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
 export type MessageType = (typeof messageTypes)[number];
 
+/** The channel of events whose address doesn't name one. */
+export const segmentChannel = "segment";
+
 /** What a message makes: an event, or a change to a user's properties. */
-export function itemOf(sent: unknown, type: unknown, nowMs: number): Item {
+export function itemOf(sent: unknown, type: unknown, nowMs: number, channel = segmentChannel): Item {
   if (!isObject(sent)) return { fault: "A message must be an object.", sent };
   const userId = filledText(sent.userId) ?? filledText(sent.anonymousId);
   switch (type as MessageType) {
     case "track":
     case "page":
     case "screen":
-      return { event: messageEvent(sent, type as "track" | "page" | "screen", userId, nowMs), sent };
+      return {
+        event: messageEvent(sent, type as "track" | "page" | "screen", { userId, channel, nowMs }),
+        sent,
+      };
     case "identify":
     case "group":
     case "alias":
@@ -28,8 +34,7 @@ export function itemOf(sent: unknown, type: unknown, nowMs: number): Item {
 function messageEvent(
   message: JsonObject,
   type: "track" | "page" | "screen",
-  userId: string | undefined,
-  nowMs: number,
+  { userId, channel, nowMs }: { userId: string | undefined; channel: string; nowMs: number },
 ) {
   const { userId: ownUserId, anonymousId, messageId } = message;
   const { library: _, ...context } = objectOf(message.context);
@@ -37,7 +42,7 @@ function messageEvent(
   const createdAtMs = timeOf(message.timestamp) ?? timeOf(message.originalTimestamp);
   return eventOf(
     {
-      channel: "segment",
+      channel,
       name: type === "track" ? message.event : viewName(message, type),
       userId,
       properties: {

@@ -2,10 +2,10 @@ import { z } from "@hono/zod-openapi";
 import type { Routes } from "../../http/routes.ts";
 import { type Item, itemsFrom } from "../item.ts";
 import { identifiesForLogSnag, logSnagProblems, logSnagUsers } from "../logsnag/routes.ts";
-import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
+import { channelIn, jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { filledText, objectOf } from "../text.ts";
-import { itemOf, type MessageType } from "./messages.ts";
+import { itemOf, type MessageType, segmentChannel } from "./messages.ts";
 
 const Message = z
   .looseObject({
@@ -23,10 +23,11 @@ const Batch = z
 const Success = z.object({ success: z.literal(true) });
 
 /** The messages of a batch. Throws `body-invalid`. */
-function itemsOfBatch(body: unknown, nowMs: number): Iterable<Item> {
+function itemsOfBatch(body: unknown, nowMs: number, request: Request): Iterable<Item> {
   const batch = objectOf(body).batch;
   if (!Array.isArray(batch)) throw unfitBody('"batch" must be an array of messages.');
-  return itemsFrom(batch, (message) => itemOf(message, objectOf(message).type, nowMs));
+  const channel = channelIn(request, segmentChannel);
+  return itemsFrom(batch, (message) => itemOf(message, objectOf(message).type, nowMs, channel));
 }
 
 const wire: Wire<unknown> = {
@@ -41,7 +42,7 @@ const wire: Wire<unknown> = {
 
 const wireOf = (type: MessageType): Wire<unknown> => ({
   ...wire,
-  map: (body, nowMs) => [itemOf(body, type, nowMs)],
+  map: (body, nowMs, request) => [itemOf(body, type, nowMs, channelIn(request, segmentChannel))],
 });
 
 /** Paths of single messages. The short ones are those of Segment's library for browsers. */
@@ -65,25 +66,30 @@ function operationIdOf(path: string, type: MessageType): string {
   return path.endsWith(type) ? name : `${name}Short`;
 }
 
-export const segmentPaths = ["/v1/batch", ...singlePaths.map(([path]) => path)];
+/** Paths of batches: the short one is that of Segment's library for browsers. */
+const batchPaths = ["/v1/batch", "/v1/b"];
+
+export const segmentPaths = [...batchPaths, ...singlePaths.map(([path]) => path)];
 
 /** Segment's tracking API, which RudderStack's clients use too. */
 export function addSegmentRoutes(routes: Routes, receive: Receive): void {
-  routes.add(
-    {
-      method: "post",
-      path: "/v1/batch",
-      operationId: "segmentBatch",
-      by: "sender",
-      tag: "Drop-in endpoints",
-      summary: "Send messages of Segment's libraries",
-      description:
-        "Takes the key as the user name of basic authentication or as `writeKey`. See docs/moving-from/segment.md.",
-      optionalBody: Batch,
-      response: Success,
-    },
-    ({ request }) => receive(request, wire),
-  );
+  for (const path of batchPaths) {
+    routes.add(
+      {
+        method: "post",
+        path,
+        operationId: path === "/v1/batch" ? "segmentBatch" : "segmentBatchShort",
+        by: "sender",
+        tag: "Drop-in endpoints",
+        summary: "Send messages of Segment's libraries",
+        description:
+          "Takes the key as the user name of basic authentication or as `writeKey`. `?channel=` names the channel. See docs/moving-from/segment.md.",
+        optionalBody: Batch,
+        response: Success,
+      },
+      ({ request }) => receive(request, wire),
+    );
+  }
   for (const [path, type] of singlePaths) {
     const isLogSnags = path === "/v1/identify" || path === "/v1/group";
     const single = wireOf(type);

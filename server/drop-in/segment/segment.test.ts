@@ -99,6 +99,17 @@ test("@rudderstack/rudder-sdk-node sends gzip that claims to be a form", async (
   expect(event).toMatchObject({ userId: "u2", tags: { a: "1" }, channelId: "segment" });
 });
 
+test("the address can name the channel, also of the browser library's batches", async () => {
+  const batch = [{ type: "track", userId: "u4", event: "From a page" }];
+  for (const path of ["/v1/batch", "/v1/b"]) {
+    const body = JSON.stringify({ batch });
+    expect((await app.request(`${path}?channel=web`, { method: "POST", body })).status).toBe(200);
+  }
+  const single = { method: "POST", body: JSON.stringify({ userId: "u4", event: "From a page" }) };
+  expect((await app.request("/v1/track?channel=web", single)).status).toBe(200);
+  expect(await app.list("?channel=web&name=From%20a%20page")).toHaveLength(3);
+});
+
 test("a message that is sent again is stored once, with any kind of id and clock", async () => {
   for (const messageId of [
     "0192F0C1-9C4A-7D3E-8B1F-2A6B7C8D9E0F",

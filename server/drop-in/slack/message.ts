@@ -75,19 +75,44 @@ function textOfBlock(block: JsonObject): string | undefined {
   switch (block.type) {
     case "header":
     case "section":
-      return joined("\n", [textIn(block.text), ...listOf(block.fields).map(textIn)]);
+      return joined("\n", [
+        textIn(block.text),
+        ...listOf(block.fields).map(textIn),
+        isObject(block.accessory) ? elementText(block.accessory) : undefined,
+      ]);
+    case "actions":
+      return joined(" · ", listOf(block.elements).map(elementText));
     case "context":
       return joined(
         " ",
-        listOf(block.elements).map((element) => textIn(element) ?? markupOf(element.alt_text)),
+        listOf(block.elements).map((element) => textIn(element) ?? imageText(element)),
       );
     case "rich_text":
       return joined("\n", listOf(block.elements).map(richTextOf));
     case "image":
-      return joined("\n", [textIn(block.title) ?? markupOf(block.title), markupOf(block.alt_text)]);
+      return imageText(block);
     default:
       return markupOf(block.text) ?? textIn(block.text);
   }
+}
+
+/** A button or an image beside a text. A button without an address does nothing outside of Slack. */
+function elementText(element: JsonObject): string | undefined {
+  if (element.type === "image") return imageText(element);
+  const url = filledText(element.url);
+  return url === undefined ? undefined : link(url, textIn(element.text) ?? markupOf(element.text) ?? url);
+}
+
+/** An image as a link, since images aren't loaded from elsewhere. */
+function imageText({ title, alt_text, image_url }: JsonObject): string | undefined {
+  const texts = [textIn({ text: title }) ?? markupOf(title), markupOf(alt_text)];
+  const label = joined("\n", texts);
+  const url = filledText(image_url);
+  return url === undefined ? label : link(url, label ?? "Image");
+}
+
+function link(url: string, label: string): string {
+  return `<${escaped(url)}|${label}>`;
 }
 
 function markupOf(value: unknown): string | undefined {
@@ -114,16 +139,26 @@ function escaped(text: unknown): string {
 }
 
 function textsOfAttachment(attachment: JsonObject): (string | undefined)[] {
-  const { pretext, title, title_link, text, fallback, blocks } = attachment;
-  const link = markupOf(title_link);
-  const heading = markupOf(title);
+  const { pretext, title, title_link, text, fallback, blocks, actions } = attachment;
+  const { author_name, author_link, image_url, thumb_url, footer } = attachment;
+  const image = filledText(image_url) ?? filledText(thumb_url);
   const texts = [
     markupOf(pretext),
-    heading !== undefined && link !== undefined ? `<${link}|${heading}>` : heading,
+    linked(author_name, author_link),
+    linked(title, title_link),
     markupOf(text),
     ...listOf(blocks).map(textOfBlock),
+    joined(" · ", listOf(actions).map(elementText)),
+    image === undefined ? undefined : imageText({ image_url: image }),
+    markupOf(footer),
   ];
   return texts.some((part) => part !== undefined) ? texts : [markupOf(fallback)];
+}
+
+function linked(text: unknown, url: unknown): string | undefined {
+  const label = markupOf(text);
+  const address = filledText(url);
+  return label === undefined || address === undefined ? label : link(address, label);
 }
 
 function joined(separator: string, texts: (string | undefined)[]): string | undefined {

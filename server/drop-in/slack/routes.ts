@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { parseForeignJson } from "../../http/json.ts";
 import type { Routes } from "../../http/routes.ts";
 import { dataHeaders, problem } from "../../problems.ts";
-import { type Receive, unfitBody, type Wire } from "../receive.ts";
+import { channelIn, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { isObject } from "../text.ts";
 import { itemOf } from "./message.ts";
@@ -29,7 +29,7 @@ const wire: Wire<unknown> = {
     if (!isObject(body)) throw unfitBody("The body must be a JSON object.");
     const { searchParams } = new URL(request.url);
     const options = {
-      channel: searchParams.get("channel") || "slack",
+      channel: channelIn(request, "slack"),
       notify: searchParams.get("notify") === "true",
     };
     const item = itemOf(body, options, nowMs);

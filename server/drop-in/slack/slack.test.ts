@@ -92,6 +92,49 @@ test("a key is accepted in this path only", async () => {
   expect((await app.request(`/api/slack/${app.key}`, { method: "POST", body: "{}" }, null)).status).toBe(400);
 });
 
+test("authors, images, buttons with addresses and footers are in the description", () => {
+  const button = (text: string, url?: string) => ({
+    type: "button",
+    text: { type: "plain_text", text },
+    url,
+  });
+  const { event } = itemOf(
+    {
+      text: "Deploy failed",
+      blocks: [
+        { type: "section", text: { text: "main" }, accessory: button("Open", "https://x.example/1?a=1&b=2") },
+        { type: "actions", elements: [button("Retry", "https://x.example/retry"), button("Mute")] },
+        { type: "image", alt_text: "Graph", image_url: "https://x.example/graph.png" },
+      ],
+      attachments: [
+        {
+          author_name: "Ada",
+          author_link: "https://x.example/ada",
+          text: "It broke",
+          image_url: "https://x.example/shot.png",
+          actions: [{ type: "button", text: "Logs", url: "https://x.example/logs" }],
+          footer: "ci",
+        },
+      ],
+    },
+    { channel: "slack", notify: false },
+    Date.now(),
+  )!;
+  expect(event!.description).toBe(
+    [
+      "Deploy failed",
+      "main\n[Open](https://x.example/1?a=1&b=2)",
+      "[Retry](https://x.example/retry)",
+      "[Graph](https://x.example/graph.png)",
+      "[Ada](https://x.example/ada)",
+      "It broke",
+      "[Logs](https://x.example/logs)",
+      "[Image](https://x.example/shot.png)",
+      "ci",
+    ].join("\n\n"),
+  );
+});
+
 describe("mrkdwn", () => {
   const cases: [mrkdwn: string, markdown: string, plain: string][] = [
     ["*bold* ~gone~ _it_", "**bold** ~~gone~~ _it_", "*bold* ~gone~ _it_"],
