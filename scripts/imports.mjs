@@ -52,6 +52,7 @@ const order = [
   "drop-in",
   "transfer",
   "webhooks",
+  "connections",
   "events",
   "search",
   "metrics",

@@ -161,6 +161,8 @@ export const limits = {
   /** How long a rotated key can stay valid, and how long it does unless another time is chosen. */
   keyOverlapHours: 168,
   keyOverlapHoursDefault: 24,
+  /** A key that expires within so many days expires soon. */
+  keyExpirySoonDays: 8,
   projectEventsPerDay: 1_000_000_000,
   /** Keys that each rate limit in memory remembers. */
   rateLimitKeys: 20_000,

@@ -84,6 +84,7 @@ const problems = {
   "limit-reached": { status: 409, title: "Limit reached" },
   "webhook-unknown": { status: 404, title: "Webhook not found" },
   "webhook-exists": { status: 409, title: "Webhook already exists" },
+  "webhook-address-unknown": { status: 409, title: "Webhook's address not kept" },
   "webhook-signature-invalid": { status: 403, title: "Invalid signature" },
   "webhook-request-unknown": { status: 404, title: "Webhook request not found" },
   "delivery-unknown": { status: 404, title: "Delivery not found" },

@@ -127,9 +127,6 @@ export class RejectedEvents {
       .orderBy("newest", "desc")
       .limit(limit)
       .execute();
-    const { total } = await this.#of(projectId)
-      .select((eb) => eb.fn.countAll<number>().as("total"))
-      .executeTakeFirstOrThrow();
     return {
       groups: groups.map(({ reason, keyId, name, ending, count, newest, firstAt, lastAt }) => ({
         reason,
@@ -139,9 +136,17 @@ export class RejectedEvents {
         firstAt: new Date(Number(firstAt)).toISOString(),
         lastAt: new Date(Number(lastAt)).toISOString(),
       })),
-      total: Number(total),
+      total: await this.count(projectId),
       retentionDays: this.#retentionDays,
     };
+  }
+
+  /** How many rejected events a project keeps. */
+  async count(projectId: number): Promise<number> {
+    const { total } = await this.#of(projectId)
+      .select((eb) => eb.fn.countAll<number>().as("total"))
+      .executeTakeFirstOrThrow();
+    return Number(total);
   }
 
   /** A rejected event's body, and whether it is truncated. Throws `rejected-event-unknown`. */
