@@ -107,6 +107,11 @@ const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
+/** A problem's `type`. */
+export function problemTypeOf(code: ProblemCode): string {
+  return `/problems/${code}`;
+}
+
 /** For every response with data: caches must not store it, and browsers must not guess its type. */
 export const dataHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
@@ -157,7 +162,7 @@ export class ProblemError extends Error {
     const { detail, errors, column } = this.options;
     return {
       ok: false,
-      type: `/problems/${this.code}`,
+      type: problemTypeOf(this.code),
       title,
       status,
       detail,

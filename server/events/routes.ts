@@ -136,7 +136,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       tag: "Events",
       summary: "Stream events as they arrive",
       description:
-        "Server-Sent Events. `ready` comes first; `event` for each new event, with an id to resume from with `Last-Event-ID`; `reset` if that id is too old or unknown; `deleted` for events that were deleted, by their `ids`, or all of some `channels`, with `before` only those created before it; `heartbeat` every 15 seconds; `notification` for signed-in accounts.",
+        "Server-Sent Events. `ready` comes first; `event` for each new event, with an id to resume from with `Last-Event-ID`; `reset` if that id is too old or unknown; `deleted` for events that were deleted, by their `ids`, or all of some `channels`, with `before` only those created before it; `heartbeat` every 15 seconds; `notification` for signed-in accounts, and on what they read on any device, `seen` with `channels` and `views`, and `notifications-read` with the number that is still `unread`.",
       query: EventStreamQuery,
       takesTags: true,
       response: z.string(),
