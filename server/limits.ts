@@ -86,6 +86,9 @@ export const limits = {
   /** Events of a project that wait to be matched for its streams, in characters of JSON. */
   streamQueueCharacters: 16 * 1_048_576,
   pageEvents: 1_000,
+  /** Columns of tags in CSV, and different tags that are counted to choose them. */
+  csvTagColumns: 200,
+  csvCountedTags: 10_000,
   /** Enough for the longest tag key and value with every character escaped. */
   searchCharacters: 4_000,
   /** Words and values in a search. */

@@ -27,7 +27,7 @@ import { NewEvents, RecordResponse } from "../wire/batch.ts";
 import { DeliveryList } from "../wire/delivery.ts";
 import { EventCount } from "../wire/event-count.ts";
 import { countMatches } from "./count.ts";
-import { pageText, streamList } from "./list.ts";
+import { pageText, pageWithTagColumns, streamList } from "./list.ts";
 import type { LiveStreams } from "./live.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
@@ -83,8 +83,12 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       if (query.format !== undefined && format !== "json") {
         headers.set("content-disposition", `attachment; filename="events.${format}"`);
       }
+      const hasTagColumns = query.tags === "columns";
+      if (hasTagColumns && format !== "csv")
+        throw problem("query-invalid", { detail: '"tags" applies to CSV only: add "format=csv".' });
       const listing = {
         format,
+        hasTagColumns,
         projectId,
         filter: filterOf(query, tags),
         order: query.order ?? ("desc" as const),
@@ -100,10 +104,14 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
         const setTimeout = (seconds: number) => setRequestTimeout(request, seconds);
         return new Response(await streamList(store.events, listing, setTimeout, onCutOff), { headers });
       }
-      const { events, next } = await store.events.page(listing, query.limit);
+      const { events, next } = await store.events.page(
+        hasTagColumns ? { ...listing, format: "json" } : listing,
+        query.limit,
+      );
       const nextCursor = next && encodeCursor(next);
       if (nextCursor !== null && format !== "json") headers.set("x-next-cursor", nextCursor);
-      return textResponse(request, pageText(format, events, nextCursor), { headers });
+      const text = hasTagColumns ? pageWithTagColumns(events) : pageText(format, events, nextCursor);
+      return textResponse(request, text, { headers });
     },
   );
 
