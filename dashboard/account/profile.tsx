@@ -9,6 +9,7 @@ import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { memberError } from "../components/ui/form-errors.tsx";
 import { refresh } from "../queries.ts";
 import { SavedField } from "../settings/saved-field.tsx";
+import { useDraft } from "../settings/use-draft.ts";
 import { accountQuery, useAccount } from "./account-query.ts";
 import { CurrentPasswordField, SecurityAlert } from "./current-password.tsx";
 import { meQuery, useMe } from "./me.ts";
@@ -17,24 +18,32 @@ export function Profile() {
   const account = useAccount();
   return (
     <>
-      <NameForm key={account.name} name={account.name} />
+      <NameForm name={account.name} />
       <EmailRow />
     </>
   );
 }
 
 function NameForm({ name: saved }: { name: string }) {
-  const [name, setName] = useState(saved);
+  const { text, setText, changed, undo, onSaved } = useDraft("account name", saved);
   const rename = useMutation({
-    mutationFn: () => api("/api/account", { method: "PATCH", body: { name: name.trim() } }),
-    onSuccess: () => refresh(accountQuery.queryKey, meQuery.queryKey),
+    async mutationFn() {
+      const name = text.trim();
+      await api("/api/account", { method: "PATCH", body: { name } });
+      return name;
+    },
+    async onSuccess(name) {
+      await refresh(accountQuery.queryKey, meQuery.queryKey);
+      onSaved((typed) => typed.trim() === name);
+    },
   });
   return (
     <SavedField
       save={rename}
       error={rename.error}
-      changed={name.trim() !== "" && name.trim() !== saved}
+      changed={changed}
       onSubmit={() => rename.mutate()}
+      undo={undo}
     >
       <Field
         className="flex-1"
@@ -42,8 +51,8 @@ function NameForm({ name: saved }: { name: string }) {
         autoComplete="name"
         required
         maxLength={limits.accountNameCharacters}
-        value={name}
-        onChange={(event) => setName(event.target.value)}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
         member="name"
       />
     </SavedField>

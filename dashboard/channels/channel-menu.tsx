@@ -1,8 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
-import { Archive, ArchiveRestore, ArrowDown, ArrowUp, CheckCheck, Pencil, Pin, PinOff } from "lucide-react";
+import {
+  Archive,
+  ArchiveRestore,
+  ArrowDown,
+  ArrowUp,
+  Bell,
+  BellOff,
+  CheckCheck,
+  Pencil,
+  Pin,
+  PinOff,
+} from "lucide-react";
 import { useState } from "react";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../components/ui/menu.tsx";
+import { MuteChannelDialog } from "../notifications/mute-channel-dialog.tsx";
+import { preferencesQuery, useUnmute } from "../notifications/preferences.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { archiveChannel, markRead, pinChannels } from "./channel-actions.ts";
@@ -15,12 +28,18 @@ export default function ChannelMenu({ name, ...props }: MenuContentProps & { nam
   const project = useProjectSlug();
   const { data: channels = [] } = useQuery(channelsQuery(project));
   const mayChange = useCan()("channels:change");
-  const [editing, setEditing] = useState(false);
+  const [opened, setOpened] = useState<"edit" | "mute" | null>(null);
+  const { data: preferences } = useQuery(preferencesQuery);
+  const unmute = useUnmute();
+  const mute = preferences?.mutes.find(
+    (each) => each.project === project && each.channel === name && each.name === null,
+  );
   const channel = channels.find(({ id }) => id === name);
   const pins = orderChannels(channels, "name", "").pinned.map(({ id }) => id);
   const place = pins.indexOf(name);
   const isArchived = channel?.archivedAt != null;
 
+  const close = () => setOpened(null);
   const pin = (names: readonly string[]) => void pinChannels(project, names);
   const move = (step: -1 | 1) => {
     const moved = pins.toSpliced(place, 1);
@@ -56,10 +75,21 @@ export default function ChannelMenu({ name, ...props }: MenuContentProps & { nam
             </MenuItem>
           </>
         )}
+        {mute ? (
+          <MenuItem onSelect={() => unmute.mutate(mute.id)}>
+            <Bell aria-hidden />
+            Unmute
+          </MenuItem>
+        ) : (
+          <MenuItem onSelect={() => setOpened("mute")}>
+            <BellOff aria-hidden />
+            Mute…
+          </MenuItem>
+        )}
         {mayChange && (
           <>
             <MenuSeparator />
-            <MenuItem onSelect={() => setEditing(true)}>
+            <MenuItem onSelect={() => setOpened("edit")}>
               <Pencil aria-hidden />
               Edit
             </MenuItem>
@@ -70,7 +100,8 @@ export default function ChannelMenu({ name, ...props }: MenuContentProps & { nam
           </>
         )}
       </Menu>
-      {editing && channel && <EditChannelDialog channel={channel} close={() => setEditing(false)} />}
+      {opened === "edit" && channel && <EditChannelDialog channel={channel} close={close} />}
+      {opened === "mute" && <MuteChannelDialog project={project} channel={name} close={close} />}
     </>
   );
 }

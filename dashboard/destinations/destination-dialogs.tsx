@@ -7,8 +7,8 @@ import { Dialog } from "../components/ui/dialog.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import {
   DestinationFields,
   type Entered,
@@ -85,7 +85,7 @@ function NewDestinationDialog({ kind, back, close }: NewDestinationProps) {
         },
       ),
     onSuccess({ signingSecret }) {
-      void refresh(projectDestinationsQuery(project).queryKey);
+      void refreshConnections(project, projectDestinationsQuery(project).queryKey);
       if (!signingSecret) close();
     },
   });
@@ -119,7 +119,7 @@ export function EditDestinationDialog({ destination, close }: EditProps) {
       await api(`/api/project-destinations/${destination.id}`, { method: "PATCH", query: { project }, body });
     },
     onSuccess() {
-      void refresh(projectDestinationsQuery(project).queryKey);
+      void refreshConnections(project, projectDestinationsQuery(project).queryKey);
       close();
     },
   });
@@ -172,7 +172,7 @@ function DestinationDialog({ title, kind, existing, save, action, back, close }:
         maxLength={limits.destinationNameCharacters}
         placeholder="On call"
         autoComplete="off"
-        hint="Rules name the destination by it."
+        hint="Rules and deliveries show it."
         member="name"
       />
       <DestinationFields

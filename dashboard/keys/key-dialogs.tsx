@@ -3,8 +3,8 @@ import { type ReactNode, useState } from "react";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { KeyFields } from "./key-fields.tsx";
 import { type KeySettings, keyChangeOf, newKeyOf, newKeySettings, settingsOf } from "./key-settings.ts";
 import { keysQuery } from "./key-table.tsx";
@@ -19,7 +19,7 @@ export function NewKeyDialog({ close }: { close: () => void }) {
         query: { project },
         body: newKeyOf(settings),
       }),
-    onSuccess: () => refresh(keysQuery(project).queryKey),
+    onSuccess: () => refreshConnections(project, keysQuery(project).queryKey),
   });
   if (create.data)
     return <NewSecretDialog created={create.data.key} secret={create.data.secret} close={close} />;
@@ -37,7 +37,7 @@ export function EditKeyDialog({ apiKey, close }: { apiKey: Key; close: () => voi
       await api(`/api/keys/${apiKey.id}`, { method: "PATCH", query: { project }, body });
     },
     onSuccess() {
-      void refresh(keysQuery(project).queryKey);
+      void refreshConnections(project, keysQuery(project).queryKey);
       close();
     },
   });

@@ -12,7 +12,7 @@ export type MuteChoicesProps = {
   className?: string;
 };
 
-const durations: { label: string; minutes: () => number | null }[] = [
+export const durations: { label: string; minutes: () => number | null }[] = [
   { label: "30 minutes", minutes: () => 30 },
   { label: "2 hours", minutes: () => 120 },
   { label: "Until tomorrow", minutes: () => minutesUntilTomorrow() },

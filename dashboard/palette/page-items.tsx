@@ -2,33 +2,28 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import {
   Bell,
-  CircleSlash,
+  Cable,
   Gauge,
-  KeyRound,
   LayoutDashboard,
   ListChecks,
   Newspaper,
-  PackageCheck,
   ScrollText,
-  Send,
   Settings2,
   UserRound,
   Users,
-  Webhook,
 } from "lucide-react";
 import { boardsQuery } from "../boards/boards.ts";
-import { deadCountQuery } from "../deliveries/deliveries.ts";
+import { connectionIcons } from "../connections/connection-icons.ts";
+import { connectionPages, connectionTitles, useConnectionStates } from "../connections/connections.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { useRejectedCount } from "../rejected/rejected-count.ts";
 import { PaletteItem } from "./palette-item.tsx";
 
 /** The pages of the current project that the person may see. */
 export function PageItems({ closeAnd }: { closeAnd: (action: () => unknown) => () => void }) {
   const project = useProjectSlug();
   const { data: boards = [] } = useQuery(boardsQuery(project));
-  const { data: dead = 0 } = useQuery(deadCountQuery(project));
-  const rejected = useRejectedCount(project);
+  const states = useConnectionStates(project);
   const can = useCan();
   const navigate = useNavigate();
   const params = { project };
@@ -68,14 +63,6 @@ export function PageItems({ closeAnd }: { closeAnd: (action: () => unknown) => (
       >
         Values
       </PaletteItem>
-      {can("keys:manage") && (
-        <PaletteItem
-          icon={<KeyRound aria-hidden />}
-          onSelect={closeAnd(() => navigate({ to: "/p/$project/keys", params }))}
-        >
-          API keys
-        </PaletteItem>
-      )}
       <PaletteItem
         icon={<Users aria-hidden />}
         onSelect={closeAnd(() => navigate({ to: "/p/$project/members", params }))}
@@ -89,31 +76,27 @@ export function PageItems({ closeAnd }: { closeAnd: (action: () => unknown) => (
         Rules
       </PaletteItem>
       <PaletteItem
-        icon={<Send aria-hidden />}
-        onSelect={closeAnd(() => navigate({ to: "/p/$project/destinations", params }))}
+        icon={<Cable aria-hidden />}
+        onSelect={closeAnd(() => navigate({ to: "/p/$project/connections", params }))}
       >
-        Destinations
+        Connections
       </PaletteItem>
-      <PaletteItem
-        value="Deliveries"
-        icon={<PackageCheck aria-hidden />}
-        onSelect={closeAnd(() => navigate({ to: "/p/$project/deliveries", params, search: {} }))}
-      >
-        {dead > 0 ? `Deliveries (${dead.toLocaleString("en")} failed)` : "Deliveries"}
-      </PaletteItem>
-      <PaletteItem
-        icon={<Webhook aria-hidden />}
-        onSelect={closeAnd(() => navigate({ to: "/p/$project/webhooks", params }))}
-      >
-        Webhooks
-      </PaletteItem>
-      <PaletteItem
-        value="Rejected events"
-        icon={<CircleSlash aria-hidden />}
-        onSelect={closeAnd(() => navigate({ to: "/p/$project/rejected", params }))}
-      >
-        {rejected > 0 ? `Rejected events (${rejected.toLocaleString("en")})` : "Rejected events"}
-      </PaletteItem>
+      {connectionPages
+        .filter((page) => page !== "keys" || can("keys:manage"))
+        .map((page) => {
+          const Icon = connectionIcons[page];
+          return (
+            <PaletteItem
+              key={page}
+              value={connectionTitles[page]}
+              icon={<Icon aria-hidden />}
+              onSelect={closeAnd(() => navigate({ to: `/p/$project/${page}`, params, search: {} }))}
+            >
+              {connectionTitles[page]}
+              {states[page] && ` (${states[page].text})`}
+            </PaletteItem>
+          );
+        })}
       {can("audit:read") && (
         <PaletteItem
           icon={<ScrollText aria-hidden />}
@@ -126,7 +109,16 @@ export function PageItems({ closeAnd }: { closeAnd: (action: () => unknown) => (
         icon={<Settings2 aria-hidden />}
         onSelect={closeAnd(() => navigate({ to: "/p/$project/settings", params }))}
       >
-        Settings
+        Project settings
+      </PaletteItem>
+      <PaletteItem icon={<UserRound aria-hidden />} onSelect={closeAnd(() => navigate({ to: "/account" }))}>
+        My settings
+      </PaletteItem>
+      <PaletteItem
+        icon={<Bell aria-hidden />}
+        onSelect={closeAnd(() => navigate({ to: "/account/notifications" }))}
+      >
+        Notification settings
       </PaletteItem>
     </>
   );

@@ -15,6 +15,7 @@ import { ProjectPages } from "./project-pages.tsx";
 import { QuotaForm } from "./quota-form.tsx";
 import { RetentionForm } from "./retention-form.tsx";
 import { changeProject, SavedField } from "./saved-field.tsx";
+import { useDraft } from "./use-draft.ts";
 
 export function ProjectSettings() {
   const project = useProject();
@@ -32,7 +33,7 @@ export function ProjectSettings() {
     >
       {can("project:change") ? (
         <>
-          {/* The key resets the field when the project changes. */}
+          {/* The key shows the field of the other project when the project changes. */}
           <RenameForm key={slug} project={project} />
           <RetentionForm key={`${slug} retention`} project={project} />
           <QuotaForm key={`${slug} quota`} project={project} />
@@ -90,23 +91,28 @@ function KnownChannelsSwitch({ project }: { project: Project }) {
 
 function RenameForm({ project }: { project: Project }) {
   const queries = useQueryClient();
-  const [name, setName] = useState(project.name);
+  const { text, setText, changed, undo, onSaved } = useDraft(`${project.slug} name`, project.name);
   const rename = useMutation({
-    mutationFn: () => changeProject(project.slug, { name: name.trim() }),
+    mutationFn: () => changeProject(project.slug, { name: text.trim() }),
     onSuccess(response) {
       putProject(queries, response.project);
-      setName(response.project.name);
+      onSaved((typed) => typed.trim() === response.project.name);
     },
   });
-  const changed = name.trim() !== "" && name.trim() !== project.name;
 
   return (
-    <SavedField save={rename} error={rename.error} changed={changed} onSubmit={() => rename.mutate()}>
+    <SavedField
+      save={rename}
+      error={rename.error}
+      changed={changed}
+      onSubmit={() => rename.mutate()}
+      undo={undo}
+    >
       <Field
         className="flex-1"
         label="Project name"
-        value={name}
-        onChange={(event) => setName(event.target.value)}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
         required
         maxLength={limits.projectNameCharacters}
         autoComplete="off"

@@ -6,18 +6,20 @@ import { countOf } from "../components/counts.ts";
 import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { changeProject, SavedField } from "./saved-field.tsx";
+import { useDraft } from "./use-draft.ts";
 
 /** How long a project keeps its events. A shorter time deletes events, so it has to be confirmed. */
 export function RetentionForm({ project }: { project: Project }) {
   const queries = useQueryClient();
-  const [text, setText] = useState(formatDays(project.retentionDays));
+  const saved = formatDays(project.retentionDays);
+  const { text, setText, changed, undo, onSaved } = useDraft(`${project.slug} retention`, saved);
   const [confirming, setConfirming] = useState(false);
   const retentionDays = parseDays(text);
   const save = useMutation({
     mutationFn: () => changeProject(project.slug, { retentionDays }),
     onSuccess(response) {
       putProject(queries, response.project);
-      setText(formatDays(response.project.retentionDays));
+      onSaved((typed) => parseDays(typed) === response.project.retentionDays);
     },
     onSettled: () => setConfirming(false),
   });
@@ -29,8 +31,9 @@ export function RetentionForm({ project }: { project: Project }) {
       <SavedField
         save={save}
         error={save.error}
-        changed={retentionDays !== project.retentionDays}
+        changed={changed}
         onSubmit={() => (deletes ? setConfirming(true) : save.mutate())}
+        undo={undo}
       >
         <DaysField
           className="flex-1"

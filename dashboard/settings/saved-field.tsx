@@ -1,5 +1,6 @@
 import type { UseMutationResult } from "@tanstack/react-query";
-import type { FormEvent, ReactNode } from "react";
+import { Check } from "lucide-react";
+import type { FormEvent, KeyboardEvent, ReactNode } from "react";
 import type { Project, ProjectChange } from "../../server/wire/project.ts";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
@@ -12,30 +13,56 @@ type Props = {
   /** Whether the field differs from the saved value. */
   changed: boolean;
   onSubmit: () => void;
+  /** Shows the saved value again. */
+  undo?: () => void;
   /** The field. */
   children: ReactNode;
 };
 
-/** A setting in its own form: a field with a Save button. */
-export function SavedField({ save, error, changed, onSubmit, children }: Props) {
+/**
+ * A setting in its own form. Once it is changed, there are buttons to save and to undo it, which Enter and Escape do
+ * too. It says when it is saved.
+ */
+export function SavedField({ save, error, changed, onSubmit, undo, children }: Props) {
   function submit(event: FormEvent) {
     event.preventDefault();
-    onSubmit();
+    if (changed) onSubmit();
   }
 
+  function onKey(event: KeyboardEvent) {
+    if (event.key === "Escape" && changed && !save.isPending) undo?.();
+  }
+
+  const isSaved = save.isSuccess && !changed;
   return (
-    <form onSubmit={submit} className="flex flex-col gap-3">
+    <form onSubmit={submit} onKeyDown={onKey} className="flex flex-col gap-3">
       <FormErrors error={error}>
-        <div className="flex items-start gap-3">
+        <div className="flex items-start gap-2 max-sm:flex-col max-sm:items-stretch">
           {children}
-          <Button type="submit" className="mt-6.5 h-9 max-md:h-11" busy={save.isPending} disabled={!changed}>
-            Save
-          </Button>
+          <div className="flex min-w-18 items-center gap-2 sm:mt-6.5 sm:h-9">
+            {(changed || save.isPending) && (
+              <>
+                <Button variant="solid" type="submit" className="h-9 max-md:h-11" busy={save.isPending}>
+                  Save
+                </Button>
+                {undo && !save.isPending && (
+                  <Button variant="ghost" className="h-9 max-md:h-11" onClick={undo}>
+                    Undo
+                  </Button>
+                )}
+              </>
+            )}
+            <p role="status" className="flex items-center gap-1 text-good text-sm">
+              {isSaved && (
+                <>
+                  <Check aria-hidden className="size-4" />
+                  Saved
+                </>
+              )}
+            </p>
+          </div>
         </div>
       </FormErrors>
-      <p role="status" className="sr-only">
-        {save.isSuccess && !changed ? "Saved" : ""}
-      </p>
     </form>
   );
 }

@@ -2,8 +2,6 @@ import { Link, useMatches } from "@tanstack/react-router";
 import {
   Bell,
   ChevronsUpDown,
-  CircleSlash,
-  KeyRound,
   LayoutDashboard,
   type LucideIcon,
   Settings2,
@@ -12,14 +10,12 @@ import {
 } from "lucide-react";
 import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
-import { shortCount } from "../components/counts.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Mark } from "../components/mark.tsx";
 import { navItemClass } from "../components/ui/button.tsx";
 import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
-import { useCan } from "../projects/can.ts";
+import { ConnectionNav } from "../connections/connection-nav.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { useRejectedCount } from "../rejected/rejected-count.ts";
 
 const ProjectMenu = lazyPart<MenuContentProps>(
   async () => (await import("../projects/project-menu.tsx")).default,
@@ -31,7 +27,6 @@ const AccountMenu = lazyPart<MenuContentProps>(
 /** The left column on a desktop. */
 export function Sidebar() {
   const { account } = useMe();
-  const can = useCan();
   return (
     <aside
       aria-label="Project and channels"
@@ -53,22 +48,15 @@ export function Sidebar() {
         <PageLink to="/p/$project/users" icon={UserRound}>
           Users
         </PageLink>
-        {can("keys:manage") && (
-          <PageLink to="/p/$project/keys" icon={KeyRound}>
-            API keys
-          </PageLink>
-        )}
         <PageLink to="/p/$project/members" icon={Users}>
           Members
         </PageLink>
-        <PageLink to="/p/$project/rules" icon={Bell} also={["destinations", "deliveries"]}>
+        <PageLink to="/p/$project/rules" icon={Bell}>
           Rules
         </PageLink>
-        <PageLink to="/p/$project/rejected" icon={CircleSlash} count={useRejectedCount(useProjectSlug())}>
-          Rejected events
-        </PageLink>
-        <PageLink to="/p/$project/settings" icon={Settings2} also={["webhooks", "audit"]}>
-          Settings
+        <ConnectionNav canFold />
+        <PageLink to="/p/$project/settings" icon={Settings2} also={["audit"]}>
+          Project settings
         </PageLink>
       </nav>
       <div className="border-line border-t p-2">
@@ -90,10 +78,8 @@ export function Sidebar() {
 }
 
 type PageLinkProps = {
-  to: `/p/$project/${"boards" | "users" | "keys" | "members" | "rules" | "rejected" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "settings"}`;
   icon: LucideIcon;
-  /** How many there are to look at. */
-  count?: number;
   /** Pages that are reached from this one, and have no entry of their own. */
   also?: readonly string[];
   children: string;
@@ -101,7 +87,7 @@ type PageLinkProps = {
 
 const noPages: readonly string[] = [];
 
-function PageLink({ to, icon: Icon, count = 0, also = noPages, children }: PageLinkProps) {
+function PageLink({ to, icon: Icon, also = noPages, children }: PageLinkProps) {
   const project = useProjectSlug();
   const isAlso = useMatches({
     select: (matches) => also.some((name) => matches.at(-1)?.routeId.endsWith(`/$project/${name}`)),
@@ -116,11 +102,6 @@ function PageLink({ to, icon: Icon, count = 0, also = noPages, children }: PageL
     >
       <Icon aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
       <span className="flex-1">{children}</span>
-      {count > 0 && (
-        <span className="text-danger text-xs" title={`${count.toLocaleString("en")} to fix or discard`}>
-          {shortCount(count)}
-        </span>
-      )}
     </Link>
   );
 }

@@ -2,8 +2,8 @@ import { useMutation } from "@tanstack/react-query";
 import type { Webhook } from "../../server/wire/webhook.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { AddressDialog } from "./address-dialog.tsx";
 import { webhooksQuery } from "./webhooks.ts";
 
@@ -17,6 +17,7 @@ export function RotateWebhookDialog({ webhook, close }: Props) {
         method: "POST",
         query: { project },
       }),
+    onSuccess: () => refreshConnections(project, webhooksQuery(project).queryKey),
   });
   if (rotate.data) return <AddressDialog {...rotate.data} close={close} />;
   return (
@@ -32,7 +33,7 @@ export function DeleteWebhookDialog({ webhook, close }: Props) {
   const remove = useMutation({
     mutationFn: () => api(`/api/webhooks/${webhook.id}`, { method: "DELETE", query: { project } }),
     onSuccess() {
-      void refresh(webhooksQuery(project).queryKey);
+      void refreshConnections(project, webhooksQuery(project).queryKey);
       close();
     },
   });

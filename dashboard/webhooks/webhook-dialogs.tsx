@@ -7,8 +7,8 @@ import { channelsQuery } from "../channels/channels.ts";
 import { Dialog } from "../components/ui/dialog.tsx";
 import { Field, SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { AddressDialog } from "./address-dialog.tsx";
 import { MappingFields } from "./mapping-fields.tsx";
 import { MappingPreview } from "./mapping-preview.tsx";
@@ -68,7 +68,7 @@ function NewFromDialog({
         query: { project },
         body: { source, ...webhookOf(form) },
       }),
-    onSuccess: () => refresh(webhooksQuery(project).queryKey),
+    onSuccess: () => refreshConnections(project, webhooksQuery(project).queryKey),
   });
   if (create.data) return <AddressDialog {...create.data} close={close} />;
   return (
@@ -90,7 +90,7 @@ export function EditWebhookDialog({ webhook, close }: { webhook: Webhook; close:
     mutationFn: (form: WebhookForm) =>
       api(`/api/webhooks/${webhook.id}`, { method: "PATCH", query: { project }, body: webhookOf(form) }),
     onSuccess() {
-      void refresh(webhooksQuery(project).queryKey);
+      void refreshConnections(project, webhooksQuery(project).queryKey);
       close();
     },
   });

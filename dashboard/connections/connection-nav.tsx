@@ -1,0 +1,112 @@
+import { Link, useMatches } from "@tanstack/react-router";
+import { clsx } from "clsx";
+import { Cable, ChevronRight } from "lucide-react";
+import { useId, useState } from "react";
+import { IconButton, navItemClass } from "../components/ui/button.tsx";
+import { useCan } from "../projects/can.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { loadChoice, saveChoice } from "../storage.ts";
+import {
+  type ConnectionPage,
+  type ConnectionState,
+  connectionPages,
+  connectionTitles,
+  useConnectionStates,
+} from "./connections.ts";
+
+const choice = "connections";
+
+type Props = {
+  /** In a list that can be folded, as in the sidebar; not on phones. */
+  canFold?: boolean;
+  onNavigate?: () => void;
+};
+
+/** API keys, webhooks, destinations and what goes through them: a part of the navigation, with their states. */
+export function ConnectionNav({ canFold = false, onNavigate }: Props) {
+  const id = useId();
+  const project = useProjectSlug();
+  const can = useCan();
+  const states = useConnectionStates(project);
+  const [isFolded, setFolded] = useState(() => canFold && loadChoice(choice) === "folded");
+  const page = useConnectionPage();
+  const pages = connectionPages.filter((each) => each !== "keys" || can("keys:manage"));
+  const fold = () => {
+    saveChoice(choice, isFolded ? "" : "folded");
+    setFolded(!isFolded);
+  };
+  return (
+    <div className="flex flex-col gap-px">
+      <div className="relative flex flex-col">
+        <Link
+          to="/p/$project/connections"
+          params={{ project }}
+          className={clsx(navItemClass, canFold && "pr-8")}
+          data-active={page === "connections" || (isFolded && page !== null) || undefined}
+          onClick={onNavigate}
+        >
+          <Cable aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+          <span className="flex-1">Connections</span>
+          {isFolded && <Urgent states={Object.values(states)} />}
+        </Link>
+        {canFold && (
+          <IconButton
+            label="Show connections"
+            aria-expanded={!isFolded}
+            aria-controls={id}
+            onClick={fold}
+            className="absolute inset-y-0 right-0 w-7 max-md:w-10"
+          >
+            <ChevronRight
+              aria-hidden
+              className={clsx("size-3.5 transition-transform", !isFolded && "rotate-90")}
+            />
+          </IconButton>
+        )}
+      </div>
+      <ul id={id} hidden={isFolded} className="flex flex-col gap-px [&[hidden]]:hidden">
+        {pages.map((each) => (
+          <li key={each}>
+            <Link
+              to={`/p/$project/${each}`}
+              params={{ project }}
+              search={{}}
+              className={clsx(navItemClass, "pl-8.5")}
+              data-active={page === each || undefined}
+              onClick={onNavigate}
+            >
+              <span className="flex-1">{connectionTitles[each]}</span>
+              {states[each] && <State state={states[each]} />}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The page of connections that is open. */
+export function useConnectionPage(): ConnectionPage | "connections" | null {
+  return useMatches({
+    select: (matches) => {
+      const name = /\/\$project\/(\w+)$/.exec(matches.at(-1)?.routeId ?? "")?.[1];
+      return name === "connections" ? name : (connectionPages.find((each) => each === name) ?? null);
+    },
+  });
+}
+
+export function State({ state: { text, isUrgent } }: { state: ConnectionState }) {
+  return <span className={clsx("text-xs", isUrgent ? "text-danger" : "text-warn")}>{text}</span>;
+}
+
+/** How many pages have something urgent, while their states are hidden. */
+function Urgent({ states }: { states: (ConnectionState | undefined)[] }) {
+  const count = states.filter((state) => state?.isUrgent).length;
+  if (count === 0) return null;
+  return (
+    <span className="text-danger text-xs">
+      {count}
+      <span className="sr-only">{count === 1 ? " needs attention" : " need attention"}</span>
+    </span>
+  );
+}
