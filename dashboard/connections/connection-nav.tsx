@@ -15,6 +15,7 @@ import {
 } from "./connections.ts";
 
 const choice = "connections";
+const lowPx = 760;
 
 type Props = {
   /** In a list that can be folded, as in the sidebar; not on phones. */
@@ -28,11 +29,11 @@ export function ConnectionNav({ canFold = false, onNavigate }: Props) {
   const project = useProjectSlug();
   const can = useCan();
   const states = useConnectionStates(project);
-  const [isFolded, setFolded] = useState(() => canFold && loadChoice(choice) === "folded");
+  const [isFolded, setFolded] = useState(() => canFold && isFoldedAtFirst());
   const page = useConnectionPage();
   const pages = connectionPages.filter((each) => each !== "keys" || can("keys:manage"));
   const fold = () => {
-    saveChoice(choice, isFolded ? "" : "folded");
+    saveChoice(choice, isFolded ? "unfolded" : "folded");
     setFolded(!isFolded);
   };
   return (
@@ -71,7 +72,7 @@ export function ConnectionNav({ canFold = false, onNavigate }: Props) {
               to={`/p/$project/${each}`}
               params={{ project }}
               search={{}}
-              className={clsx(navItemClass, "pl-8.5")}
+              className={clsx(navItemClass, "md:h-7 md:[@media(max-height:960px)]:h-6 pl-9.5")}
               data-active={page === each || undefined}
               onClick={onNavigate}
             >
@@ -83,6 +84,12 @@ export function ConnectionNav({ canFold = false, onNavigate }: Props) {
       </ul>
     </div>
   );
+}
+
+/** Low windows have room for the channels only. */
+function isFoldedAtFirst(): boolean {
+  const chosen = loadChoice(choice);
+  return chosen === null ? innerHeight < lowPx : chosen === "folded";
 }
 
 /** The page of connections that is open. */

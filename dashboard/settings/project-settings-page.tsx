@@ -10,10 +10,8 @@ export function ProjectSettingsPage() {
       <PageHeader title="Project settings" />
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto flex max-w-2xl flex-col gap-9 px-4 py-6 md:px-8 md:py-8">
-          <ProjectSettings />
-          <DeleteProject />
           <p className="text-muted text-sm">
-            Your notifications, appearance, password and sessions are in{" "}
+            For the whole project. Your own notifications, appearance and password are in{" "}
             <Link
               to="/account"
               className="text-ink underline decoration-line-strong underline-offset-2 hover:decoration-ink"
@@ -22,6 +20,8 @@ export function ProjectSettingsPage() {
             </Link>
             .
           </p>
+          <ProjectSettings />
+          <DeleteProject />
           <p className="text-faint text-xs">Tidings {version}</p>
         </div>
       </div>

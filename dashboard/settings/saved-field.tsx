@@ -39,7 +39,7 @@ export function SavedField({ save, error, changed, onSubmit, undo, children }: P
       <FormErrors error={error}>
         <div className="flex items-start gap-2 max-sm:flex-col max-sm:items-stretch">
           {children}
-          <div className="flex min-w-18 items-center gap-2 sm:mt-6.5 sm:h-9">
+          <div className="flex shrink-0 items-center gap-1 sm:mt-6.5 sm:h-9 sm:w-33">
             {(changed || save.isPending) && (
               <>
                 <Button variant="solid" type="submit" className="h-9 max-md:h-11" busy={save.isPending}>

@@ -48,13 +48,13 @@ export function Sidebar() {
         <PageLink to="/p/$project/users" icon={UserRound}>
           Users
         </PageLink>
-        <PageLink to="/p/$project/members" icon={Users}>
-          Members
-        </PageLink>
         <PageLink to="/p/$project/rules" icon={Bell}>
           Rules
         </PageLink>
         <ConnectionNav canFold />
+        <PageLink to="/p/$project/members" icon={Users}>
+          Members
+        </PageLink>
         <PageLink to="/p/$project/settings" icon={Settings2} also={["audit"]}>
           Project settings
         </PageLink>

@@ -32,7 +32,7 @@ export function ValueTable({ project, values, remove }: Props) {
           {values.map((value) => (
             <tr
               key={value.key}
-              className="border-line border-b last:border-b-0 max-md:grid max-md:grid-cols-[1fr_auto] max-md:gap-x-3 max-md:gap-y-1 max-md:p-4 max-md:[&>*]:col-start-1 md:[&>*]:px-4 md:[&>*]:py-2.5"
+              className="border-line border-b last:border-b-0 max-md:relative max-md:grid max-md:gap-y-1 max-md:p-4 max-md:pr-14 md:[&>*]:px-4 md:[&>*]:py-2.5"
             >
               <th scope="row" className="min-w-0 text-left font-medium">
                 <span className="hostile">
@@ -48,9 +48,9 @@ export function ValueTable({ project, values, remove }: Props) {
                 <RelativeTime at={value.updatedAt} form="long" />
                 <span className="hostile block text-xs">{setterOf(value)}</span>
               </td>
-              <td className="max-md:col-start-2! max-md:row-span-3 max-md:row-start-1">
+              <td className="max-md:absolute max-md:top-2 max-md:right-2">
                 {mayChange && (
-                  <div className="flex justify-end max-md:-mt-1.5 max-md:-mr-2">
+                  <div className="flex justify-end">
                     <ValueMenu project={project} value={value} remove={() => remove(value)} />
                   </div>
                 )}

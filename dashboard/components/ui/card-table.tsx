@@ -38,8 +38,7 @@ export function CardRow({ className, children }: { className?: string; children:
   return (
     <tr
       className={clsx(
-        "border-line border-b align-top last:border-b-0 max-lg:grid max-lg:grid-cols-[1fr_auto] max-lg:gap-x-3 max-lg:gap-y-1 max-lg:p-4",
-        "max-lg:[&>*]:col-start-1",
+        "border-line border-b align-top last:border-b-0 max-lg:relative max-lg:grid max-lg:gap-y-1 max-lg:p-4 max-lg:pr-14",
         "lg:[&>*]:px-4 lg:[&>*]:py-2.5",
         className,
       )}
@@ -52,8 +51,8 @@ export function CardRow({ className, children }: { className?: string; children:
 /** The cell with a row's actions: a `RowMenu`. On narrow screens it is at the card's corner. */
 export function RowActions({ children }: { children: ReactNode }) {
   return (
-    <td className="max-lg:col-start-2! max-lg:row-span-4 max-lg:row-start-1">
-      <div className="-my-1 flex justify-end max-lg:-mt-1.5 max-lg:-mr-2">{children}</div>
+    <td className="max-lg:absolute max-lg:top-2 max-lg:right-2">
+      <div className="flex justify-end lg:-my-1">{children}</div>
     </td>
   );
 }
