@@ -94,6 +94,10 @@ export const limits = {
   /** Words and values in a search. */
   searchTerms: 100,
   searchDepth: 10,
+  /** How long a completion waits for texts, names and counts that take long to find. It comes without the others. */
+  completionMs: 1_000,
+  /** How long alternatives to a search are tried. */
+  alternativesMs: 3_000,
   statsBuckets: 5_000,
   statsSeries: 100,
   /** Event names with a counter of their own in each hour of a channel. Names that come later share one counter. */

@@ -11,13 +11,13 @@ import {
   Pin,
   PinOff,
 } from "lucide-react";
-import { useState } from "react";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../components/ui/menu.tsx";
 import { MuteChannelDialog } from "../notifications/mute-channel-dialog.tsx";
 import { preferencesQuery, useUnmute } from "../notifications/preferences.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { openDialog } from "../shell/overlays.tsx";
 import { archiveChannel, markRead, pinChannels } from "./channel-actions.ts";
 import { orderChannels } from "./channel-order.ts";
 import { channelsQuery } from "./channels.ts";
@@ -28,7 +28,6 @@ export default function ChannelMenu({ name, ...props }: MenuContentProps & { nam
   const project = useProjectSlug();
   const { data: channels = [] } = useQuery(channelsQuery(project));
   const mayChange = useCan()("channels:change");
-  const [opened, setOpened] = useState<"edit" | "mute" | null>(null);
   const { data: preferences } = useQuery(preferencesQuery);
   const unmute = useUnmute();
   const mute = preferences?.mutes.find(
@@ -39,69 +38,70 @@ export default function ChannelMenu({ name, ...props }: MenuContentProps & { nam
   const place = pins.indexOf(name);
   const isArchived = channel?.archivedAt != null;
 
-  const close = () => setOpened(null);
-  const pin = (names: readonly string[]) => void pinChannels(project, names);
-  const move = (step: -1 | 1) => {
-    const moved = pins.toSpliced(place, 1);
-    pin(moved.toSpliced(place + step, 0, name));
-  };
+  const pin = (pinsOf: (pins: readonly string[]) => readonly string[]) => void pinChannels(project, pinsOf);
+  const without = (pins: readonly string[]) => pins.filter((each) => each !== name);
+  const move = (to: number) => pin((pins) => without(pins).toSpliced(to, 0, name));
 
   return (
-    <>
-      <Menu {...props} align="end">
-        <MenuItem onSelect={() => void markRead(project, { channels: [name], views: [] })}>
-          <CheckCheck aria-hidden />
-          Mark as read
+    <Menu {...props} align="end">
+      <MenuItem onSelect={() => void markRead(project, { channels: [name], views: [] })}>
+        <CheckCheck aria-hidden />
+        Mark as read
+      </MenuItem>
+      {place < 0 && !isArchived && (
+        <MenuItem onSelect={() => pin((pins) => [...without(pins), name])}>
+          <Pin aria-hidden />
+          Pin
         </MenuItem>
-        {place < 0 && !isArchived && (
-          <MenuItem onSelect={() => pin([...pins, name])}>
-            <Pin aria-hidden />
-            Pin
+      )}
+      {place >= 0 && (
+        <>
+          <MenuItem onSelect={() => pin(without)}>
+            <PinOff aria-hidden />
+            Unpin
           </MenuItem>
-        )}
-        {place >= 0 && (
-          <>
-            <MenuItem onSelect={() => pin(pins.filter((each) => each !== name))}>
-              <PinOff aria-hidden />
-              Unpin
-            </MenuItem>
-            <MenuItem disabled={place === 0} onSelect={() => move(-1)}>
-              <ArrowUp aria-hidden />
-              Move up
-            </MenuItem>
-            <MenuItem disabled={place === pins.length - 1} onSelect={() => move(1)}>
-              <ArrowDown aria-hidden />
-              Move down
-            </MenuItem>
-          </>
-        )}
-        {mute ? (
-          <MenuItem onSelect={() => unmute.mutate(mute.id)}>
-            <Bell aria-hidden />
-            Unmute
+          <MenuItem disabled={place === 0} onSelect={() => move(place - 1)}>
+            <ArrowUp aria-hidden />
+            Move up
           </MenuItem>
-        ) : (
-          <MenuItem onSelect={() => setOpened("mute")}>
-            <BellOff aria-hidden />
-            Mute…
+          <MenuItem disabled={place === pins.length - 1} onSelect={() => move(place + 1)}>
+            <ArrowDown aria-hidden />
+            Move down
           </MenuItem>
-        )}
-        {mayChange && (
-          <>
-            <MenuSeparator />
-            <MenuItem onSelect={() => setOpened("edit")}>
-              <Pencil aria-hidden />
-              Edit
-            </MenuItem>
-            <MenuItem onSelect={() => void archiveChannel(project, name, !isArchived)}>
-              {isArchived ? <ArchiveRestore aria-hidden /> : <Archive aria-hidden />}
-              {isArchived ? "Restore" : "Archive"}
-            </MenuItem>
-          </>
-        )}
-      </Menu>
-      {opened === "edit" && channel && <EditChannelDialog channel={channel} close={close} />}
-      {opened === "mute" && <MuteChannelDialog project={project} channel={name} close={close} />}
-    </>
+        </>
+      )}
+      {mute ? (
+        <MenuItem onSelect={() => unmute.mutate(mute.id)}>
+          <Bell aria-hidden />
+          Unmute
+        </MenuItem>
+      ) : (
+        <MenuItem
+          onSelect={() =>
+            openDialog((close) => <MuteChannelDialog project={project} channel={name} close={close} />)
+          }
+        >
+          <BellOff aria-hidden />
+          Mute…
+        </MenuItem>
+      )}
+      {mayChange && (
+        <>
+          <MenuSeparator />
+          <MenuItem
+            onSelect={() =>
+              channel && openDialog((close) => <EditChannelDialog channel={channel} close={close} />)
+            }
+          >
+            <Pencil aria-hidden />
+            Edit
+          </MenuItem>
+          <MenuItem onSelect={() => void archiveChannel(project, name, !isArchived)}>
+            {isArchived ? <ArchiveRestore aria-hidden /> : <Archive aria-hidden />}
+            {isArchived ? "Restore" : "Archive"}
+          </MenuItem>
+        </>
+      )}
+    </Menu>
   );
 }

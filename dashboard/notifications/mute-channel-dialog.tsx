@@ -1,8 +1,7 @@
 import { isolated } from "../components/locale.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog } from "../components/ui/dialog.tsx";
-import { durations } from "./mute-choices.tsx";
-import { useMute } from "./preferences.ts";
+import { muteDurations, useMute } from "./preferences.ts";
 
 type Props = { project: string; channel: string; close: () => void };
 
@@ -18,7 +17,7 @@ export function MuteChannelDialog({ project, channel, close }: Props) {
       description="You get no notifications of its events, not even from urgent rules. Other members still do."
     >
       <ul aria-label="For how long" className="grid grid-cols-2 gap-2">
-        {durations.map(({ label, minutes }) => (
+        {muteDurations.map(({ label, minutes }) => (
           <li key={label}>
             <Button
               className="w-full"

@@ -1,3 +1,4 @@
+import { versionOf } from "../edit-version.ts";
 import type { Board } from "../wire/board.ts";
 import type { Tile } from "../wire/tile.ts";
 import type { TileData } from "../wire/tile-data.ts";
@@ -14,8 +15,10 @@ function publicTile(tile: Tile): Record<string, unknown> {
 }
 
 /** A board as its public link shows it. */
-export function publicBoard({ name, version, tiles }: Board) {
-  return { name, version, tiles: tiles.map(publicTile) };
+export function publicBoard({ name, tiles }: Board) {
+  const shown = tiles.map(publicTile);
+  // The board's own version is made of its searches too.
+  return { name, version: versionOf(name, shown), tiles: shown };
 }
 
 /** A tile's result without the users of events. */

@@ -89,7 +89,7 @@ test("what can be read of a damaged database is imported into a new installation
   const told = await runTidings(["salvage", "-", "--project", "blog"], data);
   expect([told.code, told.stdout.trim().split("\n").length]).toEqual([3, projects[1]!.events + 4]);
   expect(told.stderr).toMatch(/^blog: wrote [\d,]+ events, 1 user and 3 channels to standard output\.\n/);
-}, 60_000);
+});
 
 test("it refuses what it can't do, and says why", async () => {
   const text = join(scratch, "text.db");
@@ -123,7 +123,7 @@ test("it refuses what it can't do, and says why", async () => {
       "would replace the damaged database",
     );
   expect(statSync(own).size).toBe(before);
-}, 60_000);
+});
 
 test.skipIf(!canMount)(
   "it fails on a disk that has no space for the last line",

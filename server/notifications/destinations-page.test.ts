@@ -76,7 +76,7 @@ test("an admin adds a Slack channel by keyboard and sees its real answer to a te
     .getByText(/Test failed\..*no_service/)
     .waitFor();
   await expectAccessible("destinations", page);
-}, 60_000);
+});
 
 test("a webhook's signing secret is shown once, when it is added and when it is rotated", async () => {
   await page.goto(dashboard.address + path);
@@ -109,7 +109,7 @@ test("a webhook's signing secret is shown once, when it is added and when it is 
   ]);
   expect(await page.getByLabel("Signing secret").getAttribute("type")).toBe("password");
   await page.getByRole("button", { name: "Cancel" }).click();
-}, 60_000);
+});
 
 longTest("an edit keeps the secrets that are left empty, and removes what is emptied", async () => {
   const { matrix } = receiver.settings;
@@ -196,7 +196,7 @@ test("a destination that fails says since when and why, also after it was turned
   await row("Flaky").getByText("Off · nothing delivered yet").waitFor();
   await row("Flaky").getByText("moved away").waitFor();
   await expectAccessible("a destination that was turned off", page);
-}, 60_000);
+});
 
 longTest("a viewer sees the destinations, and nothing to press", async () => {
   await add("gotify", "Phones", receiver.settings.gotify);

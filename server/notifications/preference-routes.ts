@@ -66,11 +66,12 @@ export function addPreferenceRoutes(
       tag,
       summary: "Change your time zone, quiet hours or email digest",
       description: "What was collected for your email is sent at the new time.",
+      versioned: null,
       body: PreferencesChange,
       response: PreferencesResponse,
     },
-    async ({ account, body }) => {
-      await changeSettings(control, account.id, body, Date.now());
+    async ({ account, body, ifMatch }) => {
+      await changeSettings(control, account.id, body, ifMatch, Date.now());
       fanOut.wake();
       return preferencesOf(account.id);
     },

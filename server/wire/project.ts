@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
 import { roles } from "../permissions.ts";
 import { text } from "../validation/text.ts";
+import { version } from "./version.ts";
 
 const projectName = text({ max: limits.projectNameCharacters, filled: true });
 
@@ -51,6 +52,7 @@ export const Project = z
     eventsPerDay: z.int().nullable().openapi({
       description: "How many events can be recorded on a day (UTC). Null is unlimited.",
     }),
+    version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Project");

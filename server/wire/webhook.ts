@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { eventTexts, NewEvent } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
+import { version } from "./version.ts";
 
 /** Who sends to a webhook, which decides how its requests are verified. */
 const webhookSources = ["plain", "hmac", "standard-webhooks", "stripe", "github"] as const;
@@ -93,6 +94,7 @@ export const Webhook = z
       .enum(webhookOutcomes)
       .nullable()
       .openapi({ description: "What became of the last request; null if none is kept." }),
+    version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Webhook");

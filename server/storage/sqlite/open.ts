@@ -9,6 +9,7 @@ import type { StoreWatch } from "../store.ts";
 import { damagedDatabase } from "./damage.ts";
 import { databaseFile, prepareDirectory } from "./directory.ts";
 import { isDamage, isDiskFull, StatementError, storageProblem } from "./failure.ts";
+import { namedError } from "./named-error.ts";
 import { removeDeadScratch } from "./scratch.ts";
 
 export { databaseFile };
@@ -85,14 +86,12 @@ export const openForReading: (file: string) => Database = namingFile((file) => {
   }
 });
 
-/** SQLite's own message, such as "unable to open database file", says neither which file nor which error it was. */
 function namingFile(open: (file: string) => Database): (file: string) => Database {
   return (file) => {
     try {
       return open(file);
     } catch (error) {
-      const { code, message } = error as SQLiteError;
-      throw Object.assign(error as Error, { message: `${file}: ${message} (${code})` });
+      throw namedError(error, file);
     }
   };
 }
