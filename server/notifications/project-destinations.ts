@@ -143,7 +143,7 @@ export async function changeProjectDestination(
     await lockDestinations(transaction);
     const row = await findRow(transaction, projectId, id);
     const before = openSettings(row, secrets);
-    checkVersion(ifMatch, destinationOf(row, before));
+    checkVersion(ifMatch, destinationOf(row, before, isManager));
     const settings = entered ? changeSettings(kindOf(row), before, entered, policy) : before;
     const isFresh = entered !== undefined || (enabled === true && row.enabled === 0);
     const set: Partial<Row> = {
@@ -203,7 +203,7 @@ export async function rotateSigningSecret(
   return control.transaction().execute(async (transaction) => {
     await lockDestinations(transaction);
     const row = await findRow(transaction, projectId, id);
-    checkVersion(ifMatch, destinationOf(row, openSettings(row, secrets)));
+    checkVersion(ifMatch, destinationOf(row, openSettings(row, secrets), isManager));
     if (row.kind !== webhook.kind) {
       throw problem("destination-not-webhook", {
         detail: "Only webhooks have a signing secret. Enter a new secret in the settings instead.",
