@@ -118,6 +118,23 @@ const account = createRoute({
   component: lazyPart(async () => (await import("./account/account-page.tsx")).AccountPage),
 });
 
+const notificationSettings = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/account/notifications",
+  component: lazyPart(
+    async () => (await import("./settings/notification-settings-page.tsx")).NotificationSettingsPage,
+  ),
+});
+
+/** Emails that were sent before the project's and one's own settings were apart link to it, for the notifications. */
+const oldSettings = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/settings",
+  beforeLoad() {
+    throw redirect({ to: "/account/notifications", replace: true });
+  },
+});
+
 const status = createRoute({
   getParentRoute: () => signedIn,
   path: "/status",
@@ -228,6 +245,10 @@ const webhooks = page(
   "/webhooks",
   lazyPart(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksPage),
 );
+const connections = page(
+  "/connections",
+  lazyPart(async () => (await import("./connections/connections-page.tsx")).ConnectionsPage),
+);
 const rejected = page(
   "/rejected",
   lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
@@ -242,7 +263,7 @@ const audit = page(
 );
 const settings = page(
   "/settings",
-  lazyPart(async () => (await import("./settings/settings-page.tsx")).SettingsPage),
+  lazyPart(async () => (await import("./settings/project-settings-page.tsx")).ProjectSettingsPage),
 );
 
 /** Short URLs without a project redirect to the first project. */
@@ -262,7 +283,7 @@ const short = [
   "/webhooks",
   "/rejected",
   "/audit",
-  "/settings",
+  "/connections",
 ].map((path) =>
   createRoute({
     getParentRoute: () => signedIn,
@@ -285,6 +306,8 @@ export const router = createRouter({
       home,
       notifications,
       account,
+      notificationSettings,
+      oldSettings,
       status,
       project.addChildren([
         feed.addChildren([allEvents, channel, event]),
@@ -300,6 +323,7 @@ export const router = createRouter({
         deliveries,
         webhooks,
         rejected,
+        connections,
         audit,
         settings,
       ]),

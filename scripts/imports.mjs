@@ -53,6 +53,7 @@ const order = [
   "drop-in",
   "transfer",
   "webhooks",
+  "connections",
   "events",
   "search",
   "metrics",

@@ -11,6 +11,7 @@ import { addJobRoutes } from "./background/routes.ts";
 import { addPublicBoardRoutes } from "./boards/public-routes.ts";
 import { addBoardRoutes } from "./boards/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
+import { addConnectionRoutes } from "./connections/routes.ts";
 import { answerHandshake, cloudEventsPath } from "./drop-in/cloudevents/routes.ts";
 import { addDropInRoutes, dropInPathsOfBrowsers } from "./drop-in/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
@@ -102,6 +103,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/project-destinations",
     "/api/project-destinations/*",
     ...dropInPathsOfBrowsers,
+    "/api/connections",
     "/api/webhooks",
     "/api/webhooks/*",
     "/mcp",
@@ -138,6 +140,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addDeliveryRoutes(routes, services); //     /api/deliveries …
   addProjectDestinationRoutes(routes, services); // /api/project-destinations … /api/destination-kinds
   addWebhookRoutes(routes, services); //      /api/webhooks … /hooks …
+  addConnectionRoutes(routes, services); //   /api/connections
   addAccountRoutes(routes, services); //      /api/me /api/account …
   addPasskeyRoutes(routes, services); //      /api/account/passkeys …
   addSessionRoutes(routes, services); //      /api/sessions …

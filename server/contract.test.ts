@@ -309,6 +309,8 @@ test("webhooks", async () => {
   const preview = { source: "plain", channel: "invoices", mapping, body: '{"status":"paid"}' };
   await call("POST /api/webhooks/preview", 200, { query: project, body: preview });
   const { url } = await call("POST /api/webhooks/{id}/rotate", 200, one);
+  await call("GET /api/webhooks/{id}/url", 200, one);
+  await call("GET /api/connections", 200, { query: project });
   const to = { as: "nobody", params: { token: url.split("/").at(-1)! } } as const;
   await call("POST /hooks/{token}", 201, { ...to, body: { status: "paid", total: 49 } });
   await call("POST /hooks/{token}", 422, { ...to, body: { user: "x".repeat(201) } });

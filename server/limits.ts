@@ -88,6 +88,9 @@ export const limits = {
   /** Events of a project that wait to be matched for its streams, in characters of JSON. */
   streamQueueCharacters: 16 * 1_048_576,
   pageEvents: 1_000,
+  /** Columns of tags in CSV, and different tags that are counted to choose them. */
+  csvTagColumns: 200,
+  csvCountedTags: 10_000,
   /** Enough for the longest tag key and value with every character escaped. */
   searchCharacters: 4_000,
   /** Words and values in a search. */
@@ -171,6 +174,8 @@ export const limits = {
   /** How long a rotated key can stay valid, and how long it does unless another time is chosen. */
   keyOverlapHours: 168,
   keyOverlapHoursDefault: 24,
+  /** A key that expires within so many days expires soon. */
+  keyExpirySoonDays: 8,
   projectEventsPerDay: 1_000_000_000,
   /** Keys that each rate limit in memory remembers. */
   rateLimitKeys: 20_000,

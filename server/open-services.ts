@@ -214,6 +214,7 @@ async function wireUp(
       },
       skipped: (stamp) => streams.skipped(stamp),
       deleted: (projectId, deleted) => streams.deleted(projectId, deleted),
+      told: ({ accountId, projectId, type, data }) => streams.sendToAccount(accountId, type, data, projectId),
     }),
   );
   const worker = new BackgroundWorker({

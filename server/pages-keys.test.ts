@@ -1,7 +1,7 @@
 /** API keys in the dashboard, and publishable keys in pages of other sites. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
-import { expectAccessible } from "./testing/browser-page.ts";
+import { chooseAction, expectAccessible } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
 import { longTest } from "./testing/long-test.ts";
 import { until } from "./testing/until.ts";
@@ -62,7 +62,7 @@ test("a key gets the chosen scopes, expiry and rate limit, and shows them", asyn
 
 test("a key is changed in place", async () => {
   const secret = await createKey("Writer");
-  await press(row("Writer"), "Edit");
+  await chooseAction(page, "Writer", "Edit…");
   await expectAccessible("a key's settings", page);
   await dialog().getByLabel("Name").fill("Importer");
   await dialog().getByRole("checkbox", { name: "Read" }).uncheck();
@@ -73,7 +73,13 @@ test("a key is changed in place", async () => {
 
 longTest("a key is rotated by keyboard, and both work until the overlap ends", async () => {
   const old = await createKey("Rotor");
-  await row("Rotor").getByRole("button", { name: "Rotate" }).focus();
+  await page.getByRole("button", { name: "Actions for Rotor" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: "Edit…" }).and(page.locator(":focus")).waitFor();
+  // By its first letter.
+  await page.keyboard.press("r");
+  await page.getByRole("menuitem", { name: "Rotate…" }).and(page.locator(":focus")).waitFor();
+  await expectAccessible("the menu of a row", page);
   await page.keyboard.press("Enter");
   await dialog().getByLabel("The old key").waitFor();
   await expectAccessible("a rotation", page);
@@ -89,8 +95,10 @@ longTest("a key is rotated by keyboard, and both work until the overlap ends", a
   expect([await statusOf(old), await statusOf(secret)]).toEqual([200, 200]);
   const rotated = row("Rotor").filter({ hasText: "Rotated, works until" });
   await rotated.waitFor();
-  expect(await rotated.getByRole("button", { name: "Rotate" }).count()).toBe(0);
-  await press(rotated, "Revoke");
+  await press(rotated, "Actions for Rotor");
+  // What ends something is last.
+  expect(await page.getByRole("menuitem").allTextContents()).toEqual(["Edit…", "Revoke…"]);
+  await page.getByRole("menuitem", { name: "Revoke…" }).click();
   await press(dialog(), "Revoke");
   await row("Rotor").filter({ hasText: "Revoked" }).waitFor();
   expect([await statusOf(old), await statusOf(secret)]).toEqual([401, 200]);

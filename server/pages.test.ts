@@ -266,10 +266,11 @@ describe("the feed", () => {
 
 describe("notifications", () => {
   test("a browser and an email address are turned on, and a test reaches them", async () => {
-    await page.goto(`${running.address}/p/default/settings`);
+    await page.goto(`${running.address}/account/notifications`);
     await page.getByRole("switch", { name: "Push notifications on this device" }).click();
     await page.getByText("This device", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Send a test" }).last().click();
+    await page.getByRole("button", { name: /^Actions for / }).click();
+    await page.getByRole("menuitem", { name: "Send a test" }).click();
     expect((await push.next()).payload).toMatchObject({ title: "🔔 It works" });
     await page.getByRole("switch", { name: "Email notifications" }).click();
     await page.getByRole("switch", { name: "Email notifications", checked: true }).waitFor();
@@ -398,7 +399,9 @@ describe("keys and sessions", () => {
     // What each page shows once it has loaded.
     const pages = [
       ["/p/default", main.getByRole("article")],
-      ["/p/default/settings", main.getByRole("heading", { name: "Devices" })],
+      ["/p/default/settings", main.getByRole("link", { name: "My settings" })],
+      ["/account/notifications", main.getByRole("heading", { name: "Devices" })],
+      ["/p/default/connections", main.getByRole("link", { name: /^API keys/ })],
       ["/p/default/keys", main.getByText("Till")],
       ["/p/default/members", main.getByText("Your membership")],
       ["/p/default/rejected", main.getByText("No rejected events")],

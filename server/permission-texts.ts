@@ -19,7 +19,8 @@ export const permissionTexts: Record<PermissionName, string> = {
   "views:own": "Save views for oneself, pin channels and mark them as read",
   "views:share": "Save, change and delete views of the project",
   "webhooks:read": "List webhooks",
-  "webhooks:manage": "Create, change, rotate and delete webhooks, see and resend what they received",
+  "webhooks:manage":
+    "Create, change, rotate and delete webhooks, see their addresses, see and resend what they received",
   "keys:manage": "List, create, change, rotate and revoke API keys",
   "members:read": "List members",
   "members:manage": "Invite and remove members, change their roles",

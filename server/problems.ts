@@ -85,6 +85,7 @@ const problems = {
   "limit-reached": { status: 409, title: "Limit reached" },
   "webhook-unknown": { status: 404, title: "Webhook not found" },
   "webhook-exists": { status: 409, title: "Webhook already exists" },
+  "webhook-address-unknown": { status: 409, title: "Webhook's address not kept" },
   "webhook-signature-invalid": { status: 403, title: "Invalid signature" },
   "webhook-request-unknown": { status: 404, title: "Webhook request not found" },
   "delivery-unknown": { status: 404, title: "Delivery not found" },
@@ -106,6 +107,11 @@ const problems = {
 } as const;
 
 export type ProblemCode = keyof typeof problems;
+
+/** A problem's `type`. */
+export function problemTypeOf(code: ProblemCode): string {
+  return `/problems/${code}`;
+}
 
 /** For every response with data: caches must not store it, and browsers must not guess its type. */
 export const dataHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
@@ -176,7 +182,7 @@ export class ProblemError extends Error {
     const { detail, errors, column } = this.options;
     return {
       ok: false,
-      type: `/problems/${this.code}`,
+      type: problemTypeOf(this.code),
       title,
       status,
       detail,

@@ -8,13 +8,11 @@ import {
   type LucideIcon,
   Monitor,
   Moon,
-  Settings2,
   Sun,
   UserRound,
 } from "lucide-react";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
-import { useProjectSlug } from "../projects/current-project.ts";
 import { openDocs } from "../shell/docs.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { chooseTheme, type Theme, themes, useTheme } from "../theme/theme.ts";
@@ -25,7 +23,6 @@ const themeIcons: Record<Theme, LucideIcon> = { light: Sun, dark: Moon, system: 
 
 export default function AccountMenu(props: MenuContentProps) {
   const { account, ownsInstallation } = useMe();
-  const project = useProjectSlug();
   const navigate = useNavigate();
   const signOut = useSignOut();
   const current = useTheme();
@@ -36,11 +33,7 @@ export default function AccountMenu(props: MenuContentProps) {
       </MenuLabel>
       <MenuItem onSelect={() => void navigate({ to: "/account" })}>
         <UserRound aria-hidden />
-        Account
-      </MenuItem>
-      <MenuItem onSelect={() => void navigate({ to: "/p/$project/settings", params: { project } })}>
-        <Settings2 aria-hidden />
-        Settings
+        My settings
       </MenuItem>
       {ownsInstallation && (
         <MenuItem onSelect={() => void navigate({ to: "/status" })}>

@@ -8,6 +8,7 @@ import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { refresh } from "../queries.ts";
 import { Panel } from "../settings/group.tsx";
 import { accountQuery, signInOptionsQuery, useAccount } from "./account-query.ts";
@@ -39,24 +40,13 @@ export function Passkeys() {
                   </p>
                 )}
               </div>
-              <Button
-                variant="ghost"
-                size="icon"
-                aria-label={`Rename ${passkey.name}`}
-                title="Rename"
-                onClick={() => setRenaming(passkey)}
-              >
-                <Pencil aria-hidden className="size-4" />
-              </Button>
-              <Button
-                variant="ghost"
-                size="icon"
-                aria-label={`Remove ${passkey.name}`}
-                title="Remove"
-                onClick={() => setRemoving(passkey)}
-              >
-                <X aria-hidden className="size-4" />
-              </Button>
+              <RowMenu
+                name={passkey.name}
+                actions={[
+                  { label: "Rename…", icon: Pencil, onSelect: () => setRenaming(passkey) },
+                  { label: "Remove…", icon: X, danger: true, onSelect: () => setRemoving(passkey) },
+                ]}
+              />
             </div>
           ))}
         </Panel>

@@ -1,9 +1,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { MonitorSmartphone } from "lucide-react";
+import { LogOut, MonitorSmartphone } from "lucide-react";
 import type { SessionInfo } from "../../server/wire/session.ts";
 import { api, errorMessage } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { Alert, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { refresh } from "../queries.ts";
 import { Panel } from "../settings/group.tsx";
@@ -70,9 +71,10 @@ function SessionRow({ session, busy, end }: { session: SessionInfo; busy: boolea
         </p>
       </div>
       {!session.isCurrent && (
-        <Button variant="ghost" busy={busy} onClick={end} aria-label={`Sign out ${device}`}>
-          Sign out
-        </Button>
+        <RowMenu
+          name={device}
+          actions={[{ label: "Sign out", icon: LogOut, danger: true, disabled: busy, onSelect: end }]}
+        />
       )}
     </div>
   );

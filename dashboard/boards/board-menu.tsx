@@ -52,7 +52,7 @@ export default function BoardMenu({
         </MenuItem>
       )}
       <MenuSeparator />
-      <MenuItem onSelect={remove} className="text-danger">
+      <MenuItem onSelect={remove} danger>
         <Trash2 aria-hidden />
         Delete
       </MenuItem>

@@ -102,8 +102,10 @@ export function EditGrid({ tiles, range, change, edit, duplicate, remove }: Prop
     setSaid(`${titleOf(tile)}: column ${x + 1}, row ${y + 1}, ${w} wide, ${h} high`);
   }
 
+  const landing = drag?.tiles.find(({ id }) => id === drag.id);
   return (
     <div ref={grid} className="board board-editing">
+      {landing && <div aria-hidden className="board-landing" style={placeStyle(landing)} />}
       {(drag?.tiles ?? tiles).map((tile) => {
         const title = titleOf(tile);
         const isDragged = drag?.id === tile.id;

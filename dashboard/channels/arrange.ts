@@ -65,6 +65,10 @@ function drag(project: string, item: HTMLElement, press: PointerEvent): void {
   if (isTouch && !(press.target as Element).hasPointerCapture(press.pointerId)) return;
   const events = new AbortController();
   const { signal } = events;
+  const landing = document.createElement("div");
+  landing.className =
+    "pointer-events-none fixed z-[5] rounded-md border border-accent border-dashed bg-accent-soft";
+  landing.dataset.landing = "";
   let isDragging = false;
   let to = from;
 
@@ -72,11 +76,25 @@ function drag(project: string, item: HTMLElement, press: PointerEvent): void {
     isDragging = true;
     item.style.zIndex = "10";
     item.style.opacity = "0.8";
+    item.parentElement!.append(landing);
+    showLanding();
+  }
+
+  /** Marks where the item would be. */
+  function showLanding() {
+    const { left, width, height } = boxes[from]!;
+    Object.assign(landing.style, {
+      left: `${left}px`,
+      top: `${boxes[to]!.top}px`,
+      width: `${width}px`,
+      height: `${height}px`,
+    });
   }
 
   function end(isDropped: boolean) {
     clearTimeout(timer);
     events.abort();
+    landing.remove();
     for (const each of items) each.removeAttribute("style");
     if (!isDragging) return;
     // The release would open the link.
@@ -106,6 +124,7 @@ function drag(project: string, item: HTMLElement, press: PointerEvent): void {
       const middle = (boxes[from]!.top + boxes[from]!.bottom) / 2 + y;
       to = boxes.findIndex(({ bottom }) => middle < bottom);
       if (to < 0) to = boxes.length - 1;
+      showLanding();
       for (const [index, each] of items.entries()) {
         const shift = index > from && index <= to ? -height : index < from && index >= to ? height : 0;
         each.style.transform = `translateY(${index === from ? y : shift}px)`;

@@ -1,7 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
-import { Archive, ArchiveRestore, ArrowDown, ArrowUp, CheckCheck, Pencil, Pin, PinOff } from "lucide-react";
+import {
+  Archive,
+  ArchiveRestore,
+  ArrowDown,
+  ArrowUp,
+  Bell,
+  BellOff,
+  CheckCheck,
+  Pencil,
+  Pin,
+  PinOff,
+} from "lucide-react";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../components/ui/menu.tsx";
+import { MuteChannelDialog } from "../notifications/mute-channel-dialog.tsx";
+import { preferencesQuery, useUnmute } from "../notifications/preferences.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { openDialog } from "../shell/overlays.tsx";
@@ -15,6 +28,11 @@ export default function ChannelMenu({ name, ...props }: MenuContentProps & { nam
   const project = useProjectSlug();
   const { data: channels = [] } = useQuery(channelsQuery(project));
   const mayChange = useCan()("channels:change");
+  const { data: preferences } = useQuery(preferencesQuery);
+  const unmute = useUnmute();
+  const mute = preferences?.mutes.find(
+    (each) => each.project === project && each.channel === name && each.name === null,
+  );
   const channel = channels.find(({ id }) => id === name);
   const pins = orderChannels(channels, "name", "").pinned.map(({ id }) => id);
   const place = pins.indexOf(name);
@@ -51,6 +69,21 @@ export default function ChannelMenu({ name, ...props }: MenuContentProps & { nam
             Move down
           </MenuItem>
         </>
+      )}
+      {mute ? (
+        <MenuItem onSelect={() => unmute.mutate(mute.id)}>
+          <Bell aria-hidden />
+          Unmute
+        </MenuItem>
+      ) : (
+        <MenuItem
+          onSelect={() =>
+            openDialog((close) => <MuteChannelDialog project={project} channel={name} close={close} />)
+          }
+        >
+          <BellOff aria-hidden />
+          Mute…
+        </MenuItem>
       )}
       {mayChange && (
         <>

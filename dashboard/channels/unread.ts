@@ -7,7 +7,7 @@ import { lookAt, sidebarQuery } from "./channels.ts";
 import { type Looked, sendSeenSoon } from "./seen.ts";
 
 /** Shows channels and views as read. */
-function showRead(project: string, { channels, views }: Looked): void {
+export function showRead(project: string, { channels, views }: Looked): void {
   queries.setQueryData(
     sidebarQuery(project).queryKey,
     (sidebar) =>

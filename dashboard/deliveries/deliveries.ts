@@ -1,8 +1,8 @@
-import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
+import { infiniteQueryOptions, useMutation } from "@tanstack/react-query";
 import type { DeliveryPage } from "../../server/wire/delivery.ts";
 import { api, errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
-import { refresh } from "../queries.ts";
+import { refreshConnections } from "../connections/connections.ts";
 import { toast } from "../shell/toasts.tsx";
 
 /** What the list is filtered by, as in the address; `within` is a time up to now. */
@@ -71,20 +71,10 @@ export function projectDeliveriesQuery(project: string, filter: DeliveryFilter) 
   });
 }
 
-/** How many deliveries have failed for good. */
-export function deadCountQuery(project: string) {
-  return queryOptions({
-    queryKey: [...deliveriesKey(project), "dead"],
-    queryFn: async () =>
-      (await api<DeliveryPage>("/api/deliveries", { query: { project, state: "dead", limit: "1" } })).dead,
-    staleTime: 30_000,
-  });
-}
-
 export function useRetryDelivery(project: string) {
   return useMutation({
     mutationFn: (id: string) => api(`/api/deliveries/${id}/retry`, { method: "POST", query: { project } }),
-    onSettled: () => refresh(deliveriesKey(project)),
+    onSettled: () => refreshConnections(project, deliveriesKey(project)),
     onError: (error) =>
       toast({ title: "The delivery wasn't retried", description: errorMessage(error), failed: true }),
   });
@@ -104,7 +94,7 @@ export function useRetryAll(project: string, filter: DeliveryFilter, onDone: () 
         title: retried === 0 ? "Nothing to retry" : `Retrying ${countOf(retried, "delivery", "deliveries")}`,
       });
       onDone();
-      return refresh(deliveriesKey(project));
+      return refreshConnections(project, deliveriesKey(project));
     },
   });
 }

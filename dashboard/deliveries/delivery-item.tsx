@@ -6,7 +6,7 @@ import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { IconButton } from "../components/ui/button.tsx";
-import { RowAction } from "../components/ui/row-action.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { useRetryDelivery } from "./deliveries.ts";
 import { DeliveryReason } from "./delivery-reason.tsx";
 import { DeliveryState, placeOf } from "./delivery-state.tsx";
@@ -80,16 +80,17 @@ export function DeliveryItem({ project, delivery, hasActions }: Props) {
         </div>
         {hasActions && (
           <div className="md:w-8">
-            {isDead && (
-              <RowAction
-                label={`Retry ${title} to ${label}`}
-                title="Retry"
-                disabled={retry.isPending}
-                onClick={() => retry.mutate(delivery.id)}
-              >
-                <RotateCw aria-hidden className={`size-4 ${retry.isPending ? "animate-spin" : ""}`} />
-              </RowAction>
-            )}
+            <RowMenu
+              name={`${title} to ${label}`}
+              actions={[
+                isDead && {
+                  label: "Retry",
+                  icon: RotateCw,
+                  disabled: retry.isPending,
+                  onSelect: () => retry.mutate(delivery.id),
+                },
+              ]}
+            />
           </div>
         )}
       </div>

@@ -2,8 +2,8 @@ import { useMutation } from "@tanstack/react-query";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { projectDestinationsQuery } from "./project-destinations.ts";
 
 type Props = { destination: ProjectDestination; close: () => void };
@@ -14,7 +14,7 @@ export function DeleteDestinationDialog({ destination, close }: Props) {
     mutationFn: () =>
       api(`/api/project-destinations/${destination.id}`, { method: "DELETE", query: { project } }),
     onSuccess() {
-      void refresh(projectDestinationsQuery(project).queryKey);
+      void refreshConnections(project, projectDestinationsQuery(project).queryKey);
       close();
     },
   });

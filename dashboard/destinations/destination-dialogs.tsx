@@ -7,10 +7,10 @@ import { Dialog } from "../components/ui/dialog.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { connectionsQuery, refreshConnections } from "../connections/connections.ts";
 import { byParts } from "../edits/differences.ts";
 import { useEdit } from "../edits/use-edit.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { DestinationFields, settingsChangeOf, settingsOf } from "./destination-fields.tsx";
 import { type DestinationForm, destinationParts, formOf, newForm } from "./destination-form.ts";
 import {
@@ -73,7 +73,7 @@ function NewDestinationDialog({ kind, back, close }: NewDestinationProps) {
   const add = useMutation({
     mutationFn: () => create(project, kind, form),
     onSuccess({ signingSecret }) {
-      void refresh(projectDestinationsQuery(project).queryKey);
+      void refreshConnections(project, projectDestinationsQuery(project).queryKey);
       if (!signingSecret) close();
     },
   });
@@ -125,7 +125,7 @@ function EditDialog({ kind, destination, close }: EditProps & { kind: Destinatio
     what: "destination",
     formOf: (each) => formOf(kind, each),
     compare: byParts(destinationParts(kind)),
-    keys: [projectDestinationsQuery(project).queryKey],
+    keys: [projectDestinationsQuery(project).queryKey, connectionsQuery(project).queryKey],
     async save({ name, entered }, base) {
       const settings = settingsChangeOf(kind.fields, entered, base);
       const body = {
@@ -193,7 +193,7 @@ function DestinationDialog({ kind, form, onChange, ...dialog }: Props) {
         maxLength={limits.destinationNameCharacters}
         placeholder="On call"
         autoComplete="off"
-        hint="Rules name the destination by it."
+        hint="Rules and deliveries show it."
         member="name"
       />
       <DestinationFields

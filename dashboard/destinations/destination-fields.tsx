@@ -15,7 +15,7 @@ type Props = {
 /** The settings of a kind of destination. */
 export function DestinationFields({ fields, entered, onChange, secrets = {} }: Props) {
   return fields.map((field) => {
-    const { name, title, description, type, choices = [], secret } = field;
+    const { name, title, description, type, choices = [] } = field;
     const value = entered[name] ?? "";
     const change = (changed: string | boolean) => onChange({ ...entered, [name]: changed });
     const ending = secrets[name];
@@ -56,7 +56,7 @@ export function DestinationFields({ fields, entered, onChange, secrets = {} }: P
         key={name}
         {...labels}
         hint={ending === undefined ? description : secretHint(ending)}
-        type={secret ? "password" : "text"}
+        type={isHidden(field) ? "password" : "text"}
         inputMode={type === "number" ? "numeric" : type === "url" ? "url" : "text"}
         required={required}
         value={String(value)}
@@ -69,6 +69,11 @@ export function DestinationFields({ fields, entered, onChange, secrets = {} }: P
   });
 }
 
+/** What nobody should see over one's shoulder. A URL is to be compared with the one that it was copied from. */
+function isHidden({ secret, type }: FormField): boolean {
+  return secret && type !== "url";
+}
+
 function secretHint(ending: string): string {
   return `Set${ending && `, ends in …${ending}`}. Leave it empty to keep it.`;
 }
@@ -76,10 +81,11 @@ function secretHint(ending: string): string {
 /** What the form shows at first: the settings, or the defaults of a new destination. */
 export function enteredOf(fields: FormField[], destination?: ProjectDestination): Entered {
   return Object.fromEntries(
-    fields.map(({ name, secret, type, default: preset }) => {
+    fields.map(({ name, type, default: preset }) => {
+      // Without the secrets that it isn't told.
       const value = destination ? destination.settings[name] : preset;
       if (type === "boolean") return [name, value === true];
-      return [name, secret || value === undefined ? "" : String(value)];
+      return [name, value === undefined ? "" : String(value)];
     }),
   );
 }

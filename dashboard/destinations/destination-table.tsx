@@ -7,10 +7,10 @@ import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { CardRow, CardTable, RowActions } from "../components/ui/card-table.tsx";
-import { RowAction } from "../components/ui/row-action.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 import { destinationKindsQuery, projectDestinationsQuery } from "./project-destinations.ts";
 
@@ -55,7 +55,7 @@ function Row({ destination, actions }: RowProps) {
         query: { project },
         body: { enabled: !enabled },
       }),
-    onSuccess: () => refresh(projectDestinationsQuery(project).queryKey),
+    onSuccess: () => refreshConnections(project, projectDestinationsQuery(project).queryKey),
     onError: (error) =>
       toast({
         title: `The destination wasn't turned ${enabled ? "off" : "on"}`,
@@ -85,42 +85,30 @@ function Row({ destination, actions }: RowProps) {
       </td>
       {actions && (
         <RowActions>
-          <RowAction
-            label={`Send a test to ${name}`}
-            title="Send a test"
-            disabled={test.isPending}
-            onClick={() => test.mutate()}
-          >
-            <Send aria-hidden className="size-4" />
-          </RowAction>
-          <RowAction label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(destination)}>
-            <Pencil aria-hidden className="size-4" />
-          </RowAction>
-          {kind === "webhook" && (
-            <RowAction
-              label={`Rotate the secret of ${name}`}
-              title="Rotate secret"
-              onClick={() => actions.rotate(destination)}
-            >
-              <RefreshCw aria-hidden className="size-4" />
-            </RowAction>
-          )}
-          <RowAction
-            label={`Turn ${name} ${enabled ? "off" : "on"}`}
-            title={enabled ? "Turn off" : "Turn on"}
-            disabled={toggle.isPending}
-            onClick={() => toggle.mutate()}
-          >
-            <Power aria-hidden className="size-4" />
-          </RowAction>
-          <RowAction
-            label={`Delete ${name}`}
-            title="Delete"
-            danger
-            onClick={() => actions.remove(destination)}
-          >
-            <Trash2 aria-hidden className="size-4" />
-          </RowAction>
+          <RowMenu
+            name={name}
+            actions={[
+              { label: "Send a test", icon: Send, disabled: test.isPending, onSelect: () => test.mutate() },
+              { label: "Edit…", icon: Pencil, onSelect: () => actions.edit(destination) },
+              kind === "webhook" && {
+                label: "Rotate the signing secret…",
+                icon: RefreshCw,
+                onSelect: () => actions.rotate(destination),
+              },
+              {
+                label: enabled ? "Turn off" : "Turn on",
+                icon: Power,
+                disabled: toggle.isPending,
+                onSelect: () => toggle.mutate(),
+              },
+              {
+                label: "Delete…",
+                icon: Trash2,
+                danger: true,
+                onSelect: () => actions.remove(destination),
+              },
+            ]}
+          />
         </RowActions>
       )}
     </CardRow>

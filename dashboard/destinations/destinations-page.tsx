@@ -4,7 +4,7 @@ import { PackageCheck, Send } from "lucide-react";
 import { useState } from "react";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import { buttonClass } from "../components/ui/button.tsx";
-import { deadCountQuery } from "../deliveries/deliveries.ts";
+import { useConnectionStates } from "../connections/connections.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { ListPage, useItemDialog } from "../shell/list-page.tsx";
@@ -15,12 +15,12 @@ import { projectDestinationsQuery } from "./project-destinations.ts";
 import { RotateSecretDialog } from "./rotate-secret-dialog.tsx";
 
 function DeliveriesLink({ project }: { project: string }) {
-  const { data: dead = 0 } = useQuery(deadCountQuery(project));
+  const { deliveries: state } = useConnectionStates(project);
   return (
     <Link to="/p/$project/deliveries" params={{ project }} search={{}} className={buttonClass()}>
       <PackageCheck aria-hidden className="size-4" />
       Deliveries
-      {dead > 0 && <span className="text-danger">· {dead.toLocaleString("en")} failed</span>}
+      {state && <span className="text-danger">· {state.text}</span>}
     </Link>
   );
 }

@@ -3,9 +3,9 @@ import type { ProjectDestination } from "../../server/wire/destination.ts";
 import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useKnown } from "../edits/use-known.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { projectDestinationsQuery } from "./project-destinations.ts";
 import { SigningSecretDialog } from "./signing-secret-dialog.tsx";
 
@@ -20,7 +20,7 @@ export function RotateSecretDialog({ destination, close }: Props) {
         `/api/project-destinations/${destination.id}/rotate-secret`,
         { method: "POST", query: { project }, version: known.version },
       ),
-    onSuccess: () => refresh(projectDestinationsQuery(project).queryKey),
+    onSuccess: () => refreshConnections(project, projectDestinationsQuery(project).queryKey),
     onError,
   });
   if (rotate.data) {

@@ -26,7 +26,8 @@ function setRunning(next: Export | null) {
 
 /** Streams all matching events to a file. Call it in a click, which a browser requires for choosing a file. */
 export async function exportEvents(project: string, filters: Filters, format: ExportFormat): Promise<void> {
-  const url = `/api/events?${new URLSearchParams({ project, format, ...queryOf(filters) })}`;
+  const tags = format === "csv" && { tags: "columns" };
+  const url = `/api/events?${new URLSearchParams({ project, format, ...tags, ...queryOf(filters) })}`;
   const name = `${project}-events.${format}`;
   const { showSaveFilePicker } = window as { showSaveFilePicker?: SaveFilePicker };
   // Other browsers show the progress of a download themselves.

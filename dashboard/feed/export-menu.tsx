@@ -15,7 +15,7 @@ export function ExportMenu({ project, filters, label, trigger }: ExportMenuProps
       <MenuLabel>{label}</MenuLabel>
       <MenuItem onSelect={() => void exportEvents(project, filters, "csv")}>
         <Table2 aria-hidden />
-        CSV, for spreadsheets
+        CSV, with a column for each tag
       </MenuItem>
       <MenuItem onSelect={() => void exportEvents(project, filters, "ndjson")}>
         <Braces aria-hidden />

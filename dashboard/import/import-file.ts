@@ -108,6 +108,8 @@ const usualNames: Record<string, RegExp> = {
   userId: /^(user_?id|distinct_id|customer(_?id)?|user|email)$/i,
   createdAt: /^(created_?at|time|timestamp|date|date_?time|occurred_?at)$/i,
   description: /^(description|details|message)$/i,
+  icon: /^(icon|emoji)$/i,
+  notify: /^(notify|notification|alert)$/i,
   id: /^(id|uuid|event_?id|message_?id)$/i,
 };
 

@@ -19,12 +19,14 @@ const fieldLabels: Record<string, string> = {
   userId: "User ID",
   createdAt: "Time",
   description: "Description",
+  icon: "Icon",
+  notify: "Notify",
   id: "ID",
 };
 
 type Props = { sample: Sample; plan: ImportPlan; change: (plan: ImportPlan) => void };
 
-/** What wrote the file, the channel of events that name none, and what its columns are. */
+/** Source format, default channel and column mapping. */
 export function ImportOptions({ sample, plan, change }: Props) {
   const { format, columns, channel } = plan;
   return (

@@ -4,8 +4,8 @@ import { UserChanges } from "../../server/transfer/user-changes.ts";
 import type { LinesResponse } from "../../server/wire/batch.ts";
 import { errorMessage } from "../api.ts";
 import { sidebarQuery } from "../channels/channels.ts";
-import { refresh } from "../queries.ts";
-import { rejectedGroupsQuery } from "../rejected/rejected-count.ts";
+import { refreshConnections } from "../connections/connections.ts";
+import { rejectedGroupsQuery } from "../rejected/rejected-groups.ts";
 import { converterOf, type ImportPlan, recordsOf } from "./import-file.ts";
 import { type Import, type RejectedRecord, showImport } from "./imports.ts";
 import { saveUsers } from "./save-users.ts";
@@ -64,10 +64,11 @@ export async function importFile(file: File, plan: ImportPlan, project: string):
   } finally {
     window.removeEventListener("beforeunload", confirmLeaving);
     // Pages show it if their queries fail. The import's outcome is known.
-    await Promise.all([
-      refresh(sidebarQuery(project).queryKey),
-      refresh(rejectedGroupsQuery(project).queryKey),
-    ]).catch(() => {});
+    await refreshConnections(
+      project,
+      sidebarQuery(project).queryKey,
+      rejectedGroupsQuery(project).queryKey,
+    ).catch(() => {});
   }
 }
 

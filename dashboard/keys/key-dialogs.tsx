@@ -3,10 +3,10 @@ import { useState } from "react";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { connectionsQuery, refreshConnections } from "../connections/connections.ts";
 import { byParts } from "../edits/differences.ts";
 import { useEdit } from "../edits/use-edit.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { KeyFields } from "./key-fields.tsx";
 import {
   type KeySettings,
@@ -29,7 +29,7 @@ export function NewKeyDialog({ close }: { close: () => void }) {
         query: { project },
         body: newKeyOf(settings),
       }),
-    onSuccess: () => refresh(keysQuery(project).queryKey),
+    onSuccess: () => refreshConnections(project, keysQuery(project).queryKey),
   });
   if (create.data)
     return <NewSecretDialog created={create.data.key} secret={create.data.secret} close={close} />;
@@ -55,7 +55,7 @@ export function EditKeyDialog({ apiKey, close }: { apiKey: Key; close: () => voi
     what: "API key",
     formOf: settingsOf,
     compare: byParts(keyParts),
-    keys: [keysQuery(project).queryKey],
+    keys: [keysQuery(project).queryKey, connectionsQuery(project).queryKey],
     async save(settings, base) {
       const body = keyChangeOf(base, settings);
       if (Object.keys(body).length === 0) return;

@@ -8,7 +8,7 @@ import { formatDate } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { CardRow, CardTable, RowActions } from "../components/ui/card-table.tsx";
-import { RowAction } from "../components/ui/row-action.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { scopeLabels } from "./key-settings.ts";
 
 type KeyTableProps = {
@@ -38,7 +38,7 @@ type KeyRowProps = Omit<KeyTableProps, "keys"> & { apiKey: Key; hasEnded: boolea
 function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
   const isRevoked = key.revokedAt !== null;
   return (
-    <CardRow className={clsx("@max-2xl:grid-cols-[1fr_auto] @max-2xl:gap-x-3", hasEnded && "text-muted")}>
+    <CardRow className={clsx(hasEnded && "text-muted")}>
       <th scope="row" className="min-w-0 text-left font-medium">
         <span className={clsx("hostile", isRevoked && "line-through decoration-line-strong")}>
           {key.name}
@@ -51,7 +51,7 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           created <RelativeTime at={key.createdAt} form="long" />
         </span>
       </th>
-      <td className="min-w-0 text-muted @max-2xl:col-start-1 @2xl:max-w-52">
+      <td className="min-w-0 text-muted @2xl:max-w-52">
         {key.kind === "secret" ? (
           scopesText(key.scopes)
         ) : (
@@ -66,10 +66,10 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           <span className="block text-xs">{formatNumber(key.eventsPerSecond)} events a second</span>
         )}
       </td>
-      <td className="text-muted @max-2xl:col-start-1">
+      <td className="text-muted">
         <Expiry apiKey={key} />
       </td>
-      <td className="text-muted @max-2xl:col-start-1 @2xl:whitespace-nowrap">
+      <td className="text-muted @2xl:whitespace-nowrap">
         {key.lastUsedAt ? (
           <>
             <span className="@2xl:hidden">Used </span>
@@ -84,21 +84,16 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           "Never used"
         )}
       </td>
-      <RowActions className="@max-2xl:col-start-2 @max-2xl:row-span-4 @max-2xl:row-start-1">
+      <RowActions>
         {!isRevoked && (
-          <>
-            <RowAction label={`Edit ${key.name}`} title="Edit" onClick={() => edit(key)}>
-              <Pencil aria-hidden className="size-4" />
-            </RowAction>
-            {key.replacedBy === null && (
-              <RowAction label={`Rotate ${key.name}`} title="Rotate" onClick={() => rotate(key)}>
-                <RefreshCw aria-hidden className="size-4" />
-              </RowAction>
-            )}
-            <RowAction label={`Revoke ${key.name}`} title="Revoke" danger onClick={() => revoke(key)}>
-              <Ban aria-hidden className="size-4" />
-            </RowAction>
-          </>
+          <RowMenu
+            name={key.name}
+            actions={[
+              { label: "Edit…", icon: Pencil, onSelect: () => edit(key) },
+              key.replacedBy === null && { label: "Rotate…", icon: RefreshCw, onSelect: () => rotate(key) },
+              { label: "Revoke…", icon: Ban, danger: true, onSelect: () => revoke(key) },
+            ]}
+          />
         )}
       </RowActions>
     </CardRow>

@@ -2,8 +2,8 @@ import { useMutation } from "@tanstack/react-query";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { keysQuery } from "./key-table.tsx";
 
 export function RevokeDialog({ apiKey, close }: { apiKey: Key; close: () => void }) {
@@ -11,7 +11,7 @@ export function RevokeDialog({ apiKey, close }: { apiKey: Key; close: () => void
   const revoke = useMutation({
     mutationFn: () => api(`/api/keys/${apiKey.id}`, { method: "DELETE", query: { project } }),
     onSuccess() {
-      void refresh(keysQuery(project).queryKey);
+      void refreshConnections(project, keysQuery(project).queryKey);
       close();
     },
   });

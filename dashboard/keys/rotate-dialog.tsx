@@ -6,8 +6,8 @@ import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { keysQuery } from "./key-table.tsx";
 import { NewSecretDialog } from "./new-secret-dialog.tsx";
 
@@ -30,7 +30,7 @@ export function RotateDialog({ apiKey, close }: { apiKey: Key; close: () => void
         query: { project },
         body: { overlapHours },
       }),
-    onSuccess: () => refresh(keysQuery(project).queryKey),
+    onSuccess: () => refreshConnections(project, keysQuery(project).queryKey),
   });
 
   if (rotate.data) {

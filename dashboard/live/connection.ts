@@ -1,5 +1,6 @@
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
+import type { SeenMessage } from "../../server/wire/view.ts";
 import { createHub, type FromTab, type LogPosition, pingMs, type ToTab } from "./hub.ts";
 import type { StreamStatus } from "./stream.ts";
 
@@ -10,6 +11,9 @@ export type LiveListener = {
   /** Events that were deleted, by anyone. */
   deleted?: (batch: readonly DeletedEvents[]) => void;
   notifications?: (batch: readonly Notification[], unread: number) => void;
+  /** The account has read something, in any of its browsers. */
+  seen?: (message: SeenMessage) => void;
+  notificationsRead?: (unread: number) => void;
   /** The stream has started: load what happened before. */
   fresh?: () => void;
   /** Too much was missed: reload. */
@@ -101,6 +105,8 @@ function receive(message: ToTab) {
     else if (message.type === "deleted") listener.deleted?.(message.deleted);
     else if (message.type === "notifications")
       listener.notifications?.(message.notifications, message.unread);
+    else if (message.type === "seen") listener.seen?.(message.seen);
+    else if (message.type === "notifications-read") listener.notificationsRead?.(message.unread);
     else listener[message.type]?.();
   }
 }

@@ -1,5 +1,6 @@
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
+import type { SeenMessage } from "../../server/wire/view.ts";
 import { matcherOfDeleted } from "./deleted.ts";
 import { createStream, type Stream, type StreamStatus } from "./stream.ts";
 
@@ -18,6 +19,8 @@ export type ToTab =
   /** Events sent afterwards don't include these. */
   | { type: "deleted"; deleted: DeletedEvents[] }
   | { type: "notifications"; notifications: Notification[]; unread: number }
+  | { type: "seen"; seen: SeenMessage }
+  | { type: "notifications-read"; unread: number }
   /** Too much was missed. */
   | { type: "reset"; position: LogPosition }
   | { type: "rejected" };
@@ -93,6 +96,8 @@ export function createHub() {
         broadcast({ type: "deleted", deleted });
       },
       notifications: (notifications, unread) => broadcast({ type: "notifications", notifications, unread }),
+      seen: (seen) => broadcast({ type: "seen", seen }),
+      notificationsRead: (unread) => broadcast({ type: "notifications-read", unread }),
       reset() {
         room.log = newLog();
         broadcast({ type: "reset", position: positionIn(room) });

@@ -4,6 +4,7 @@ import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
 import { meQuery, setUnread } from "../account/me.ts";
 import { channelsQuery, countArrivals } from "../channels/channels.ts";
+import { showRead } from "../channels/unread.ts";
 import { eventKey } from "../event/event-query.ts";
 import { notificationsKey } from "../notifications/notifications.ts";
 import { currentStatus, follow, type LiveStatus, listen, subscribeStatus } from "./connection.ts";
@@ -37,6 +38,14 @@ export function useLiveUpdates(
         setUnread(queries, unread);
         void queries.invalidateQueries({ queryKey: notificationsKey });
         notify.current(batch);
+      },
+      seen({ channels, views, reload }) {
+        showRead(project, { channels, views });
+        if (reload) void queries.invalidateQueries({ queryKey: channelsQuery(project).queryKey });
+      },
+      notificationsRead(unread) {
+        setUnread(queries, unread);
+        void queries.invalidateQueries({ queryKey: notificationsKey });
       },
       deleted(batch) {
         refreshDeleted(queries, project, batch);

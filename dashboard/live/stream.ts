@@ -1,5 +1,6 @@
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
+import type { SeenMessage } from "../../server/wire/view.ts";
 import { matcherOfDeleted } from "./deleted.ts";
 
 export type StreamStatus = "connecting" | "live" | "reconnecting";
@@ -9,6 +10,10 @@ export type StreamHandlers = {
   /** These events were deleted; later calls of `events` don't include them. */
   deleted(batch: DeletedEvents[]): void;
   notifications(batch: Notification[], unread: number): void;
+  /** The account has read channels or views, here or on another device. */
+  seen(message: SeenMessage): void;
+  /** The account has read notifications, here or on another device. So many are left. */
+  notificationsRead(unread: number): void;
   /** The stream is connected. `isFirst`: it starts here, so what happened before has to be loaded. */
   ready(isFirst: boolean): void;
   /** Too much was missed: what is shown has to be reloaded. */
@@ -84,6 +89,15 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
       notifications.push(received.notification);
       unread = received.unread;
       batchTimer ??= setTimeout(flush, batchMs);
+    });
+    opened.addEventListener("seen", (message) => {
+      // What arrived before was read.
+      flush();
+      handlers.seen(JSON.parse(message.data));
+    });
+    opened.addEventListener("notifications-read", (message) => {
+      flush();
+      handlers.notificationsRead(JSON.parse(message.data).unread);
     });
     opened.addEventListener("reset", (message) => {
       saveToken(message);

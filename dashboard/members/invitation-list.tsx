@@ -1,12 +1,12 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link2, Mail } from "lucide-react";
+import { Link2, Mail, Send, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { roles } from "../../server/permissions.ts";
 import type { Invitation, NewInvitationResponse } from "../../server/wire/invitation.ts";
 import { useMe } from "../account/me.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
-import { Button } from "../components/ui/button.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { ErrorState } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { Group, Panel } from "../settings/group.tsx";
@@ -69,9 +69,9 @@ function Item({ invitation, mayRenew, onSent }: ItemProps) {
   const isSent = useMe().emailAvailable && email !== null;
   const Icon = email === null ? Link2 : Mail;
   return (
-    <li className="flex min-h-16 items-center gap-3 px-4 py-2.5 max-md:flex-wrap">
+    <li className="flex min-h-16 items-center gap-3 px-4 py-2.5">
       <Icon aria-hidden className="mx-2 size-4 shrink-0 text-faint" />
-      <div className="min-w-0 flex-1 max-md:basis-[70%]">
+      <div className="min-w-0 flex-1">
         <p className="hostile font-medium">{who}</p>
         <p className="hostile text-muted text-xs">
           {roleNames[role].name} · invited by {invitedBy} ·{" "}
@@ -82,25 +82,24 @@ function Item({ invitation, mayRenew, onSent }: ItemProps) {
           )}
         </p>
       </div>
-      <div className="flex gap-2 max-md:ml-11">
-        {mayRenew && (
-          <Button
-            aria-label={isSent ? `Send again to ${who}` : `New link for ${who}`}
-            busy={renew.isPending}
-            onClick={() => renew.mutate()}
-          >
-            {isSent ? "Send again" : "New link"}
-          </Button>
-        )}
-        <Button
-          variant="danger"
-          aria-label={`Revoke the invitation of ${who}`}
-          busy={revoke.isPending}
-          onClick={() => revoke.mutate()}
-        >
-          Revoke
-        </Button>
-      </div>
+      <RowMenu
+        name={`the invitation of ${who}`}
+        actions={[
+          mayRenew && {
+            label: isSent ? "Send again" : "New link",
+            icon: isSent ? Send : Link2,
+            disabled: renew.isPending,
+            onSelect: () => renew.mutate(),
+          },
+          {
+            label: "Revoke",
+            icon: Trash2,
+            danger: true,
+            disabled: revoke.isPending,
+            onSelect: () => revoke.mutate(),
+          },
+        ]}
+      />
     </li>
   );
 }

@@ -1,11 +1,11 @@
-import { X } from "lucide-react";
+import { UserMinus } from "lucide-react";
 import { useState } from "react";
 import type { Role } from "../../server/permissions.ts";
 import type { Member } from "../../server/wire/member.ts";
 import { meQuery, useMe } from "../account/me.ts";
 import { api, errorMessage } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { IconButton } from "../components/ui/button.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { byParts, part } from "../edits/differences.ts";
 import { useEdit } from "../edits/use-edit.tsx";
 import { useCan } from "../projects/can.ts";
@@ -54,14 +54,17 @@ export function MemberList({ members }: { members: Member[] }) {
               {mayChange(member) ? (
                 <div className="flex items-center gap-1 max-md:ml-11">
                   <RoleSelect member={member} choices={rolesUpTo(ownRole)} />
-                  <IconButton
-                    label={`Remove ${member.name}`}
-                    title="Remove"
-                    onClick={() => setRemoving(member)}
-                    className="size-8 max-md:size-10"
-                  >
-                    <X aria-hidden className="size-4" />
-                  </IconButton>
+                  <RowMenu
+                    name={member.name}
+                    actions={[
+                      {
+                        label: "Remove from the project…",
+                        icon: UserMinus,
+                        danger: true,
+                        onSelect: () => setRemoving(member),
+                      },
+                    ]}
+                  />
                 </div>
               ) : (
                 <span className="text-muted text-sm max-md:ml-11">{roleNames[member.role].name}</span>

@@ -3,23 +3,19 @@ import { useNavigate } from "@tanstack/react-router";
 import {
   Activity,
   Bell,
-  CircleSlash,
+  Cable,
   CircleUser,
   Filter,
   Folder,
   Gauge,
   Hash,
-  KeyRound,
   LayoutDashboard,
   ListChecks,
   Newspaper,
-  PackageCheck,
   ScrollText,
-  Send,
   Settings2,
   UserRound,
   Users,
-  Webhook,
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { useMe } from "../account/me.ts";
@@ -27,13 +23,25 @@ import { boardsQuery } from "../boards/boards.ts";
 import { orderChannels, useChannelOrder } from "../channels/channel-order.ts";
 import { sidebarQuery } from "../channels/channels.ts";
 import { EventIcon } from "../components/event-icon.tsx";
-import { formatNumber } from "../components/locale.ts";
-import { deadCountQuery } from "../deliveries/deliveries.ts";
+import { connectionIcons } from "../connections/connection-icons.ts";
+import {
+  type ConnectionPage,
+  connectionPages,
+  connectionTitles,
+  useConnectionStates,
+} from "../connections/connections.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { useRejectedCount } from "../rejected/rejected-count.ts";
 import { parametersOf } from "../views/views.ts";
 import type { Group, Item } from "./items.ts";
+
+const connectionAliases: Record<ConnectionPage, string> = {
+  keys: "secret token publishable",
+  webhooks: "stripe github integrations",
+  rejected: "invalid errors resend",
+  destinations: "slack discord telegram webhook integrations",
+  deliveries: "sent failed",
+};
 
 /** Where one can go: channels, views, boards, pages and projects that the person may see. */
 export function usePlaceItems(): Item[] {
@@ -63,13 +71,11 @@ function useItemsOfProject(project: string): Item[] {
   const can = useCan();
   const { data: sidebar } = useQuery(sidebarQuery(project));
   const { data: boards = [] } = useQuery({ ...boardsQuery(project), enabled: project !== "" });
-  const { data: dead = 0 } = useQuery({ ...deadCountQuery(project), enabled: project !== "" });
-  const rejected = useRejectedCount(project);
+  const states = useConnectionStates(project);
   const views = sidebar?.views ?? [];
   const { pinned, others } = orderChannels(sidebar?.channels ?? [], useChannelOrder(), "");
   const archived = (sidebar?.channels ?? []).filter(({ archivedAt }) => archivedAt !== null);
   const params = { project };
-  const counted = (count: number, what: string) => (count > 0 ? `${formatNumber(count)} ${what}` : undefined);
 
   return [
     ...[...pinned, ...others, ...archived].map(
@@ -117,37 +123,26 @@ function useItemsOfProject(project: string): Item[] {
     page("Values", "insights numbers", <Gauge aria-hidden />, () =>
       navigate({ to: "/p/$project/values", params }),
     ),
-    ...(can("keys:manage")
-      ? [
-          page("API keys", "secret token publishable", <KeyRound aria-hidden />, () =>
-            navigate({ to: "/p/$project/keys", params }),
-          ),
-        ]
-      : []),
     page("Members", "team people roles invitations", <Users aria-hidden />, () =>
       navigate({ to: "/p/$project/members", params }),
     ),
     page("Rules", "alerts notify", <ListChecks aria-hidden />, () =>
       navigate({ to: "/p/$project/rules", params }),
     ),
-    page("Destinations", "slack discord telegram webhook integrations", <Send aria-hidden />, () =>
-      navigate({ to: "/p/$project/destinations", params }),
+    page("Connections", "integrations", <Cable aria-hidden />, () =>
+      navigate({ to: "/p/$project/connections", params }),
     ),
-    {
-      ...page("Deliveries", "sent failed", <PackageCheck aria-hidden />, () =>
-        navigate({ to: "/p/$project/deliveries", params, search: {} }),
-      ),
-      detail: counted(dead, "failed"),
-    },
-    page("Webhooks", "stripe github integrations", <Webhook aria-hidden />, () =>
-      navigate({ to: "/p/$project/webhooks", params }),
-    ),
-    {
-      ...page("Rejected events", "invalid errors resend", <CircleSlash aria-hidden />, () =>
-        navigate({ to: "/p/$project/rejected", params }),
-      ),
-      detail: counted(rejected, "rejected"),
-    },
+    ...connectionPages
+      .filter((connection) => connection !== "keys" || can("keys:manage"))
+      .map((connection) => {
+        const Icon = connectionIcons[connection];
+        return {
+          ...page(connectionTitles[connection], connectionAliases[connection], <Icon aria-hidden />, () =>
+            navigate({ to: `/p/$project/${connection}`, params, search: {} }),
+          ),
+          detail: states[connection]?.text,
+        };
+      }),
     ...(can("audit:read")
       ? [
           page("Audit log", "history who", <ScrollText aria-hidden />, () =>
@@ -155,14 +150,8 @@ function useItemsOfProject(project: string): Item[] {
           ),
         ]
       : []),
-    page("Settings", "project name retention quota appearance delete", <Settings2 aria-hidden />, () =>
+    page("Project settings", "name retention quota delete", <Settings2 aria-hidden />, () =>
       navigate({ to: "/p/$project/settings", params }),
-    ),
-    page(
-      "Notification settings",
-      "quiet hours email digest push browser mutes time zone",
-      <Settings2 aria-hidden />,
-      () => navigate({ to: "/p/$project/settings", params }),
     ),
   ];
 }
@@ -174,10 +163,16 @@ function usePages(): Item[] {
   return [
     page("Notifications", "bell inbox", <Bell aria-hidden />, () => navigate({ to: "/notifications" })),
     page(
-      "Account",
-      "profile name email password passkeys two-factor authentication sessions devices delete",
+      "My settings",
+      "account profile name email password passkeys two-factor authentication sessions devices appearance delete",
       <CircleUser aria-hidden />,
       () => navigate({ to: "/account" }),
+    ),
+    page(
+      "Notification settings",
+      "quiet hours email digest push browser mutes time zone",
+      <Bell aria-hidden />,
+      () => navigate({ to: "/account/notifications" }),
     ),
     ...(ownsInstallation
       ? [

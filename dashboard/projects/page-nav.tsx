@@ -1,21 +1,15 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Bell, CircleSlash, Gauge, KeyRound, type LucideIcon, PackageCheck, Send, Users } from "lucide-react";
+import { Bell, Gauge, type LucideIcon, Users } from "lucide-react";
 import { navItemClass } from "../components/ui/button.tsx";
-import { deadCountQuery } from "../deliveries/deliveries.ts";
-import { useRejectedCount } from "../rejected/rejected-count.ts";
-import { useCan } from "./can.ts";
+import { ConnectionNav } from "../connections/connection-nav.tsx";
 import { useProjectSlug } from "./current-project.ts";
 
-type Page = "keys" | "values" | "members" | "rules" | "destinations" | "deliveries" | "rejected";
+type Page = "values" | "members" | "rules";
 
 /** The project's pages that the bar of phones has no room for. */
 export function PageNav({ onNavigate }: { onNavigate: () => void }) {
   const project = useProjectSlug();
-  const { data: dead = 0 } = useQuery(deadCountQuery(project));
-  const can = useCan();
-  const rejected = useRejectedCount(project);
-  const page = (name: Page, label: string, Icon: LucideIcon, count = 0) => (
+  const page = (name: Page, label: string, Icon: LucideIcon) => (
     <Link
       to={`/p/$project/${name}`}
       params={{ project }}
@@ -26,18 +20,14 @@ export function PageNav({ onNavigate }: { onNavigate: () => void }) {
     >
       <Icon aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
       <span className="flex-1">{label}</span>
-      {count > 0 && <span className="text-danger text-xs">{count.toLocaleString("en")}</span>}
     </Link>
   );
   return (
     <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
-      {can("keys:manage") && page("keys", "API keys", KeyRound)}
       {page("values", "Values", Gauge)}
-      {page("rejected", "Rejected events", CircleSlash, rejected)}
-      {page("deliveries", "Deliveries", PackageCheck, dead)}
-      {page("destinations", "Destinations", Send)}
-      {page("rules", "Rules", Bell)}
       {page("members", "Members", Users)}
+      {page("rules", "Rules", Bell)}
+      <ConnectionNav onNavigate={onNavigate} />
     </nav>
   );
 }

@@ -5,7 +5,7 @@ import { Button } from "../components/ui/button.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { reasonsIn, useResend } from "./rejected.ts";
+import { parsedBody, reasonsIn, useResend } from "./rejected.ts";
 
 /** Unsent changes of closed dialogs, by the rejected event's id. */
 const drafts = new Map<string, string>();
@@ -43,7 +43,7 @@ export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close:
 
   return (
     <FormDialog
-      title="Fix and resend"
+      title={parsedBody(rejected) === undefined ? "Edit and resend" : "Fix and resend"}
       wide
       action="Resend"
       busy={resend.isPending}

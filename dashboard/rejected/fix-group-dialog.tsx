@@ -104,7 +104,7 @@ function FixForm({ project, group, example, close }: Props & { example: Rejected
           <>
             <span className={valid > 0 ? "text-good" : "text-danger"}>
               {valid.toLocaleString("en")} of {countOf(valid + check.data.failed, "event")}{" "}
-              {valid === 1 ? "is" : "are"} valid with these fixes.
+              {valid + check.data.failed === 1 ? "is" : "are"} valid with these fixes.
             </span>
             {check.data.failures[0] && (
               <span className="block text-muted text-xs">Still invalid: {check.data.failures[0].detail}</span>

@@ -24,7 +24,7 @@ type Props = {
 export function RejectedGroupItem({ group, isOpen, toggle, fix, fixAll, discardAll }: Props) {
   const id = useId();
   const mayChange = useCan()("rejected:change");
-  const { reason, key, count, lastAt } = group;
+  const { reason, key, count, fixable, lastAt } = group;
   return (
     <li className="border-line border-b last:border-b-0">
       <div className="flex items-start gap-3 py-3 pr-4 pl-2 max-md:flex-col max-md:gap-2">
@@ -56,13 +56,19 @@ export function RejectedGroupItem({ group, isOpen, toggle, fix, fixAll, discardA
         </button>
         {mayChange && (
           <div className="flex shrink-0 gap-2 max-md:pl-5.5">
-            <Button onClick={fixAll}>Fix and resend…</Button>
+            {fixable > 0 && <Button onClick={fixAll}>Fix and resend…</Button>}
             <Button variant="ghost" onClick={discardAll}>
               Discard…
             </Button>
           </div>
         )}
       </div>
+      {isOpen && mayChange && fixable === 0 && (
+        <p className="border-line border-t px-4 py-3 text-muted text-sm">
+          These events can't be fixed together, because they aren't JSON or were too long to keep in full.
+          Correct what sends them. To resend one of them, edit it.
+        </p>
+      )}
       {isOpen && <Examples id={id} group={group} fix={fix} />}
     </li>
   );

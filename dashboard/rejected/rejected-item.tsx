@@ -3,7 +3,7 @@ import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { reasonsIn, useDiscard } from "./rejected.ts";
+import { parsedBody, reasonsIn, useDiscard } from "./rejected.ts";
 
 type RejectedItemProps = { rejected: RejectedEvent; fix: (rejected: RejectedEvent) => void };
 
@@ -11,7 +11,9 @@ type RejectedItemProps = { rejected: RejectedEvent; fix: (rejected: RejectedEven
 export function RejectedItem({ rejected, fix }: RejectedItemProps) {
   const discard = useDiscard(useProjectSlug());
   const mayChange = useCan()("rejected:change");
-  const { problem, key, body } = rejected;
+  const { problem, key, body, cut } = rejected;
+  // Then fixes can't be suggested, and what is missing has to be typed.
+  const byHand = cut || parsedBody(rejected) === undefined;
   return (
     <li className="flex flex-col gap-2.5 border-line border-b p-4 last:border-b-0">
       <div className="flex items-start justify-between gap-4">
@@ -41,7 +43,7 @@ export function RejectedItem({ rejected, fix }: RejectedItemProps) {
             <Button variant="ghost" busy={discard.isPending} onClick={() => discard.mutate(rejected.id)}>
               Discard
             </Button>
-            <Button onClick={() => fix(rejected)}>Fix and resend</Button>
+            <Button onClick={() => fix(rejected)}>{byHand ? "Edit and resend" : "Fix and resend"}</Button>
           </div>
         )}
       </div>

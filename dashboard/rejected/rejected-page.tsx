@@ -11,8 +11,8 @@ import { PageHeader } from "../shell/page-header.tsx";
 import { FixDialog } from "./fix-dialog.tsx";
 import { FixGroupDialog } from "./fix-group-dialog.tsx";
 import { idOfGroup, useDiscardGroup } from "./rejected.ts";
-import { rejectedGroupsQuery } from "./rejected-count.ts";
 import { RejectedGroupItem } from "./rejected-group.tsx";
+import { rejectedGroupsQuery } from "./rejected-groups.ts";
 
 type Opened =
   | { dialog: "fix"; rejected: RejectedEvent }

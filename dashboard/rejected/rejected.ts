@@ -9,7 +9,7 @@ import type {
 } from "../../server/wire/rejected-event.ts";
 import { api, errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
-import { refresh } from "../queries.ts";
+import { refreshConnections } from "../connections/connections.ts";
 import { toast } from "../shell/toasts.tsx";
 
 const rejectedKey = (project: string) => ["rejected", project] as const;
@@ -45,14 +45,14 @@ export function useResend(project: string) {
   return useMutation({
     mutationFn: ({ id, event }: { id: string; event: unknown }) =>
       api(`/api/events/rejected/${id}/replay`, { method: "POST", query: { project }, body: event }),
-    onSuccess: () => refresh(rejectedKey(project)),
+    onSuccess: () => refreshConnections(project, rejectedKey(project)),
   });
 }
 
 export function useDiscard(project: string) {
   return useMutation({
     mutationFn: (id: string) => api(`/api/events/rejected/${id}`, { method: "DELETE", query: { project } }),
-    onSuccess: () => refresh(rejectedKey(project)),
+    onSuccess: () => refreshConnections(project, rejectedKey(project)),
     onError: (error) =>
       toast({ title: "The event wasn't discarded", description: errorMessage(error), failed: true }),
   });
@@ -70,7 +70,7 @@ export function useDiscardGroup(project: string, group: RejectedGroup, onDone: (
     onSuccess({ discarded }) {
       toast({ title: `Discarded ${countOf(discarded, "event")}` });
       onDone();
-      return refresh(rejectedKey(project));
+      return refreshConnections(project, rejectedKey(project));
     },
   });
 }
@@ -121,7 +121,7 @@ export function useReplayGroup(
     mutationFn: (replay: Replay) => replayGroup(project, group, { ...replay, dryRun: false }, onProgress),
     onSuccess: onDone,
     // Some were resent, even if the rest failed.
-    onSettled: () => refresh(rejectedKey(project)),
+    onSettled: () => refreshConnections(project, rejectedKey(project)),
   });
 }
 

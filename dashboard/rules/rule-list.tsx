@@ -3,7 +3,7 @@ import { clsx } from "clsx";
 import { Pencil, Power, Trash2 } from "lucide-react";
 import type { Rule } from "../../server/wire/rule.ts";
 import { api, errorMessage } from "../api.ts";
-import { RowAction } from "../components/ui/row-action.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
 import { membersQuery } from "../members/members.ts";
 import { useCan } from "../projects/can.ts";
@@ -25,11 +25,8 @@ export function RuleList({ rules, ...actions }: Actions & { rules: Rule[] }) {
     <Panel>
       <ul aria-label="Rules" className="divide-y divide-line">
         {rules.map((rule) => (
-          <li
-            key={rule.id}
-            className="flex min-h-16 items-center gap-x-3 gap-y-1 px-4 py-2.5 max-md:flex-wrap"
-          >
-            <div className="min-w-0 flex-1 max-md:basis-[70%]">
+          <li key={rule.id} className="flex min-h-16 items-center gap-3 px-4 py-2.5">
+            <div className="min-w-0 flex-1">
               <p className={clsx("hostile font-medium", !rule.enabled && "text-muted")}>
                 {rule.name}
                 {!rule.enabled && <Badge className="bg-pressed text-muted">Off</Badge>}
@@ -70,21 +67,18 @@ function RuleActions({ rule, edit, remove }: Actions & { rule: Rule }) {
       }),
   });
   return (
-    <div className="flex gap-0.5 max-md:-ml-2">
-      <RowAction label={`Edit ${name}`} title="Edit" onClick={() => edit(rule)}>
-        <Pencil aria-hidden className="size-4" />
-      </RowAction>
-      <RowAction
-        label={`Turn ${name} ${enabled ? "off" : "on"}`}
-        title={enabled ? "Turn off" : "Turn on"}
-        disabled={toggle.isPending}
-        onClick={() => toggle.mutate()}
-      >
-        <Power aria-hidden className="size-4" />
-      </RowAction>
-      <RowAction label={`Delete ${name}`} title="Delete" danger onClick={() => remove(rule)}>
-        <Trash2 aria-hidden className="size-4" />
-      </RowAction>
-    </div>
+    <RowMenu
+      name={name}
+      actions={[
+        { label: "Edit…", icon: Pencil, onSelect: () => edit(rule) },
+        {
+          label: enabled ? "Turn off" : "Turn on",
+          icon: Power,
+          disabled: toggle.isPending,
+          onSelect: () => toggle.mutate(),
+        },
+        { label: "Delete…", icon: Trash2, danger: true, onSelect: () => remove(rule) },
+      ]}
+    />
   );
 }

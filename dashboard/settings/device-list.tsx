@@ -2,6 +2,7 @@ import { MonitorSmartphone, Send, X } from "lucide-react";
 import type { Destination } from "../../server/wire/account-destination.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { useRemoveDestination, useTestDestination } from "./destinations.ts";
 import { Panel } from "./group.tsx";
 
@@ -10,15 +11,16 @@ type DeviceListProps = { devices: Destination[]; own: Destination | undefined };
 /** The browsers that get push notifications, on all of the user's machines. */
 export function DeviceList({ devices, own }: DeviceListProps) {
   const remove = useRemoveDestination();
+  const test = useTestDestination();
   if (devices.length === 0) return null;
   return (
     <div className="mt-2 flex flex-col gap-2">
       <h3 className="font-medium text-muted text-sm">Devices</h3>
       <Panel>
         {devices.map((device) => (
-          <div key={device.id} className="flex min-h-14 items-center gap-3 px-4 py-2.5 max-md:flex-wrap">
+          <div key={device.id} className="flex min-h-14 items-center gap-3 px-4 py-2.5">
             <MonitorSmartphone aria-hidden className="size-4 shrink-0 text-faint" />
-            <div className="min-w-0 flex-1 max-md:basis-[70%]">
+            <div className="min-w-0 flex-1">
               <p className="hostile font-medium">
                 {device.label}
                 {device.id === own?.id && (
@@ -31,17 +33,24 @@ export function DeviceList({ devices, own }: DeviceListProps) {
                 {device.enabled ? "Added" : "Off. Added"} <RelativeTime at={device.createdAt} form="long" />
               </p>
             </div>
-            <TestButton id={device.id} />
-            <Button
-              variant="ghost"
-              size="icon"
-              aria-label={`Remove ${device.label}`}
-              title="Remove"
-              disabled={remove.isPending}
-              onClick={() => remove.mutate(device.id)}
-            >
-              <X aria-hidden className="size-4" />
-            </Button>
+            <RowMenu
+              name={device.label}
+              actions={[
+                {
+                  label: "Send a test",
+                  icon: Send,
+                  disabled: test.isPending,
+                  onSelect: () => test.mutate(device.id),
+                },
+                {
+                  label: "Remove",
+                  icon: X,
+                  danger: true,
+                  disabled: remove.isPending,
+                  onSelect: () => remove.mutate(device.id),
+                },
+              ]}
+            />
           </div>
         ))}
       </Panel>

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Plus } from "lucide-react";
+import { Check, Plus } from "lucide-react";
 import { useState } from "react";
 import type { Destination } from "../../server/wire/account-destination.ts";
 import type { Level, NotificationLevel } from "../../server/wire/preferences.ts";
@@ -15,21 +15,40 @@ const names: Record<Level, string> = { all: "All events", matters: "What matters
 
 /** What each destination gets of the project, and of channels for which it gets something else. */
 export function LevelList({ destinations, levels }: Props) {
-  const project = useProjectSlug();
   const { projects } = useMe();
+  const current = useProjectSlug();
+  const [project, setProject] = useState(current);
   const { data: channels = [] } = useQuery(channelsQuery(project));
   const [added, setAdded] = useState<string[]>([]);
   const own = levels.filter((each) => each.project === project);
   const listed = [...new Set([...own.flatMap(({ channel }) => channel ?? []), ...added])].sort();
   const others = channels.filter(({ id }) => !listed.includes(id));
-  const name = projects.find(({ slug }) => slug === project)?.name ?? project;
   return (
     <div className="mt-2 flex flex-col gap-2">
-      <h3 className="hostile font-medium text-muted text-sm">What you get of {name}</h3>
+      <div className="flex items-center justify-between gap-4">
+        <h3 className="font-medium text-muted text-sm">What you receive</h3>
+        {projects.length > 1 && (
+          <select
+            aria-label="Project"
+            value={project}
+            onChange={(event) => {
+              setProject(event.target.value);
+              setAdded([]);
+            }}
+            className="h-8 min-w-0 max-w-60 rounded-md border border-line-strong bg-raised pr-7 pl-2.5 text-sm max-md:h-11"
+          >
+            {projects.map(({ slug, name }) => (
+              <option key={slug} value={slug}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
       <Panel>
         {[null, ...listed].map((channel) => (
           <Row
-            key={channel ?? ""}
+            key={`${project} ${channel ?? ""}`}
             project={project}
             channel={channel}
             destinations={destinations}
@@ -54,7 +73,7 @@ export function LevelList({ destinations, levels }: Props) {
         )}
       </Panel>
       <p className="text-muted text-xs">
-        What matters is what the project's rules notify of, such as events sent with{" "}
+        “What matters” is every event that a project rule alerts on, such as events sent with{" "}
         <code className="font-mono">notify</code>.
       </p>
     </div>
@@ -73,7 +92,17 @@ function Row({ project, channel, destinations, levels }: RowProps) {
   const where = channel ?? "All channels";
   return (
     <div className="flex flex-col gap-2 px-4 py-3">
-      <p className="hostile font-medium">{where}</p>
+      <p className="flex items-center gap-2 font-medium">
+        <span className="hostile">{where}</span>
+        <span role="status" className="flex items-center gap-1 font-normal text-good text-xs">
+          {change.isSuccess && (
+            <>
+              <Check aria-hidden className="size-3.5" />
+              Saved
+            </>
+          )}
+        </span>
+      </p>
       <div className="grid grid-cols-[repeat(auto-fill,minmax(150px,1fr))] gap-x-3 gap-y-2">
         {destinations.map((destination) => {
           const { id } = destination;

@@ -18,7 +18,7 @@ import { describeDigest, describeQuietHours } from "./schedule-text.ts";
 export function NotificationSettings() {
   const { data, error, refetch } = useQuery(destinationsQuery);
   return (
-    <Group title="Notifications" lead="How you're notified, across all projects">
+    <Group title="Notifications" lead="How you're notified, in all projects">
       {error && !data ? (
         <ErrorState
           title="Notification settings couldn't be loaded"

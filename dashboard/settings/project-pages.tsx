@@ -7,7 +7,7 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { Panel } from "./group.tsx";
 
-/** What else belongs to the project, and has a page of its own. */
+/** What else belongs to the project, and has a page of its own. Connections have their own part of the navigation. */
 export function ProjectPages() {
   const can = useCan();
   return (
@@ -20,24 +20,11 @@ export function ProjectPages() {
         onPhones
       />
       <PageLink to="/p/$project/rules" title="Rules" hint="Which events notify whom, and when" onPhones />
-      <PageLink
-        to="/p/$project/rejected"
-        title="Rejected events"
-        hint="Invalid events, to fix and resend"
-        onPhones
-      />
-      <PageLink to="/p/$project/destinations" title="Destinations" hint="Services that get notifications" />
-      <PageLink
-        to="/p/$project/deliveries"
-        title="Deliveries"
-        hint="Which notifications were sent, and how that went"
-      />
-      <PageLink to="/p/$project/webhooks" title="Webhooks" hint="Events of what other services send" />
       {can("audit:read") && (
         <PageLink to="/p/$project/audit" title="Audit log" hint="Who changed the project, and when" />
       )}
       {can("events:send") && (
-        <Row hint="From a file, also of another product">
+        <Row hint="From a file of Tidings or of another product">
           <button type="button" className={targetClass} onClick={() => openOverlay("import")}>
             Import events…
           </button>

@@ -34,7 +34,7 @@ export function ProjectSettings() {
     >
       {can("project:change") ? (
         <>
-          {/* The key resets the field when the project changes. */}
+          {/* The key shows the field of the other project when the project changes. */}
           <RenameForm key={slug} project={project} />
           <RetentionForm key={`${slug} retention`} project={project} />
           <QuotaForm key={`${slug} quota`} project={project} />

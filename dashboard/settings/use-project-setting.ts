@@ -21,6 +21,7 @@ export function useProjectSetting(project: Project, { label, textOf, changeOf, e
     thing: project,
     what: "project",
     isSingle: true,
+    draft: `${project.slug} ${label}`,
     formOf: (each) => ({ text: textOf(each) }),
     compare: byParts([part(label, ["text"], ({ text }) => text.trim() || empty)]),
     keys: [meQuery.queryKey],

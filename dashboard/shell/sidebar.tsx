@@ -3,9 +3,7 @@ import { Link, useMatches } from "@tanstack/react-router";
 import {
   Bell,
   ChevronsUpDown,
-  CircleSlash,
   Hash,
-  KeyRound,
   LayoutDashboard,
   type LucideIcon,
   Newspaper,
@@ -17,15 +15,14 @@ import type { Sidebar as SidebarLists } from "../../server/wire/view.ts";
 import { useMe } from "../account/me.ts";
 import { ChannelNav, useInFeed } from "../channels/channel-nav.tsx";
 import { sidebarQuery } from "../channels/channels.ts";
-import { shortCount } from "../components/counts.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Mark } from "../components/mark.tsx";
 import { navItemClass } from "../components/ui/button.tsx";
 import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
-import { useCan } from "../projects/can.ts";
+import { ConnectionNav } from "../connections/connection-nav.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { useRejectedCount } from "../rejected/rejected-count.ts";
 import { openOverlay } from "./overlays.tsx";
+import { labelClass, RailIcon, railItemClass } from "./rail.tsx";
 
 const ProjectMenu = lazyPart<MenuContentProps>(
   async () => (await import("../projects/project-menu.tsx")).default,
@@ -37,7 +34,6 @@ const AccountMenu = lazyPart<MenuContentProps>(
 /** The left column: on a desktop with names and channels, on a tablet a rail of icons. */
 export function Sidebar() {
   const { account } = useMe();
-  const can = useCan();
   return (
     <aside
       aria-label="Project and channels"
@@ -66,22 +62,15 @@ export function Sidebar() {
         <PageLink to="/p/$project/users" icon={UserRound}>
           Users
         </PageLink>
-        {can("keys:manage") && (
-          <PageLink to="/p/$project/keys" icon={KeyRound}>
-            API keys
-          </PageLink>
-        )}
+        <PageLink to="/p/$project/rules" icon={Bell}>
+          Rules
+        </PageLink>
+        <ConnectionNav canFold />
         <PageLink to="/p/$project/members" icon={Users}>
           Members
         </PageLink>
-        <PageLink to="/p/$project/rules" icon={Bell} also={["destinations", "deliveries"]}>
-          Rules
-        </PageLink>
-        <PageLink to="/p/$project/rejected" icon={CircleSlash} count={useRejectedCount(useProjectSlug())}>
-          Rejected events
-        </PageLink>
-        <PageLink to="/p/$project/settings" icon={Settings2} also={["webhooks", "audit"]}>
-          Settings
+        <PageLink to="/p/$project/settings" icon={Settings2} also={["audit"]}>
+          Project settings
         </PageLink>
       </nav>
       <div className="border-line border-t p-2">
@@ -103,10 +92,8 @@ export function Sidebar() {
 }
 
 type PageLinkProps = {
-  to: `/p/$project/${"boards" | "users" | "keys" | "members" | "rules" | "rejected" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "settings"}`;
   icon: LucideIcon;
-  /** How many there are to look at. */
-  count?: number;
   /** Pages that are reached from this one, and have no entry of their own. */
   also?: readonly string[];
   children: string;
@@ -114,7 +101,7 @@ type PageLinkProps = {
 
 const noPages: readonly string[] = [];
 
-function PageLink({ to, icon: Icon, count = 0, also = noPages, children }: PageLinkProps) {
+function PageLink({ to, icon: Icon, also = noPages, children }: PageLinkProps) {
   const project = useProjectSlug();
   const isAlso = useMatches({
     select: (matches) => also.some((name) => matches.at(-1)?.routeId.endsWith(`/$project/${name}`)),
@@ -126,31 +113,11 @@ function PageLink({ to, icon: Icon, count = 0, also = noPages, children }: PageL
       className={`${navItemClass} ${railItemClass}`}
       data-active={isAlso || undefined}
       activeProps={{ "data-active": true }}
-      title={count > 0 ? `${children}: ${count.toLocaleString("en")} to fix or discard` : children}
+      title={children}
     >
-      <RailIcon icon={Icon} dot={count > 0 && "bg-danger"} />
+      <RailIcon icon={Icon} dot={false} />
       <span className={labelClass}>{children}</span>
-      {count > 0 && <span className="text-danger text-xs md:max-lg:sr-only">{shortCount(count)}</span>}
     </Link>
-  );
-}
-
-const labelClass = "flex-1 md:max-lg:sr-only";
-/** As large as fingers need, unless the window is low. */
-const railItemClass = "md:max-lg:[@media(min-height:640px)]:h-10!";
-
-/** An icon of the sidebar. On the rail, which has no room for a count, a dot says that there is one. */
-function RailIcon({ icon: Icon, dot }: { icon: LucideIcon; dot: string | false }) {
-  return (
-    <span className="relative mx-0.5 shrink-0 md:max-lg:mx-1">
-      <Icon aria-hidden className="size-4 text-faint md:max-lg:size-4.5" />
-      {dot && (
-        <span
-          aria-hidden
-          className={`absolute -top-0.5 -right-1 hidden size-2 rounded-full ring-2 ring-canvas md:max-lg:block ${dot}`}
-        />
-      )}
-    </span>
   );
 }
 

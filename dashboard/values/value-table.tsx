@@ -4,9 +4,7 @@ import type { InsightInList } from "../../server/wire/insight.ts";
 import { amountText } from "../boards/amounts.ts";
 import { boardsQuery } from "../boards/boards.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { Button } from "../components/ui/button.tsx";
-import { Menu, MenuItem, MenuLabel } from "../components/ui/menu.tsx";
-import { RowAction } from "../components/ui/row-action.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { useCan } from "../projects/can.ts";
 import { addValueTile } from "./add-value-tile.ts";
 
@@ -34,7 +32,7 @@ export function ValueTable({ project, values, remove }: Props) {
           {values.map((value) => (
             <tr
               key={value.key}
-              className="border-line border-b last:border-b-0 @max-xl:grid @max-xl:grid-cols-[1fr_auto] @max-xl:gap-x-3 @max-xl:gap-y-1 @max-xl:p-4 @xl:[&>*]:px-4 @xl:[&>*]:py-2.5"
+              className="border-line border-b last:border-b-0 @max-xl:relative @max-xl:grid @max-xl:gap-y-1 @max-xl:p-4 @max-xl:pr-14 @xl:[&>*]:px-4 @xl:[&>*]:py-2.5"
             >
               <th scope="row" className="min-w-0 text-left font-medium">
                 <span className="hostile">
@@ -43,25 +41,17 @@ export function ValueTable({ project, values, remove }: Props) {
                 </span>
                 <code className="block break-all font-mono font-normal text-muted text-xs">{value.key}</code>
               </th>
-              <td className="text-right font-medium tabular-nums @xl:whitespace-nowrap">
+              <td className="font-medium tabular-nums @xl:whitespace-nowrap @xl:text-right">
                 {amountText(value.value)}
               </td>
               <td className="min-w-0 text-muted">
                 <RelativeTime at={value.updatedAt} form="long" />
                 <span className="hostile block text-xs">{setterOf(value)}</span>
               </td>
-              <td>
+              <td className="@max-xl:absolute @max-xl:top-2 @max-xl:right-2">
                 {mayChange && (
-                  <div className="flex items-center justify-end gap-1">
-                    <AddToBoard project={project} value={value} />
-                    <RowAction
-                      label={`Delete ${value.title}`}
-                      title="Delete"
-                      danger
-                      onClick={() => remove(value)}
-                    >
-                      <Trash2 aria-hidden className="size-4" />
-                    </RowAction>
+                  <div className="flex justify-end">
+                    <ValueMenu project={project} value={value} remove={() => remove(value)} />
                   </div>
                 )}
               </td>
@@ -78,25 +68,22 @@ function setterOf({ setBy }: InsightInList): string {
   return setBy.ending === "" ? "by a key that was deleted" : `by key ${setBy.name || `…${setBy.ending}`}`;
 }
 
-function AddToBoard({ project, value }: { project: string; value: InsightInList }) {
+type MenuProps = { project: string; value: InsightInList; remove: () => void };
+
+function ValueMenu({ project, value, remove }: MenuProps) {
   const { data: boards = [] } = useQuery(boardsQuery(project));
-  if (boards.length === 0) return null;
   return (
-    <Menu
-      align="end"
-      trigger={
-        <Button variant="ghost" aria-label={`Add to board: ${value.title}`}>
-          <ChartNoAxesColumn aria-hidden className="size-4" />
-          <span className="@max-2xl:hidden">Add to board</span>
-        </Button>
-      }
-    >
-      <MenuLabel>Add a tile to</MenuLabel>
-      {boards.map(({ id, name }) => (
-        <MenuItem key={id} onSelect={() => void addValueTile(project, id, value.key)}>
-          <span className="hostile-line">{name}</span>
-        </MenuItem>
-      ))}
-    </Menu>
+    <RowMenu
+      name={value.title}
+      actions={[
+        ...boards.map(({ id, name }) => ({
+          id,
+          label: `Add to the board ${name}`,
+          icon: ChartNoAxesColumn,
+          onSelect: () => void addValueTile(project, id, value.key),
+        })),
+        { label: "Delete…", icon: Trash2, danger: true, onSelect: remove },
+      ]}
+    />
   );
 }

@@ -2,9 +2,9 @@ import { useMutation } from "@tanstack/react-query";
 import type { Webhook } from "../../server/wire/webhook.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useKnown } from "../edits/use-known.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { AddressDialog } from "./address-dialog.tsx";
 import { webhooksQuery } from "./webhooks.ts";
 
@@ -20,7 +20,7 @@ export function RotateWebhookDialog({ webhook, close }: Props) {
         query: { project },
         version: known.version,
       }),
-    onSuccess: () => void refresh(webhooksQuery(project).queryKey),
+    onSuccess: () => refreshConnections(project, webhooksQuery(project).queryKey),
     onError,
   });
   if (rotate.data) return <AddressDialog {...rotate.data} close={close} />;
@@ -43,7 +43,7 @@ export function DeleteWebhookDialog({ webhook, close }: Props) {
   const remove = useMutation({
     mutationFn: () => api(`/api/webhooks/${webhook.id}`, { method: "DELETE", query: { project } }),
     onSuccess() {
-      void refresh(webhooksQuery(project).queryKey);
+      void refreshConnections(project, webhooksQuery(project).queryKey);
       close();
     },
   });

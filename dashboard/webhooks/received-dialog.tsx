@@ -9,8 +9,8 @@ import { Button } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { Dialog } from "../components/ui/dialog.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { refreshConnections } from "../connections/connections.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { webhookRequestsQuery } from "./webhooks.ts";
 
 type Props = { webhook: Webhook; close: () => void };
@@ -60,7 +60,7 @@ function Request({ webhook, request }: { webhook: Webhook; request: WebhookReque
         `/api/webhooks/${webhook.id}/requests/${id}/resend`,
         { method: "POST", query: { project } },
       ),
-    onSuccess: () => refresh(webhookRequestsQuery(project, webhook.id).queryKey),
+    onSuccess: () => refreshConnections(project, webhookRequestsQuery(project, webhook.id).queryKey),
   });
   const [text, className] = outcomes[outcome];
   const canResend = body !== null && (outcome === "rejected" || outcome === "ignored");

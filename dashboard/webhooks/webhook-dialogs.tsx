@@ -7,10 +7,10 @@ import { channelsQuery } from "../channels/channels.ts";
 import { Dialog } from "../components/ui/dialog.tsx";
 import { Field, SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { connectionsQuery, refreshConnections } from "../connections/connections.ts";
 import { byParts, changedMembers } from "../edits/differences.ts";
 import { useEdit } from "../edits/use-edit.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { AddressDialog } from "./address-dialog.tsx";
 import { MappingFields } from "./mapping-fields.tsx";
 import { MappingPreview } from "./mapping-preview.tsx";
@@ -66,7 +66,7 @@ function NewFromDialog({
   const [form, setForm] = useState(() => newForm(source));
   const creation = useMutation({
     mutationFn: () => create(project, source, form),
-    onSuccess: () => refresh(webhooksQuery(project).queryKey),
+    onSuccess: () => refreshConnections(project, webhooksQuery(project).queryKey),
   });
   if (creation.data) return <AddressDialog {...creation.data} close={close} />;
   return (
@@ -101,7 +101,7 @@ export function EditWebhookDialog({ webhook, close }: { webhook: Webhook; close:
     what: "webhook",
     formOf,
     compare: byParts(webhookParts),
-    keys: [webhooksQuery(project).queryKey],
+    keys: [webhooksQuery(project).queryKey, connectionsQuery(project).queryKey],
     async save(form, base) {
       const body = changedMembers(webhookOf(form), webhookOf(formOf(base)));
       if (Object.keys(body).length === 0) return null;

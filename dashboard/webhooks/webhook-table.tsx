@@ -1,12 +1,12 @@
-import { Inbox, Pencil, RefreshCw, Trash2 } from "lucide-react";
+import { Inbox, Link2, Pencil, RefreshCw, Trash2 } from "lucide-react";
 import type { Webhook } from "../../server/wire/webhook.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { CardRow, CardTable, RowActions } from "../components/ui/card-table.tsx";
-import { RowAction } from "../components/ui/row-action.tsx";
+import { RowMenu } from "../components/ui/row-menu.tsx";
 import { useCan } from "../projects/can.ts";
 import { sources } from "./webhooks.ts";
 
-type Actions = Record<"received" | "edit" | "rotate" | "remove", (webhook: Webhook) => void>;
+type Actions = Record<"address" | "received" | "edit" | "rotate" | "remove", (webhook: Webhook) => void>;
 
 /** On narrow screens each row is a small card, because the columns don't fit. */
 export function WebhookTable({ webhooks, ...actions }: Actions & { webhooks: Webhook[] }) {
@@ -21,7 +21,7 @@ export function WebhookTable({ webhooks, ...actions }: Actions & { webhooks: Web
 }
 
 function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
-  const { name, source, channel, mapping, hasSecret, receivedAt } = webhook;
+  const { name, source, channel, mapping, hasSecret, receivedAt, lastOutcome } = webhook;
   const { label, secretHint } = sources[source];
   return (
     <CardRow>
@@ -44,6 +44,7 @@ function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
           <>
             <span className="@2xl:sr-only">Last received </span>
             <RelativeTime at={receivedAt} form="long" />
+            {lastOutcome === "rejected" && <span className="block text-danger text-xs">It was rejected</span>}
           </>
         ) : (
           "Nothing received yet"
@@ -51,26 +52,16 @@ function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
       </td>
       {actions && (
         <RowActions>
-          <RowAction
-            label={`Show what ${name} received`}
-            title="Last received"
-            onClick={() => actions.received(webhook)}
-          >
-            <Inbox aria-hidden className="size-4" />
-          </RowAction>
-          <RowAction label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(webhook)}>
-            <Pencil aria-hidden className="size-4" />
-          </RowAction>
-          <RowAction
-            label={`Replace the address of ${name}`}
-            title="Replace address"
-            onClick={() => actions.rotate(webhook)}
-          >
-            <RefreshCw aria-hidden className="size-4" />
-          </RowAction>
-          <RowAction label={`Delete ${name}`} title="Delete" danger onClick={() => actions.remove(webhook)}>
-            <Trash2 aria-hidden className="size-4" />
-          </RowAction>
+          <RowMenu
+            name={name}
+            actions={[
+              { label: "Show the address…", icon: Link2, onSelect: () => actions.address(webhook) },
+              { label: "Show what it received…", icon: Inbox, onSelect: () => actions.received(webhook) },
+              { label: "Edit…", icon: Pencil, onSelect: () => actions.edit(webhook) },
+              { label: "Replace the address…", icon: RefreshCw, onSelect: () => actions.rotate(webhook) },
+              { label: "Delete…", icon: Trash2, danger: true, onSelect: () => actions.remove(webhook) },
+            ]}
+          />
         </RowActions>
       )}
     </CardRow>

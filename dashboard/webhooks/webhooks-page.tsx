@@ -5,6 +5,7 @@ import type { Webhook } from "../../server/wire/webhook.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { ListPage, useItemDialog } from "../shell/list-page.tsx";
+import { ShowAddressDialog } from "./address-dialog.tsx";
 import { DeleteWebhookDialog, RotateWebhookDialog } from "./confirm-dialogs.tsx";
 import { ReceivedDialog } from "./received-dialog.tsx";
 import { EditWebhookDialog, NewWebhookDialog } from "./webhook-dialogs.tsx";
@@ -13,6 +14,7 @@ import { webhooksQuery } from "./webhooks.ts";
 
 /** Dialogs for a webhook. */
 const dialogs = {
+  address: ShowAddressDialog,
   received: ReceivedDialog,
   edit: EditWebhookDialog,
   rotate: RotateWebhookDialog,
@@ -29,7 +31,7 @@ export function WebhooksPage() {
     <>
       <ListPage
         title="Webhooks"
-        intro="Addresses that make events of what other services send, such as Stripe and GitHub."
+        intro="Addresses that turn the requests of other services, such as Stripe and GitHub, into events."
         query={query}
         empty={{
           icon: <WebhookIcon aria-hidden />,
@@ -42,6 +44,7 @@ export function WebhooksPage() {
         list={(webhooks) => (
           <WebhookTable
             webhooks={webhooks}
+            address={open("address")}
             received={open("received")}
             edit={open("edit")}
             rotate={open("rotate")}

@@ -31,6 +31,17 @@ export function webhookRequestsQuery(project: string, id: string) {
   });
 }
 
+/** A webhook's address, for those who manage webhooks. It isn't kept longer than it is shown. */
+export function webhookUrlQuery(project: string, id: string) {
+  return queryOptions({
+    queryKey: ["webhook-url", project, id],
+    queryFn: async () =>
+      (await api<{ ok: true; url: string }>(`/api/webhooks/${id}/url`, { query: { project } })).url,
+    staleTime: 0,
+    gcTime: 0,
+  });
+}
+
 export function webhookPreviewQuery(project: string, preview: WebhookPreview) {
   return queryOptions({
     queryKey: ["webhook-preview", project, preview],

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { auditOf, tokenIn } from "../testing/account-calls.ts";
-import { expectAccessible, openPage } from "../testing/browser-page.ts";
+import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
 import { launchChromium } from "../testing/chromium.ts";
 import { oidcProvider } from "../testing/oidc-provider.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
@@ -77,7 +77,7 @@ test("the profile's name and email address can be changed", async () => {
   await expectAccessible("account", page);
   await page.getByLabel("Name", { exact: true }).fill("Grace Hopper");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByRole("button", { name: "Save" }).and(page.locator(":disabled")).waitFor();
+  await page.getByRole("status").filter({ hasText: "Saved" }).waitFor();
   await page.getByRole("button", { name: "Change email…" }).click();
   const dialog = page.getByRole("dialog");
   await expectAccessible("email dialog", page);
@@ -190,7 +190,11 @@ test("a passkey is added, renamed, used to sign in, and removed", async () => {
     },
   });
   await page.getByRole("button", { name: "Add a passkey" }).click();
-  await page.getByRole("button", { name: /^Rename / }).click();
+  await page
+    .getByRole("button", { name: /^Actions for / })
+    .last()
+    .click();
+  await page.getByRole("menuitem", { name: "Rename…" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("My laptop");
   await dialog.getByRole("button", { name: "Rename" }).click();
@@ -208,7 +212,7 @@ test("a passkey is added, renamed, used to sign in, and removed", async () => {
   ]);
 
   await page.goto(`${app.running.baseUrl}/account`);
-  await page.getByRole("button", { name: "Remove My laptop" }).click();
+  await chooseAction(page, "My laptop", "Remove…");
   await dialog.getByRole("button", { name: "Remove passkey" }).click();
   await page.getByText("My laptop", { exact: true }).waitFor({ state: "detached" });
   await signOut(page);
@@ -272,7 +276,7 @@ test("other sessions are listed and ended; the password is changed; the account 
   await dialog.getByLabel("Password").fill(testPassword);
   await dialog.getByRole("button", { name: "Sign in", exact: true }).click();
   await dialog.waitFor({ state: "detached" });
-  await other.page.getByRole("button", { name: "Save" }).and(other.page.locator(":disabled")).waitFor();
+  await other.page.getByRole("status").filter({ hasText: "Saved" }).waitFor();
 
   await page.getByLabel("Current password").fill(testPassword);
   await page.getByLabel("New password").fill("a new long password");

@@ -37,6 +37,8 @@ function withDestinations(
     baseUrl: string;
     projectId: number;
     slug: string;
+    /** Its output ends up in logs. */
+    isManager: false;
   }) => Promise<void>,
 ): Promise<void> {
   return withStore(async ({ control }) => {
@@ -49,6 +51,7 @@ function withDestinations(
       baseUrl: baseUrlOf(config),
       projectId,
       slug,
+      isManager: false,
     });
   });
 }
@@ -60,8 +63,8 @@ const list = defineCommand({
     json: { type: "boolean", description: "Print each destination as a line of JSON" },
   },
   run: ({ args }) =>
-    withDestinations(args.project, async ({ control, secrets, projectId }) => {
-      const destinations = await listProjectDestinations(control, secrets, projectId);
+    withDestinations(args.project, async (context) => {
+      const destinations = await listProjectDestinations(context);
       if (args.json) for (const each of destinations) console.log(JSON.stringify(each));
       else printTable([["NAME", "KIND", "STATE", "LAST DELIVERED"], ...destinations.map(columnsOf)]);
     }),
@@ -104,8 +107,8 @@ const test = defineCommand({
   args: { destination, project: projectArg, json: jsonArg },
   run: ({ args }) =>
     withDestinations(args.project, async (context) => {
-      const { control, secrets, policy, projectId, slug } = context;
-      const destinations = await listProjectDestinations(control, secrets, projectId);
+      const { policy, projectId, slug } = context;
+      const destinations = await listProjectDestinations(context);
       const { id } = find(destinations, args.destination, slug);
       const limited = { policy, timeoutMs: limits.destinationTestMs, nowMs: Date.now() };
       const outcome = await sendTest(context, projectId, id, limited);
@@ -118,8 +121,9 @@ const remove = defineCommand({
   meta: { name: "remove", description: "Delete a destination and cancel its waiting deliveries" },
   args: { destination, project: projectArg, json: jsonArg },
   run: ({ args }) =>
-    withDestinations(args.project, async ({ control, secrets, projectId, slug }) => {
-      const destinations = await listProjectDestinations(control, secrets, projectId);
+    withDestinations(args.project, async (context) => {
+      const { control, projectId, slug } = context;
+      const destinations = await listProjectDestinations(context);
       const { id, name } = find(destinations, args.destination, slug);
       await deleteProjectDestination({ control, projectId, actor: commandActor }, id);
       await report(args.json, { id, name }, `Deleted the destination "${name}".`);

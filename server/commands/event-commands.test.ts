@@ -101,6 +101,11 @@ describe("against a server elsewhere", () => {
       },
     ]);
 
+    const exported = await run(["export", "-", "--format", "csv", "--tag-columns", "--channel", "csv"]);
+    expect(exported.stdout).toStartWith(
+      "id,createdAt,channelId,name,userId,notify,icon,event,description,tags.size,tags\r\n",
+    );
+
     const lines = [
       { type: "track", event: "Bought", userId: "u1", messageId: "m1", properties: { plan: "pro" } },
       { type: "identify", userId: "u1", messageId: "m2", traits: { plan: "pro", seats: 5 } },

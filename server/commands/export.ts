@@ -40,6 +40,10 @@ export const exportCommand = defineCommand({
       options: ["ndjson", "csv", "parquet"],
       description: "The format, if the name of the file doesn't say it",
     },
+    "tag-columns": {
+      type: "boolean",
+      description: "CSV with a column for each tag, for spreadsheets, instead of one column with all as JSON",
+    },
     force: { type: "boolean", description: "Replace the file if it exists" },
     json: { type: "boolean", description: "Print the totals as JSON" },
     ...filterArgs,
@@ -54,6 +58,8 @@ export const exportCommand = defineCommand({
         throw new ArgumentError("Parquet needs a file, and compresses itself: name it NAME.parquet.");
       if (!isStdout && !args.force && existsSync(args.file))
         throw new ArgumentError(`${args.file} exists already. Add --force to replace it.`);
+      if (args["tag-columns"] && format !== "csv")
+        throw new ArgumentError("--tag-columns needs CSV: name it NAME.csv.");
       if (args.all && format !== "ndjson")
         throw new ArgumentError("--all needs NDJSON: name it NAME.ndjson.");
       const query = filterQuery(args);
@@ -61,6 +67,7 @@ export const exportCommand = defineCommand({
       query.set("order", "asc");
       query.set("format", format === "csv" ? "csv" : "ndjson");
       const expected = [...query.keys()].length === 2 ? await countAll(source) : null;
+      if (args["tag-columns"]) query.set("tags", "columns");
       let events = 0;
       const progress = new TransferProgress(() => expected && events / expected);
       const count = (more: number) => {

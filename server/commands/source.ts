@@ -114,7 +114,7 @@ async function open({ project, url }: SourceValues, scopes: readonly Scope[]): P
   const apiKey = commandApiKey();
   if (apiKey === undefined)
     throw new ArgumentError(
-      "Set TIDINGS_API_KEY to an API key of the project (Settings → API keys in the dashboard).",
+      "Set TIDINGS_API_KEY to an API key of the project (Connections → API keys in the dashboard).",
     );
   const name = new URL(url).host;
   // A key belongs to one project; the API doesn't name it.

@@ -36,15 +36,40 @@ export function acceptedFormat(accept: string | null): EventFormat {
   return best.format;
 }
 
+const columnsBeforeTags = "id,createdAt,channelId,name,userId,notify,icon,event,description";
+
 /** Header row of a CSV listing (RFC 4180). */
-export const csvHeader = "id,createdAt,channelId,name,userId,notify,icon,event,description,tags\r\n";
+export const csvHeader = `${columnsBeforeTags},tags\r\n`;
 
 /** One event as a row. Tags are JSON. */
 export function csvRow(event: Event): string {
-  const { id, createdAt, channelId, name, userId, notify, icon = "", description = "", tags } = event;
+  return `${cellsBeforeTags(event)},${cellOf(JSON.stringify(event.tags))}\r\n`;
+}
+
+/** What the name of a tag's column begins with, so that it is none of an event's fields. */
+export const tagColumnPrefix = "tags.";
+
+/** Header row of a CSV listing with a column for each of these tags, and one for all others. */
+export function csvHeaderWith(tagColumns: readonly string[]): string {
+  const names = tagColumns.map((key) => cellOf(tagColumnPrefix + key));
+  return `${[columnsBeforeTags, ...names, "tags"].join(",")}\r\n`;
+}
+
+/** One event as a row with a column for each of these tags. The last cell has all others as JSON, if there are any. */
+export function csvRowWith(event: Event, tagColumns: readonly string[]): string {
+  const { tags } = event;
+  const cells = tagColumns.map((key) => (Object.hasOwn(tags, key) ? cellOf(tags[key]!) : ""));
+  // An empty cell is no tag, so an empty tag is among the others.
+  const others = Object.entries(tags).filter(([key, value]) => value === "" || !tagColumns.includes(key));
+  // Unlike an assignment, this keeps a tag `__proto__`.
+  const rest = others.length > 0 ? cellOf(JSON.stringify(Object.fromEntries(others))) : "";
+  return `${[cellsBeforeTags(event), ...cells, rest].join(",")}\r\n`;
+}
+
+function cellsBeforeTags(event: Event): string {
+  const { id, createdAt, channelId, name, userId, notify, icon = "", description = "" } = event;
   const texts = `${cellOf(channelId)},${cellOf(name)},${cellOf(userId)},${notify},${cellOf(icon)}`;
-  const ending = `${cellOf(event.event ?? "")},${cellOf(description)},${cellOf(JSON.stringify(tags))}`;
-  return `${id},${createdAt},${texts},${ending}\r\n`;
+  return `${id},${createdAt},${texts},${cellOf(event.event ?? "")},${cellOf(description)}`;
 }
 
 /**

@@ -81,6 +81,12 @@ export const EventListQuery = z.strictObject({
     .enum(["json", "ndjson", "csv"])
     .optional()
     .openapi({ description: "Overrides `Accept`. Browsers save NDJSON and CSV as a file." }),
+  tags: z
+    .enum(["json", "columns"])
+    .optional()
+    .openapi({
+      description: `How CSV has tags: as JSON in one column, or with a column for each tag, of the ${limits.csvTagColumns} that most events have; the others are JSON. Default: \`json\`.`,
+    }),
   ...filterParameters,
   project: projectParameter,
 });

@@ -77,11 +77,12 @@ export class LiveStreams {
     this.#projects.get(projectId)?.deleted(frame);
   }
 
-  /** Sends a message to all streams of an account, whatever their project. */
-  sendToAccount(accountId: string, type: string, message: unknown): void {
+  /** Sends a message to all streams of an account: to those of one project, or whatever their project. */
+  sendToAccount(accountId: string, type: string, message: unknown, projectId?: number): void {
     const frame = frameOf(type, JSON.stringify(message));
     this.#each((client) => {
-      if (client.accountId === accountId) client.send(frame);
+      const isMeant = projectId === undefined || client.projectId === projectId;
+      if (isMeant && client.accountId === accountId) client.send(frame);
     });
   }
 

@@ -27,7 +27,7 @@ import { NewEvents, RecordResponse } from "../wire/batch.ts";
 import { DeliveryList } from "../wire/delivery.ts";
 import { EventCount } from "../wire/event-count.ts";
 import { countMatches } from "./count.ts";
-import { pageText, streamList } from "./list.ts";
+import { pageText, pageWithTagColumns, streamList } from "./list.ts";
 import type { LiveStreams } from "./live.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
@@ -83,8 +83,12 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       if (query.format !== undefined && format !== "json") {
         headers.set("content-disposition", `attachment; filename="events.${format}"`);
       }
+      const hasTagColumns = query.tags === "columns";
+      if (hasTagColumns && format !== "csv")
+        throw problem("query-invalid", { detail: '"tags" applies to CSV only: add "format=csv".' });
       const listing = {
         format,
+        hasTagColumns,
         projectId,
         filter: filterOf(query, tags),
         order: query.order ?? ("desc" as const),
@@ -100,10 +104,14 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
         const setTimeout = (seconds: number) => setRequestTimeout(request, seconds);
         return new Response(await streamList(store.events, listing, setTimeout, onCutOff), { headers });
       }
-      const { events, next } = await store.events.page(listing, query.limit);
+      const { events, next } = await store.events.page(
+        hasTagColumns ? { ...listing, format: "json" } : listing,
+        query.limit,
+      );
       const nextCursor = next && encodeCursor(next);
       if (nextCursor !== null && format !== "json") headers.set("x-next-cursor", nextCursor);
-      return textResponse(request, pageText(format, events, nextCursor), { headers });
+      const text = hasTagColumns ? pageWithTagColumns(events) : pageText(format, events, nextCursor);
+      return textResponse(request, text, { headers });
     },
   );
 
@@ -136,7 +144,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       tag: "Events",
       summary: "Stream events as they arrive",
       description:
-        "Server-Sent Events. `ready` comes first; `event` for each new event, with an id to resume from with `Last-Event-ID`; `reset` if that id is too old or unknown; `deleted` for events that were deleted, by their `ids`, or all of some `channels`, with `before` only those created before it; `heartbeat` every 15 seconds; `notification` for signed-in accounts.",
+        "Server-Sent Events. `ready` comes first; `event` for each new event, with an id to resume from with `Last-Event-ID`; `reset` if that id is too old or unknown; `deleted` for events that were deleted, by their `ids`, or all of some `channels`, with `before` only those created before it; `heartbeat` every 15 seconds; `notification` for signed-in accounts, and on what they read on any device, `seen` with `channels` and `views`, and `notifications-read` with the number that is still `unread`.",
       query: EventStreamQuery,
       takesTags: true,
       response: z.string(),

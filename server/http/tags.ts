@@ -17,6 +17,7 @@ export const tags = {
   Notifications: "Notifications of an account: its inbox, destinations and preferences.",
   Deliveries: "What was sent to whom, and why something wasn't.",
   Destinations: "Where a project's notifications are sent.",
+  Connections: "How keys, webhooks, destinations and deliveries are.",
   Webhooks: "Addresses that turn what other services send into events.",
   Account: "An account, its sessions, and signing in and up.",
   "Drop-in endpoints": "Endpoints for the clients of other services.",

@@ -62,6 +62,7 @@ test("rejected events are counted by reason and key, the largest group first", a
       reason: amount,
       key: { id: expect.any(String), name: "test", ending: key.slice(-4) },
       count: 3,
+      fixable: 3,
       newest: expect.any(String),
       firstAt: expect.any(String),
       lastAt: expect.any(String),
@@ -73,6 +74,27 @@ test("rejected events are counted by reason and key, the largest group first", a
   expect(listed.rejected).toHaveLength(3);
   expect(listed.rejected[0]!.id).toBe(groups[0]!.newest);
   expect(await send("GET", "?key=none", undefined, key)).toMatchObject({ rejected: [] });
+});
+
+test("what is no JSON, or isn't kept in full, can't be fixed together", async () => {
+  const key = await newProject();
+  const post = (body: string) =>
+    app.request(
+      "/api/events",
+      { method: "POST", headers: { "content-type": "application/json" }, body },
+      key,
+    );
+  await post('{"channel":');
+  await post("[}");
+  const long = (length: number) => post(JSON.stringify({ ...paid(1), description: "x".repeat(length) }));
+  await long(limits.rejectedBodyCharacters);
+  await long(20);
+  const { groups } = await groupsOf(key);
+  const fixable = Object.fromEntries(groups.map(({ reason, count, fixable }) => [reason, [count, fixable]]));
+  expect(fixable["The body is not valid JSON."]).toEqual([2, 0]);
+  expect(fixable[amount]).toEqual([1, 1]);
+  const [cut] = groups.filter(({ reason }) => reason.includes("description"));
+  expect([cut!.count, cut!.fixable]).toEqual([1, 0]);
 });
 
 test("a group is fixed and resent; what is still invalid stays as it was sent", async () => {

@@ -4,7 +4,7 @@ import { withoutSecretKeys } from "../auth/key-secret.ts";
 import type { Config } from "../config.ts";
 import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
-import { type Problem, type ProblemError, problem } from "../problems.ts";
+import { type Problem, type ProblemError, problem, problemTypeOf } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventAppender } from "../storage/event-store.ts";
 import type {
@@ -118,6 +118,7 @@ export class RejectedEvents {
         eb.fn.max("keys.name").as("name"),
         eb.fn.max("keys.ending").as("ending"),
         eb.fn.countAll<number>().as("count"),
+        eb.fn.sum<number>("cut").as("cut"),
         eb.fn.max("rejectedEvents.id").as("newest"),
         eb.fn.min("rejectedAt").as("firstAt"),
         eb.fn.max("rejectedAt").as("lastAt"),
@@ -127,21 +128,41 @@ export class RejectedEvents {
       .orderBy("newest", "desc")
       .limit(limit)
       .execute();
-    const { total } = await this.#of(projectId)
-      .select((eb) => eb.fn.countAll<number>().as("total"))
-      .executeTakeFirstOrThrow();
+    const malformed = await this.#malformedOf(groups.map(({ newest }) => Number(newest)));
     return {
-      groups: groups.map(({ reason, keyId, name, ending, count, newest, firstAt, lastAt }) => ({
+      groups: groups.map(({ reason, keyId, name, ending, count, cut, newest, firstAt, lastAt }) => ({
         reason,
         key: keyOf(keyId, name, ending),
         count: Number(count),
+        fixable: malformed.has(Number(newest)) ? 0 : Number(count) - Number(cut),
         newest: String(newest),
         firstAt: new Date(Number(firstAt)).toISOString(),
         lastAt: new Date(Number(lastAt)).toISOString(),
       })),
-      total: Number(total),
+      total: await this.count(projectId),
       retentionDays: this.#retentionDays,
     };
+  }
+
+  /** How many rejected events a project keeps. */
+  async count(projectId: number): Promise<number> {
+    const { total } = await this.#of(projectId)
+      .select((eb) => eb.fn.countAll<number>().as("total"))
+      .executeTakeFirstOrThrow();
+    return Number(total);
+  }
+
+  /** Which of these rejected events are no JSON. What was rejected for the same reason is none either. */
+  async #malformedOf(ids: readonly number[]): Promise<Set<number>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.#deps.control
+      .selectFrom("rejectedEvents")
+      .select(["id", "problem"])
+      .where("id", "in", ids)
+      .execute();
+    const isMalformed = ({ problem }: { problem: string }) =>
+      (JSON.parse(problem) as Problem).type === problemTypeOf("body-malformed");
+    return new Set(rows.filter(isMalformed).map(({ id }) => id));
   }
 
   /** A rejected event's body, and whether it is truncated. Throws `rejected-event-unknown`. */

@@ -1,7 +1,7 @@
 /** Deliveries, grouped notifications and rejected events in a real browser. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { expectAccessible, openPage } from "../testing/browser-page.ts";
+import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { longTest } from "../testing/long-test.ts";
@@ -72,7 +72,7 @@ test("a failed delivery is found by its filters, shows what was answered, and is
   await page.getByRole("button", { name: "Attempts of Order placed to Our server" }).click();
   await row("Order placed").getByText("no such order").waitFor();
   await expectAccessible("deliveries", page);
-  await page.getByRole("button", { name: "Retry Order placed to Our server" }).click();
+  await chooseAction(page, "Order placed to Our server", "Retry");
   await page.getByText("No matching deliveries").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
   await row("Order placed").getByText("Delivered").first().waitFor();
@@ -136,7 +136,7 @@ test("rejected events are fixed and resent by reason, and discarded", async () =
     ...Array.from({ length: 2 }, () => ({ channel: "shop" })),
   );
   await page.goto(`${dashboard.address}/p/default/rejected`);
-  await page.getByRole("link", { name: "Rejected events 14" }).waitFor();
+  await page.getByRole("link", { name: "Rejected events 14 to fix" }).waitFor();
   const group = page
     .getByRole("list", { name: "Reasons" })
     .getByRole("listitem")
@@ -172,7 +172,7 @@ longTest("a phone reaches rejected events and deliveries from the menu", async (
   const small = await dashboard.open("/p/default", phone);
   const menu = small.getByRole("dialog", { name: "Channels" });
   await small.getByRole("button", { name: "Channels" }).click();
-  await menu.getByRole("link", { name: "Rejected events 1" }).click();
+  await menu.getByRole("link", { name: "Rejected events 1 to fix" }).click();
   await small.getByRole("button", { name: /^The tag "amount" must be a string/ }).waitFor();
   await expectAccessible("rejected events on a phone", small);
   expect(await small.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);

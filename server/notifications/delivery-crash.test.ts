@@ -52,7 +52,14 @@ async function storeDeliveries(
   const { control } = store;
   const { id: projectId } = await control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
   const { destination, signingSecret } = await addProjectDestination(
-    { control, secrets: testSecrets, policy: { allowPrivate: true }, projectId, actor: commandActor },
+    {
+      control,
+      secrets: testSecrets,
+      policy: { allowPrivate: true },
+      projectId,
+      actor: commandActor,
+      isManager: false,
+    },
     { kind: "webhook", name: "Webhook", settings: { url: receiver.url }, enabled: true },
   );
   receiver.use(signingSecret!);

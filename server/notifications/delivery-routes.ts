@@ -90,7 +90,7 @@ export function addDeliveryRoutes(
 }
 
 /** Who manages rules sees all deliveries of the project. So do API keys, which belong to it. */
-function readerOf(access: Access): DeliveryReader {
+export function readerOf(access: Access): DeliveryReader {
   const { projectId } = access;
   const seesAll = access.by === "key" || roleMay(access.role, "rules:manage");
   return { projectId, accountId: seesAll ? null : access.account.id };

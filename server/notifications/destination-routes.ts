@@ -158,7 +158,7 @@ function testMessage(baseUrl: string): Message {
   };
   const message = messageOfEvent(event, {
     id: event.id,
-    url: `${baseUrl}/settings`,
+    url: `${baseUrl}/account/notifications`,
     project: { slug: "", name: "Tidings" },
     rule: null,
     urgent: false,

@@ -29,13 +29,21 @@ export function sealSettings(id: string, settings: Settings, secrets: SecretBox)
   return secrets.seal(JSON.stringify(settings), destinationPurpose(id));
 }
 
-/** What of a destination's settings may be shown: of secrets, the ending. */
+/**
+ * What of a destination's settings may be shown: of secrets, the ending.
+ *
+ * @param isManager - whether it is shown to somebody who may read what is readable
+ */
 export function showSettings(
   { settings: schema }: DestinationKind,
   settings: Settings,
+  isManager: boolean,
 ): Pick<ProjectDestination, "settings" | "secrets"> {
   const shown = Object.entries(settings).filter(([name]) => !metaOf(schema, name).internal);
-  const isSecret = ([name]: [string, unknown]) => metaOf(schema, name).secret ?? false;
+  const isSecret = ([name]: [string, unknown]) => {
+    const { secret = false, readable = false } = metaOf(schema, name);
+    return secret && !(readable && isManager);
+  };
   return {
     settings: Object.fromEntries(shown.filter((entry) => !isSecret(entry))),
     secrets: Object.fromEntries(

@@ -1,7 +1,7 @@
 /** Destinations of a project in a real browser: add, test, edit, turn off, rotate a secret, delete. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { expectAccessible, openPage } from "../testing/browser-page.ts";
+import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { longTest } from "../testing/long-test.ts";
@@ -61,17 +61,17 @@ test("an admin adds a Slack channel by keyboard and sees its real answer to a te
   await page.getByRole("alert").waitFor();
   const url = page.getByLabel("Webhook URL");
   expect(await url.getAttribute("aria-invalid")).toBe("true");
-  expect(await url.getAttribute("type")).toBe("password");
+  expect(await url.getAttribute("type")).toBe("text");
   await expectAccessible("a destination with an error", page);
   await url.fill(receiver.settings.slack.url);
   await page.keyboard.press("Enter");
   await row("Shop channel").getByText("nothing delivered yet").waitFor();
 
-  await page.getByRole("button", { name: "Send a test to Shop channel" }).click();
+  await chooseAction(page, "Shop channel", "Send a test");
   await row("Shop channel").getByText("Test delivered.").waitFor();
   expect(receiver.take().body.text).toContain("It works");
   receiver.answerNext(404, "no_service");
-  await page.getByRole("button", { name: "Send a test to Shop channel" }).click();
+  await chooseAction(page, "Shop channel", "Send a test");
   await row("Shop channel")
     .getByText(/Test failed\..*no_service/)
     .waitFor();
@@ -91,7 +91,7 @@ test("a webhook's signing secret is shown once, when it is added and when it is 
   await expectAccessible("a new signing secret", page);
   await page.getByRole("button", { name: "Done" }).click();
 
-  await page.getByRole("button", { name: "Rotate the secret of Our server" }).click();
+  await chooseAction(page, "Our server", "Rotate the signing secret…");
   await page.getByText("For a day, webhooks are signed with both").waitFor();
   await expectAccessible("the question before a rotation", page);
   await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
@@ -99,6 +99,16 @@ test("a webhook's signing secret is shown once, when it is added and when it is 
   expect(await secret.textContent()).not.toBe(first);
   await page.getByRole("button", { name: "Done" }).click();
   await secret.waitFor({ state: "detached" });
+
+  // Its address is no secret to those who manage it, and its signing secret is.
+  await chooseAction(page, "Our server", "Edit…");
+  const url = page.getByLabel("URL", { exact: true });
+  expect([await url.getAttribute("type"), await url.inputValue()]).toEqual([
+    "text",
+    receiver.settings.webhook.url,
+  ]);
+  expect(await page.getByLabel("Signing secret").getAttribute("type")).toBe("password");
+  await page.getByRole("button", { name: "Cancel" }).click();
 });
 
 longTest("an edit keeps the secrets that are left empty, and removes what is emptied", async () => {
@@ -106,7 +116,7 @@ longTest("an edit keeps the secrets that are left empty, and removes what is emp
   await add("matrix", "On call", matrix);
   await add("gotify", "Taken", receiver.settings.gotify);
   await page.goto(dashboard.address + path);
-  await page.getByRole("button", { name: "Edit On call" }).click();
+  await chooseAction(page, "On call", "Edit…");
   await page.getByText(`Set, ends in …${matrix.token.slice(-4)}. Leave it empty to keep it.`).waitFor();
   await expectAccessible("a destination that is edited", page);
   const room = page.getByLabel("Room ID");
@@ -125,7 +135,7 @@ longTest("an edit keeps the secrets that are left empty, and removes what is emp
   const { telegram } = receiver.settings;
   await add("telegram", "Group", { ...telegram, topic: 7 });
   await page.reload();
-  await page.getByRole("button", { name: "Edit Group" }).click();
+  await chooseAction(page, "Group", "Edit…");
   await page.getByLabel("Topic").fill("seven");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("alert").waitFor();
@@ -141,12 +151,12 @@ longTest(
   async () => {
     await add("gotify", "Pager", receiver.settings.gotify);
     await page.goto(dashboard.address + path);
-    await page.getByRole("button", { name: "Turn Pager off" }).click();
+    await chooseAction(page, "Pager", "Turn off");
     await row("Pager").getByText("Off · nothing delivered yet").waitFor();
     expect((await stored("Pager"))!.enabled).toBe(false);
-    await page.getByRole("button", { name: "Turn Pager on" }).click();
+    await chooseAction(page, "Pager", "Turn on");
     await row("Pager").getByText("On · nothing delivered yet").waitFor();
-    await page.getByRole("button", { name: "Delete Pager" }).click();
+    await chooseAction(page, "Pager", "Delete…");
     const dialog = page.getByRole("dialog", { name: "Delete this destination?" });
     await dialog.waitFor();
     await expectAccessible("the question before a deletion", page);

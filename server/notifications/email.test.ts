@@ -17,7 +17,7 @@ const event: Event = {
   createdAt: "2026-11-21T11:45:02.000Z",
 };
 const eventUrl = "https://tidings.example.com/p/default/events/019aa0e1";
-const settingsUrl = "https://tidings.example.com/settings";
+const settingsUrl = "https://tidings.example.com/account/notifications";
 
 let inbox: SmtpInbox;
 let mailer: Mailer;

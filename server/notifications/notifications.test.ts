@@ -240,6 +240,14 @@ describe("the inbox", () => {
     expect(messages).toBeLessThan(50);
   });
 
+  test("reports what was read to open dashboards", async () => {
+    await record({ channel: "a", name: "unread", notify: true });
+    using stream = await openStream(app, "?channel=none", session);
+    await until(async () => (await readInbox()).unread > 0);
+    await call("POST", "/api/notifications/read", {});
+    expect(JSON.parse((await stream.next("notifications-read"))!.data)).toEqual({ unread: 0 });
+  });
+
   test("notifies every member of a project, and each reads it separately", async () => {
     const other = await app.another("Team", "team@example.com");
     const member = { ...session, cookie: await app.signIn("team@example.com") };

@@ -11,7 +11,7 @@ let page: Page;
 beforeAll(async () => {
   inbox = await smtpInbox();
   dashboard = await openDashboard({ change: { smtpUrl: inbox.url } });
-  page = await dashboard.open("/p/default/settings", { timezoneId: "Europe/Berlin" });
+  page = await dashboard.open("/account/notifications", { timezoneId: "Europe/Berlin" });
 }, 60_000);
 afterAll(async () => {
   await dashboard[Symbol.asyncDispose]();
@@ -72,7 +72,7 @@ test("an event is muted on its page, a channel in the inbox, and both are unmute
   await page.getByRole("button", { name: "For good" }).click();
   await page.getByText("Muted payments").first().waitFor();
 
-  await page.goto(`${dashboard.address}/p/default/settings`);
+  await page.goto(`${dashboard.address}/account/notifications`);
   await page.getByText("Until you unmute it").waitFor();
   for (const name of ["payments", "“Order placed” in orders"]) {
     const unmute = page.getByRole("button", { name: `Unmute ${name}` });

@@ -64,6 +64,7 @@ for (const engine of stores) {
       policy: { allowPrivate: true },
       projectId,
       actor: commandActor,
+      isManager: false,
     });
 
     async function add(kind: string, settings: Record<string, unknown>): Promise<string> {
@@ -113,12 +114,7 @@ for (const engine of stores) {
     type Change = Partial<Insertable<ControlTables["deliveries"]>>;
 
     async function deliver(destinationId: string, changes: Change[]): Promise<void> {
-      const { kind, name } = await findProjectDestination(
-        store.control,
-        testSecrets,
-        projectId,
-        destinationId,
-      );
+      const { kind, name } = await findProjectDestination(editor(), destinationId);
       await store.control
         .insertInto("deliveries")
         .values(
@@ -145,7 +141,7 @@ for (const engine of stores) {
         .orderBy("id")
         .execute();
 
-    const health = (id: string) => findProjectDestination(store.control, testSecrets, projectId, id);
+    const health = (id: string) => findProjectDestination(editor(), id);
 
     const silence = (change: object = {}) =>
       JSON.stringify({

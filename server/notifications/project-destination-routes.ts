@@ -1,9 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import type { Config } from "../config.ts";
 import { ProjectQuery } from "../event/event-query.ts";
-import type { Actor } from "../http/caller.ts";
+import type { Access, Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
+import { roleMay } from "../permissions.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import { TestResponse } from "../wire/account-destination.ts";
@@ -40,12 +41,13 @@ export function addProjectDestinationRoutes(
     baseUrl,
   }: { store: Store; secrets: SecretBox; config: Config; baseUrl: string },
 ): void {
-  const editorOf = ({ projectId, actor }: { projectId: number; actor: Actor }): DestinationEditor => ({
+  const editorOf = ({ actor, ...access }: Access & { actor: Actor }): DestinationEditor => ({
     control,
     secrets,
     policy: { allowPrivate: config.allowPrivateAddresses },
-    projectId,
+    projectId: access.projectId,
     actor,
+    isManager: access.by === "account" && roleMay(access.role, "rules:manage"),
   });
 
   routes.add(
@@ -75,14 +77,12 @@ export function addProjectDestinationRoutes(
       by: "rules:read",
       tag,
       summary: "List the project's destinations",
-      description: "Without their secrets.",
+      description:
+        "Without their secrets. Signed-in members who manage rules also get the `url` of webhooks.",
       query: ProjectQuery,
       response: ProjectDestinationList,
     },
-    async ({ projectId }) => ({
-      ok: true,
-      destinations: await listProjectDestinations(control, secrets, projectId),
-    }),
+    async (call) => ({ ok: true, destinations: await listProjectDestinations(editorOf(call)) }),
   );
 
   routes.add(
@@ -92,7 +92,8 @@ export function addProjectDestinationRoutes(
       by: "rules:manage",
       tag,
       summary: "Add a destination",
-      description: "Secrets are stored encrypted, and no other response contains them.",
+      description:
+        "Secrets are stored encrypted. No other response contains them, except for a webhook's `url`, which members who manage rules can read.",
       query: ProjectQuery,
       body: NewProjectDestination,
       status: 201,
@@ -115,9 +116,9 @@ export function addProjectDestinationRoutes(
       response: ProjectDestinationResponse,
       problems: [404],
     },
-    async ({ projectId, parameter }) => ({
+    async ({ parameter, ...call }) => ({
       ok: true,
-      destination: await findProjectDestination(control, secrets, projectId, parameter("id")),
+      destination: await findProjectDestination(editorOf(call), parameter("id")),
     }),
   );
 

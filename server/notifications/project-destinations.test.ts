@@ -68,10 +68,16 @@ test("the form of each kind says what to enter", async () => {
   );
   const fieldsOf = (kind: string) => kinds.find((each) => each.kind === kind)!.fields;
   expect(
-    fieldsOf("webhook").map(({ name, type, required, secret }) => [name, type, required, secret]),
+    fieldsOf("webhook").map(({ name, type, required, secret, readable }) => [
+      name,
+      type,
+      required,
+      secret,
+      readable,
+    ]),
   ).toEqual([
-    ["url", "url", true, true],
-    ["secret", "text", false, true],
+    ["url", "url", true, true, true],
+    ["secret", "text", false, true, false],
   ]);
   expect(fieldsOf("telegram")).toContainEqual({
     name: "topic",
@@ -80,6 +86,7 @@ test("the form of each kind says what to enter", async () => {
     type: "number",
     required: false,
     secret: false,
+    readable: true,
   });
   expect(fieldsOf("ntfy")[0]).toMatchObject({ name: "server", required: false, default: "https://ntfy.sh" });
   for (const { fields } of kinds)
@@ -362,13 +369,19 @@ describe("rotating a webhook's secret", () => {
   });
 });
 
-test("viewers see destinations, but not where they are", async () => {
+test("viewers see destinations, but not where they are; those who manage rules see a webhook's address", async () => {
+  const { url } = receiver.settings.webhook;
   await add("slack", receiver.settings.slack, "Chat");
-  await app.addMember("viewer@example.com", "viewer");
-  const response = await app.request("/api/project-destinations", {
-    headers: { cookie: await app.signIn("viewer@example.com") },
-  });
-  const text = await response.text();
-  expect(text).toContain("Chat");
-  expect(text).not.toContain("/services/");
+  const { destination } = await add("webhook", { url }, "Own server");
+  for (const role of ["viewer", "member", "admin"] as const) {
+    await app.addMember(`${role}@example.com`, role);
+    const headers = { cookie: await app.signIn(`${role}@example.com`), origin: app.address };
+    const all = await (await app.request("/api/project-destinations?project=default", { headers })).text();
+    const one = await app.request(`/api/project-destinations/${destination.id}?project=default`, { headers });
+    const { settings, secrets } = ((await one.json()) as Body).destination;
+    expect(all).toContain("Chat");
+    expect(all).not.toContain("/services/");
+    expect(all.includes(url)).toBe(role === "admin");
+    expect([settings.url, secrets.url]).toEqual(role === "admin" ? [url, undefined] : [undefined, "6789"]);
+  }
 });

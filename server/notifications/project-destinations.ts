@@ -40,13 +40,19 @@ export type DestinationEditor = {
   policy: OutboundPolicy;
   projectId: number;
   actor: Actor;
+  /** Whether it may read what members who manage rules may. */
+  isManager: boolean;
 };
 
-export async function listProjectDestinations(
-  control: Control,
-  secrets: SecretBox,
-  projectId: number,
-): Promise<ProjectDestination[]> {
+/** Who reads a project's destinations. */
+type DestinationReader = Pick<DestinationEditor, "control" | "secrets" | "projectId" | "isManager">;
+
+export async function listProjectDestinations({
+  control,
+  secrets,
+  projectId,
+  isManager,
+}: DestinationReader): Promise<ProjectDestination[]> {
   const rows = await control
     .selectFrom("projectDestinations")
     .selectAll()
@@ -54,18 +60,16 @@ export async function listProjectDestinations(
     .orderBy("createdAt")
     .orderBy("id")
     .execute();
-  return rows.map((row) => destinationOf(row, openSettings(row, secrets)));
+  return rows.map((row) => destinationOf(row, openSettings(row, secrets), isManager));
 }
 
 /** Throws `destination-unknown`. */
 export async function findProjectDestination(
-  control: Control,
-  secrets: SecretBox,
-  projectId: number,
+  { control, secrets, projectId, isManager }: DestinationReader,
   id: string,
 ): Promise<ProjectDestination> {
   const row = await findRow(control, projectId, id);
-  return destinationOf(row, openSettings(row, secrets));
+  return destinationOf(row, openSettings(row, secrets), isManager);
 }
 
 async function findRow(control: Control, projectId: number, id: string): Promise<Row> {
@@ -81,7 +85,7 @@ async function findRow(control: Control, projectId: number, id: string): Promise
 
 /** Adds a destination. Throws `body-invalid`, `destination-exists` and `limit-reached`. */
 export async function addProjectDestination(
-  { control, secrets, policy, projectId, actor }: DestinationEditor,
+  { control, secrets, policy, projectId, actor, isManager }: DestinationEditor,
   { kind, name, settings: entered, enabled }: NewProjectDestination,
 ): Promise<{ destination: ProjectDestination; signingSecret?: string }> {
   const settings = checkSettings(findKind(kind), entered, policy);
@@ -119,7 +123,7 @@ export async function addProjectDestination(
       detail: { id, kind },
     });
   });
-  const destination = destinationOf(row, settings);
+  const destination = destinationOf(row, settings, isManager);
   return kind === webhook.kind
     ? { destination, signingSecret: (settings as WebhookSettings).secret }
     : { destination };
@@ -130,7 +134,7 @@ export async function addProjectDestination(
  * deliveries. Throws `destination-unknown`, `changed-meanwhile`, `body-invalid` and `destination-exists`.
  */
 export async function changeProjectDestination(
-  { control, secrets, policy, projectId, actor }: DestinationEditor,
+  { control, secrets, policy, projectId, actor, isManager }: DestinationEditor,
   id: string,
   { name, settings: entered, enabled }: ProjectDestinationChange,
   ifMatch: IfMatch,
@@ -139,7 +143,7 @@ export async function changeProjectDestination(
     await lockDestinations(transaction);
     const row = await findRow(transaction, projectId, id);
     const before = openSettings(row, secrets);
-    checkVersion(ifMatch, destinationOf(row, before));
+    checkVersion(ifMatch, destinationOf(row, before, isManager));
     const settings = entered ? changeSettings(kindOf(row), before, entered, policy) : before;
     const isFresh = entered !== undefined || (enabled === true && row.enabled === 0);
     const set: Partial<Row> = {
@@ -162,7 +166,7 @@ export async function changeProjectDestination(
         ...(entered && { settings: Object.keys(entered) }),
       },
     });
-    return destinationOf({ ...row, ...set }, settings);
+    return destinationOf({ ...row, ...set }, settings, isManager);
   });
   if (enabled === false)
     await cancelDeliveries(control, id, "The destination was turned off before this was sent.");
@@ -191,7 +195,7 @@ export async function deleteProjectDestination(
  * Replaces a webhook's signing secret. Throws `destination-unknown`, `changed-meanwhile` and `destination-not-webhook`.
  */
 export async function rotateSigningSecret(
-  { control, secrets, projectId, actor }: DestinationEditor,
+  { control, secrets, projectId, actor, isManager }: DestinationEditor,
   id: string,
   ifMatch: IfMatch,
   nowMs: number,
@@ -199,7 +203,7 @@ export async function rotateSigningSecret(
   return control.transaction().execute(async (transaction) => {
     await lockDestinations(transaction);
     const row = await findRow(transaction, projectId, id);
-    checkVersion(ifMatch, destinationOf(row, openSettings(row, secrets)));
+    checkVersion(ifMatch, destinationOf(row, openSettings(row, secrets), isManager));
     if (row.kind !== webhook.kind) {
       throw problem("destination-not-webhook", {
         detail: "Only webhooks have a signing secret. Enter a new secret in the settings instead.",
@@ -219,7 +223,7 @@ export async function rotateSigningSecret(
       detail: { id, settings: ["secret"], previousValidUntil: settings.previousSecretUntil },
     });
     return {
-      destination: destinationOf({ ...row, settings: sealed }, settings),
+      destination: destinationOf({ ...row, settings: sealed }, settings, isManager),
       signingSecret: settings.secret,
       previousValidUntil: settings.previousSecretUntil!,
     };
@@ -277,13 +281,13 @@ async function checkName(
   throw problem("destination-exists", { detail: `The project has a destination called "${name}" already.` });
 }
 
-function destinationOf(row: Row, settings: Settings): ProjectDestination {
+function destinationOf(row: Row, settings: Settings, isManager: boolean): ProjectDestination {
   return {
     id: row.id,
     kind: row.kind,
     name: row.name,
     enabled: row.enabled === 1,
-    ...showSettings(kindOf(row), settings),
+    ...showSettings(kindOf(row), settings, isManager),
     deliveredAt: isoOrNull(row.deliveredAt),
     failingSince: isoOrNull(row.failingSince),
     failure: row.failure,

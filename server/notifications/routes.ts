@@ -15,7 +15,7 @@ import type { RecentEvents } from "./recent-events.ts";
 
 export function addNotificationRoutes(
   routes: Routes,
-  { store: { control }, recentEvents }: { store: Store; recentEvents: RecentEvents },
+  { store: { control, events }, recentEvents }: { store: Store; recentEvents: RecentEvents },
 ): void {
   const inboxOf = ({ id }: { id: string }) => ({ control, events: recentEvents, accountId: id });
 
@@ -68,6 +68,7 @@ export function addNotificationRoutes(
       by: "account",
       tag: "Notifications",
       summary: "Mark notifications as read",
+      description: "The account's live streams get a `notifications-read` message.",
       body: NotificationsRead,
       response: NotificationsReadResponse,
       problems: [404],
@@ -77,7 +78,9 @@ export function addNotificationRoutes(
       else if (ids === undefined && (filter.project ?? filter.channel) !== undefined)
         await markFilterRead(control, account.id, filter);
       else await markRead(control, account.id, ids);
-      return { ok: true, unread: await countUnread(control, account.id) };
+      const unread = await countUnread(control, account.id);
+      await events.tellAccount({ accountId: account.id, type: "notifications-read", data: { unread } });
+      return { ok: true, unread };
     },
   );
 }

@@ -1,7 +1,7 @@
 /** Rules in a real browser: create with a preview, edit, turn off, delete; and what a viewer sees. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { expectAccessible, openPage } from "../testing/browser-page.ts";
+import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 import { longTest } from "../testing/long-test.ts";
 import type { Rule } from "../wire/rule.ts";
@@ -44,7 +44,7 @@ test("the first rule is the one for events with notify; without rules, the page 
   await page.goto(dashboard.address + path);
   const [flag] = await rules();
   await item(flag!.name).getByText("Each event matching notify:true, to everyone").waitFor();
-  await page.getByRole("button", { name: `Delete ${flag!.name}` }).click();
+  await chooseAction(page, flag!.name, "Delete…");
   const dialog = page.getByRole("dialog", { name: "Delete this rule?" });
   await dialog.waitFor();
   await expectAccessible("the question before a deletion", page);
@@ -177,7 +177,7 @@ test("each type of rule has its fields, and is told in a sentence", async () => 
 
 test("a rule is edited and turned off", async () => {
   await page.goto(dashboard.address + path);
-  await page.getByRole("button", { name: "Edit Backup missing" }).click();
+  await chooseAction(page, "Backup missing", "Edit…");
   const dialog = page.getByRole("dialog", { name: "Edit rule" });
   expect(await dialog.getByLabel("No event for").inputValue()).toBe("26");
   expect(await dialog.getByLabel("Slack #ops").isChecked()).toBe(true);
@@ -185,7 +185,7 @@ test("a rule is edited and turned off", async () => {
   await dialog.getByLabel("Unit").selectOption("days");
   await dialog.getByRole("button", { name: "Save" }).click();
   await item("Backup missing").getByText("comes for 3 days").waitFor();
-  await page.getByRole("button", { name: "Turn Backup missing off" }).click();
+  await chooseAction(page, "Backup missing", "Turn off");
   await item("Backup missing").getByText("Off", { exact: true }).waitFor();
   const changed = (await rules()).find(({ name }) => name === "Backup missing")!;
   expect(changed).toMatchObject({

@@ -62,7 +62,7 @@ export async function createTransports(
     emails && mailer
       ? ({ message, address, unsubscribeUrl }, timeoutMs) => {
           const links = {
-            settings: `${baseUrl}/settings`,
+            settings: `${baseUrl}/account/notifications`,
             ...(unsubscribeUrl && { unsubscribe: unsubscribeUrl }),
           };
           return mailer.send({ ...emails.renderEmail(message, links), to: address }, timeoutMs);

@@ -401,6 +401,13 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: ({ webhook }) => `/api/webhooks/${webhook}`,
   },
+  "GET /api/connections": { key: 200, session: 200, nobody: 401 },
+  "GET /api/webhooks/{id}/url": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ webhook }) => `/api/webhooks/${webhook}/url`,
+  },
   "POST /api/webhooks/{id}/rotate": {
     key: 403,
     session: 404,
@@ -786,6 +793,7 @@ async function everything(): Promise<string[]> {
     "project-destinations",
     "webhooks",
     `webhooks/${ids.webhook}/requests`,
+    "connections",
     // The others are being sent.
     "deliveries?kind=dashboard",
     "members",
@@ -866,7 +874,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|webhooks|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
           route,
         )
       )

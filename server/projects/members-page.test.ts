@@ -2,7 +2,7 @@
 /** Members in a real browser: invite, join, change, remove, leave; and what each role sees. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { expectAccessible } from "../testing/browser-page.ts";
+import { chooseAction, expectAccessible } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 import { testPassword } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
@@ -137,10 +137,10 @@ test("an owner changes roles and revokes invitations", async () => {
   await kim.getByText("Your role in this project is viewer.").waitFor();
   await kim.keyboard.press("Escape");
   await invite.waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "New link for Anyone with the link" }).click();
+  await chooseAction(page, "the invitation of Anyone with the link", "New link");
   await page.locator("[data-secret]").waitFor();
   await page.getByRole("button", { name: "Done" }).click();
-  await page.getByRole("button", { name: "Revoke the invitation of Anyone with the link" }).click();
+  await chooseAction(page, "the invitation of Anyone with the link", "Revoke");
   await page.getByRole("list", { name: "Invitations" }).waitFor({ state: "detached" });
   await kim.goto(dashboard.address + link);
   await kim.getByRole("heading", { name: "This invitation doesn't work" }).waitFor();
@@ -153,7 +153,7 @@ test("a member who is removed while the feed is open loses it", async () => {
   await dashboard.post({ channel: "payments", name: "Before" });
   await lou.getByRole("article").filter({ hasText: "Before" }).waitFor();
   await page.goto(`${dashboard.address}/p/default/members`);
-  await page.getByRole("button", { name: "Remove lou" }).click();
+  await chooseAction(page, "lou", "Remove from the project…");
   const dialog = page.getByRole("dialog", { name: "Remove this member?" });
   await dialog.getByRole("button", { name: "Remove", exact: true }).click();
   await memberItem("lou@example.com").waitFor({ state: "detached" });
@@ -209,8 +209,8 @@ test("a viewer sees no button that they may not use", async () => {
     ["/p/default/channels/payments", "Paid", ["Edit channel"]],
     [`/p/default/events/${event.id}`, "Copy link", ["Delete event"]],
     ["/p/default/rejected", "Sent with API key", ["Fix and resend", "Discard"]],
-    ["/p/default/members", "vi@example.com", ["Invite", "Role of owner", "Remove owner"]],
-    ["/p/default/settings", "Webhooks", ["Save", "Delete project…", "Audit log"]],
+    ["/p/default/members", "vi@example.com", ["Invite", "Role of owner", "Actions for owner"]],
+    ["/p/default/settings", "My settings", ["Delete project…", "Audit log", "Import events…"]],
   ];
   for (const [path, shows, names] of denied) {
     await open(viewer, path, shows);

@@ -212,6 +212,8 @@ export type ControlTables = AuthTables &
       secret: string | null;
       /** SHA-256 of the address's token, in hexadecimal. */
       tokenHash: string;
+      /** The token, sealed, to show the address again; null for addresses that were made before it was kept. */
+      token: string | null;
       receivedAt: number | null;
       createdAt: number;
     };

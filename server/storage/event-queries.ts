@@ -8,8 +8,13 @@ export type EventQuery = {
   order: "asc" | "desc";
   after?: Cursor;
   /** JSON texts by default. */
-  format?: EventFormat;
+  format?: ReadFormat;
+  /** The tags that have a column in CSV. Without it, all tags are JSON in one column. */
+  tagColumns?: readonly string[];
 };
+
+/** `tagCounts` is no format of events: each chunk has the entries of a `TagCounts`, as JSON. */
+export type ReadFormat = EventFormat | "tagCounts";
 
 export type CountQuery = {
   projectId: number;

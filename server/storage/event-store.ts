@@ -101,6 +101,18 @@ export type Follower = {
   skipped: (stamp: ArrivalStamp) => void;
   /** Events of a project were deleted, on any node. */
   deleted: (projectId: number, deleted: DeletedEvents) => void;
+  /** Something is to be told to an account, by any node. */
+  told: (message: AccountMessage) => void;
+};
+
+/** A message for the live streams of an account. */
+export type AccountMessage = {
+  accountId: string;
+  /** Only for its streams of this project. */
+  projectId?: number;
+  type: "seen" | "notifications-read";
+  /** At most 6,000 bytes as JSON. */
+  data: unknown;
 };
 
 /**
@@ -230,6 +242,8 @@ interface EventRemover {
    * Tells the followers of all nodes about deleted events. It never fails: a node that can't be reached is not told.
    */
   announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void>;
+  /** Tells the followers of all nodes something for an account. It never fails: a node that can't be reached is not told. */
+  tellAccount(message: AccountMessage): Promise<void>;
   /**
    * Deletes all traces of removed events from every file, in small steps: index, free space, logs, and copies made
    * before a migration. Returns how many copies were deleted.

@@ -493,6 +493,7 @@ for (const engine of stores) {
         reached() {},
         skipped() {},
         deleted() {},
+        told() {},
       });
       const events = [
         make(projectId),

@@ -13,6 +13,12 @@ export async function openPage(context: BrowserContext): Promise<{ page: Page; c
   return { page, complaints };
 }
 
+/** Chooses an action in the menu of a list's row. */
+export async function chooseAction(page: Page, row: string, action: string): Promise<void> {
+  await page.getByRole("button", { name: `Actions for ${row}`, exact: true }).click();
+  await page.getByRole("menuitem", { name: action, exact: true }).click();
+}
+
 /** A page script that waits for all finite animations. Those that scrolling drives never finish. */
 const animationsFinished = `Promise.all(
   document.getAnimations()

@@ -192,6 +192,7 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     user: "/p/default/users/cus_1042",
     boards: "/p/default/boards",
     board: `/p/default/boards/${boardId}?range=30d`,
+    connections: "/p/default/connections",
     keys: "/p/default/keys",
     members: "/p/default/members",
     rules: "/p/default/rules",
@@ -203,6 +204,7 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     settings: "/p/default/settings",
     notifications: "/notifications",
     account: "/account",
+    "notification-settings": "/account/notifications",
     status: "/status",
   };
 }

@@ -147,5 +147,9 @@ test("columns become fields, and all others tags", () => {
     createdAt: 1_767_225_600_000,
     tags: { plan: "pro", size: "2 GB" },
   });
+  // As our own export writes them.
+  const exported = { what: "Done", "tags.plan b": "pro", tags: '{"size":"2 GB"}' };
+  expect(convert(exported, "c").event?.tags).toEqual({ "plan b": "pro", size: "2 GB" });
+  expect(convert({ what: "Done", tags: "{a" }, "c").event?.tags).toEqual({ tags: "{a" });
   expect(convert({ what: "Done" }, "other").event).toEqual({ channel: "other", name: "Done" });
 });

@@ -4,7 +4,7 @@ import { itemOf as postHogItemOf } from "../drop-in/posthog/messages.ts";
 import { itemOf as segmentItemOf } from "../drop-in/segment/messages.ts";
 import { cut } from "../drop-in/text.ts";
 import { propertiesOf, type UserChange } from "../drop-in/user-properties.ts";
-import { unguarded } from "../event/event-format.ts";
+import { tagColumnPrefix, unguarded } from "../event/event-format.ts";
 import { limits } from "../limits.ts";
 import { faultInUserId, faultsInProperties, type UserProperties } from "../wire/user-rule.ts";
 import { msOf, timeOf } from "./time-of.ts";
@@ -50,10 +50,15 @@ function userOf({ userId, properties }: Fields): Converted {
   return { user: { userId: userId as string, set: properties as UserProperties } };
 }
 
-/** A row as `tidings export` writes it. */
+/** A row as `tidings export` writes it: tags are JSON, or have columns of their own, or both. */
 function fromTidingsRow(row: Fields, channel: string | undefined): Converted {
   const { channelId, notify, tags, ...texts } = row as Record<string, string>;
-  const filled = Object.entries(texts).filter(([, text]) => text !== "");
+  const all = Object.entries(texts).filter(([, text]) => text !== "");
+  const isTag = ([name]: [string, string]) => name.startsWith(tagColumnPrefix);
+  const filled = all.filter((cell) => !isTag(cell));
+  const ownTags = all
+    .filter(isTag)
+    .map(([name, text]) => [name.slice(tagColumnPrefix.length), unguarded(text)] as const);
   const event: Fields = {
     channel: channelId ? unguarded(channelId) : channel,
     ...Object.fromEntries(
@@ -61,7 +66,10 @@ function fromTidingsRow(row: Fields, channel: string | undefined): Converted {
     ),
   };
   if (notify) event.notify = notify === "true" ? true : notify === "false" ? false : notify;
-  if (tags) event.tags = parsedOr(tags);
+  const others = tags ? parsedOr(tags) : {};
+  if (ownTags.length === 0) {
+    if (tags) event.tags = others;
+  } else event.tags = isFields(others) ? Object.fromEntries([...ownTags, ...Object.entries(others)]) : others;
   return { event };
 }
 

@@ -10,7 +10,8 @@ import { openInput } from "../commands/transfer/open-input.ts";
 import { ParquetFile } from "../commands/transfer/parquet-file.ts";
 import { checkEvent } from "../event/check-event.ts";
 import type { Event } from "../event/event.ts";
-import { csvHeader, csvRow } from "../event/event-format.ts";
+import { csvHeader, csvHeaderWith, csvRow, csvRowWith } from "../event/event-format.ts";
+import { TagCounts } from "../event/tag-counts.ts";
 import { validEvent } from "../testing/arbitraries.ts";
 import { converters } from "./formats.ts";
 import { readCsv } from "./read-csv.ts";
@@ -124,7 +125,25 @@ test("what an export writes, in any format, is the same events when it is read a
     json: await recordsOf(JSON.stringify(events), 1_000),
     csv: await recordsOf(csvHeader + events.map(csvRow).join(""), 1_000, asCsv),
   };
+  const counts = new TagCounts();
+  for (const event of events) counts.add(event);
+  const tagColumns = counts.columns();
+  const withColumns = await recordsOf(
+    csvHeaderWith(tagColumns) + events.map((event) => csvRowWith(event, tagColumns)).join(""),
+    1_000,
+    asCsv,
+  );
+  const sortedJson = (value: unknown) =>
+    JSON.stringify(value, (_, inner) =>
+      inner && typeof inner === "object" && !Array.isArray(inner)
+        ? Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))
+        : inner,
+    );
   for (const [index, { channelId, ...event }] of events.entries()) {
+    const row = withColumns[index]!.value as Record<string, unknown>;
+    const imported = checkEvent(converters.csv(row, undefined).event, nowMs);
+    // Only the order of tags is lost.
+    expect(sortedJson(imported)).toBe(sortedJson(checkEvent({ ...event, channel: channelId }, nowMs)));
     const expected = checkEvent({ ...event, channel: channelId }, nowMs);
     for (const [format, records] of Object.entries(read)) {
       const { event } = converters[format === "csv" ? "csv" : "tidings"](

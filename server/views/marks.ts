@@ -5,7 +5,7 @@ import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
-import type { PinsResponse, SeenMarks, SeenResponse } from "../wire/view.ts";
+import type { PinsResponse, SeenMarks, SeenMessage, SeenResponse } from "../wire/view.ts";
 import type { Viewer } from "./views.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -62,6 +62,26 @@ export async function markSeen(
     }),
     views: await markViews(transaction, viewer, views, marks),
   };
+}
+
+/** Names and IDs of a message: more would not fit into one. */
+const messageCharactersMax = 1_500;
+
+/**
+ * What the account's streams are told of marks.
+ *
+ * @param marked - the response: those that are known
+ */
+export function seenMessage(asked: SeenMarks, marked: Omit<SeenResponse, "ok">): SeenMessage {
+  const [timedNames, timedIds] = [
+    new Set(asked.channels.flatMap(({ name, seenAt }) => (seenAt === undefined ? [] : [name]))),
+    new Set(asked.views.flatMap(({ id, seenAt }) => (seenAt === undefined ? [] : [id]))),
+  ];
+  const channels = marked.channels.map(({ name }) => name).filter((name) => !timedNames.has(name));
+  const views = marked.views.map(({ id }) => id).filter((id) => !timedIds.has(id));
+  if ([...channels, ...views].join().length > messageCharactersMax)
+    return { channels: [], views: [], reload: true };
+  return { channels, views, reload: timedNames.size + timedIds.size > 0 };
 }
 
 type Marks = Awaited<ReturnType<typeof findMarks>>;

@@ -14,7 +14,7 @@ import {
   ViewList,
   ViewResponse,
 } from "../wire/view.ts";
-import { markSeen, setPins } from "./marks.ts";
+import { markSeen, seenMessage, setPins } from "./marks.ts";
 import { readSidebar } from "./sidebar.ts";
 import { changeView, createView, deleteView, listViews } from "./views.ts";
 
@@ -44,7 +44,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       by: "views:own",
       tag: "Views",
       summary: "Mark channels and views as read",
-      description: "For the caller alone, on all devices.",
+      description: "For the caller alone, on all devices. Their live streams get a `seen` message.",
       query: ProjectQuery,
       body: SeenMarks,
       response: SeenResponse,
@@ -54,6 +54,9 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       const before = await control
         .transaction()
         .execute((transaction) => markSeen(transaction, call, call.body));
+      const { projectId, account } = call;
+      const data = seenMessage(call.body, before);
+      await store.events.tellAccount({ accountId: account.id, projectId, type: "seen", data });
       return { ok: true, ...before };
     },
   );

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limits } from "../limits.ts";
 import { callAs } from "../testing/account-calls.ts";
+import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { SeenResponse, Sidebar, View } from "../wire/view.ts";
 
@@ -204,6 +205,29 @@ describe("a view", () => {
     expect((await call("member", "POST", "/views", { name: "one more" })).status).toBe(409);
     expect(await names("member")).toHaveLength(limits.views);
   });
+});
+
+test("what an account reads is told to its live streams of the project, and to nobody else", async () => {
+  const [mine, another] = [
+    await newView("owner", { name: "Mine" }),
+    await newView("owner", { name: "Other" }),
+  ];
+  await app.post({ channel: "told", name: "n" });
+  const open = (who: string) => openStream(app, "?project=default", { cookie: cookies[who]! });
+  using own = await open("owner");
+  using members = await open("member");
+  const next = async (stream = own) => JSON.parse((await stream.next("seen"))!.data) as object;
+  const marks = { channels: [{ name: "told" }, { name: "unknown" }], views: [{ id: mine.id }] };
+  const before = await seen("owner", marks);
+  expect(await next()).toEqual({ channels: ["told"], views: [mine.id], reload: false });
+  await seen("owner", { channels: before.channels, views: [{ id: another.id }] });
+  expect(await next()).toEqual({ channels: [], views: [another.id], reload: true });
+  const names = Array.from({ length: 30 }, (_, n) => `${n} ${"long".repeat(15)}`);
+  for (const channel of names) await app.post({ channel, name: "n" });
+  await seen("owner", { channels: names.map((name) => ({ name })) });
+  expect(await next()).toEqual({ channels: [], views: [], reload: true });
+  await seen("member", { channels: [{ name: "told" }] });
+  expect(await next(members)).toEqual({ channels: ["told"], views: [], reload: false });
 });
 
 test("more marks than fit into a request are rejected", async () => {

@@ -15,6 +15,7 @@ import {
   WebhookPreviewResponse,
   WebhookRequestList,
   WebhookResponse,
+  WebhookUrlResponse,
 } from "../wire/webhook.ts";
 import { findRequest, inputOf, listRequests } from "./kept-requests.ts";
 import { enteredInput, preview } from "./preview.ts";
@@ -24,6 +25,7 @@ import {
   changeWebhook,
   createWebhook,
   deleteWebhook,
+  findToken,
   findWebhook,
   listWebhooks,
   rotateWebhook,
@@ -98,7 +100,7 @@ export function addWebhookRoutes(
       by: "webhooks:manage",
       tag,
       summary: "Create a webhook",
-      description: "The response has its address. Only the address's hash is stored.",
+      description: "The response has its address.",
       query: ProjectQuery,
       body: NewWebhook,
       status: 201,
@@ -182,6 +184,24 @@ export function addWebhookRoutes(
       await deleteWebhook(editorOf(call), parameter("id"));
       return { ok: true };
     },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/webhooks/{id}/url",
+      operationId: "getWebhookUrl",
+      by: "webhooks:manage",
+      tag,
+      summary: "Get a webhook's address",
+      description: "409 if it was made before Tidings kept addresses: replace it to get a new one.",
+      query: ProjectQuery,
+      response: WebhookUrlResponse,
+      problems: [404, 409],
+    },
+    // Like every response with a secret, it isn't compressed.
+    async ({ parameter, ...call }) =>
+      Response.json({ ok: true, url: urlOf(await findToken(editorOf(call), parameter("id"))) }),
   );
 
   routes.add(

@@ -1,7 +1,7 @@
 /** Webhooks in a real browser: create one with a live preview, send to its address, mend the mapping, resend, delete. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { expectAccessible, openPage } from "../testing/browser-page.ts";
+import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 
 let dashboard: TestDashboard;
@@ -42,7 +42,11 @@ test("a webhook is created with a preview, receives, and what it rejected is res
 
   const body = JSON.stringify({ state: "paid", amount: 49 });
   expect((await fetch(url, { method: "POST", body })).status).toBe(422);
-  await page.getByRole("button", { name: "Edit Shop" }).click();
+  await chooseAction(page, "Shop", "Show the address…");
+  expect(await page.locator("[data-secret]").textContent()).toBe(url);
+  await expectAccessible("a webhook's address", page);
+  await dialog().getByRole("button", { name: "Done" }).click();
+  await chooseAction(page, "Shop", "Edit…");
   // The preview begins with the last request.
   await preview().getByText("Would be rejected:").waitFor();
   await dialog().getByLabel("Event name").fill("Order {{state}}");
@@ -50,14 +54,14 @@ test("a webhook is created with a preview, receives, and what it rejected is res
   await preview().getByText("amount: 49").waitFor();
   await dialog().getByRole("button", { name: "Save" }).click();
   await dialog().waitFor({ state: "hidden" });
-  await page.getByRole("button", { name: "Show what Shop received" }).click();
+  await chooseAction(page, "Shop", "Show what it received…");
   await expectAccessible("what a webhook received", page);
   await dialog().getByRole("button", { name: "Send again" }).click();
   await dialog().getByRole("link", { name: "View event" }).click();
   await page.getByRole("heading", { name: "Order paid" }).waitFor();
 
   await page.goto(`${dashboard.address}/p/default/webhooks`);
-  await page.getByRole("button", { name: "Delete Shop" }).click();
+  await chooseAction(page, "Shop", "Delete…");
   await page.getByRole("alertdialog").or(dialog()).getByRole("button", { name: "Delete" }).click();
   await page.getByText("No webhooks yet").waitFor();
   expect((await fetch(url, { method: "POST", body })).status).toBe(404);

@@ -7,6 +7,7 @@ import { sign } from "@octokit/webhooks-methods";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { limits } from "../limits.ts";
+import type { Problem } from "../problems.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
@@ -314,12 +315,19 @@ test("requests without the sender's signature push out none with it", async () =
 });
 
 describe("the address", () => {
-  test("is in one response only, and ends when it is replaced or the webhook is deleted", async () => {
+  test("is shown to those who manage webhooks, and ends when it is replaced or the webhook is deleted", async () => {
     const { webhook, url } = await create();
     const token = url.split("/").at(-1)!;
     expect(token).toMatch(/^[\w-]{43}$/);
     expect(JSON.stringify(await call("GET", ""))).not.toContain(token);
+    expect(await call<object>("GET", `/${webhook.id}/url`)).toEqual({ ok: true, url });
+    await app.addMember("member@example.com", "member");
+    const others = await app.request(`/api/webhooks/${webhook.id}/url?project=default`, {
+      headers: { cookie: await app.signIn("member@example.com") },
+    });
+    expect(others.status).toBe(403);
     const rotated = await call<{ url: string }>("POST", `/${webhook.id}/rotate`);
+    expect(await call<object>("GET", `/${webhook.id}/url`)).toEqual({ ok: true, url: rotated.url });
     expect(await outcome(await send(url, { type: "t" }))).toEqual([404, "webhook-unknown"]);
     expect(await outcome(await send(rotated.url, { type: "t" }))).toEqual([201, "recorded"]);
     await call("DELETE", `/${webhook.id}`);
@@ -328,7 +336,19 @@ describe("the address", () => {
     expect(await app.list(`?channel=${webhook.channel}`)).toHaveLength(1);
   });
 
-  test("and the secret are in the database as a hash, and sealed", async () => {
+  test("that was made before addresses were kept can only be replaced", async () => {
+    const { webhook, url } = await create();
+    const { control } = app.running.store;
+    await control.updateTable("webhooks").set({ token: null }).where("id", "=", webhook.id).execute();
+    expect((await call<{ webhook: Webhook }>("GET", `/${webhook.id}`)).webhook.hasUrl).toBe(false);
+    const refusal = await call<Problem>("GET", `/${webhook.id}/url`, undefined, 409);
+    expect(refusal.type).toBe("/problems/webhook-address-unknown");
+    expect(await outcome(await send(url, { type: "t" }))).toEqual([201, "recorded"]);
+    await call("POST", `/${webhook.id}/rotate`);
+    await call("GET", `/${webhook.id}/url`);
+  });
+
+  test("and the secret are sealed in the database", async () => {
     const { webhook, url } = await create({ source: "hmac", secret: "confidential-secret" });
     const row = await app.running.store.control
       .selectFrom("webhooks")

@@ -9,12 +9,21 @@ import { type Fault, type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { withLock } from "../storage/settings.ts";
-import type { NewWebhook, Webhook, WebhookChange, WebhookMapping, WebhookSource } from "../wire/webhook.ts";
+import type {
+  NewWebhook,
+  Webhook,
+  WebhookChange,
+  WebhookMapping,
+  WebhookOutcome,
+  WebhookSource,
+} from "../wire/webhook.ts";
 import { compileMapping } from "./mapping.ts";
 import { sourceOf } from "./sources.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type WebhookRow = Selectable<ControlTables["webhooks"]>;
+/** A webhook, and what became of its last request. */
+type ListedRow = WebhookRow & { lastOutcome: WebhookOutcome | null };
 
 /** Who changes a project's webhooks. */
 type Editor = { control: Kysely<ControlTables>; secrets: SecretBox; projectId: number; actor: Actor };
@@ -22,9 +31,7 @@ type Editor = { control: Kysely<ControlTables>; secrets: SecretBox; projectId: n
 const tokenBytes = 32;
 
 export async function listWebhooks(control: Control, projectId: number): Promise<Webhook[]> {
-  const rows = await control
-    .selectFrom("webhooks")
-    .selectAll()
+  const rows = await selectWebhooks(control)
     .where("projectId", "=", projectId)
     .orderBy("createdAt")
     .orderBy("id")
@@ -32,11 +39,24 @@ export async function listWebhooks(control: Control, projectId: number): Promise
   return rows.map(webhookOf);
 }
 
-/** Throws `webhook-unknown`. */
-export async function findWebhook(control: Control, projectId: number, id: string): Promise<WebhookRow> {
-  const row = await control
+function selectWebhooks(control: Control) {
+  return control
     .selectFrom("webhooks")
     .selectAll()
+    .select((eb) =>
+      eb
+        .selectFrom("webhookRequests")
+        .select("webhookRequests.outcome")
+        .whereRef("webhookRequests.webhookId", "=", "webhooks.id")
+        .orderBy("webhookRequests.id", "desc")
+        .limit(1)
+        .as("lastOutcome"),
+    );
+}
+
+/** Throws `webhook-unknown`. */
+export async function findWebhook(control: Control, projectId: number, id: string): Promise<ListedRow> {
+  const row = await selectWebhooks(control)
     .where("projectId", "=", projectId)
     .where("id", "=", id)
     .executeTakeFirst();
@@ -50,8 +70,8 @@ export async function createWebhook(
   { name, source, channel, mapping, signatureHeader, secret }: NewWebhook,
 ): Promise<{ webhook: Webhook; token: string }> {
   checkMapping(source, mapping);
-  const { token, tokenHash } = newToken();
   const id = Bun.randomUUIDv7();
+  const { token, stored } = newToken(id, secrets);
   const row: WebhookRow = {
     id,
     projectId,
@@ -61,7 +81,7 @@ export async function createWebhook(
     mapping: mapping && JSON.stringify(mapping),
     signatureHeader: signatureHeader?.toLowerCase() ?? null,
     secret: secret === undefined ? null : secrets.seal(secret, purposeOf(id)),
-    tokenHash,
+    ...stored,
     receivedAt: null,
     createdAt: Date.now(),
   };
@@ -82,7 +102,7 @@ export async function createWebhook(
     const detail = { id, source, channel };
     await recordAudit(transaction, actor, { action: "webhook.created", projectId, target: name, detail });
   });
-  return { webhook: webhookOf(row), token };
+  return { webhook: webhookOf({ ...row, lastOutcome: null }), token };
 }
 
 /** Throws `webhook-unknown`, `changed-meanwhile`, `body-invalid` and `webhook-exists`. */
@@ -95,8 +115,8 @@ export async function changeWebhook(
   const { name, channel, mapping, signatureHeader, secret } = change;
   return control.transaction().execute(async (transaction) => {
     await withLock(transaction, "webhooks");
-    const row = await findWebhook(transaction, projectId, id);
-    checkVersion(ifMatch, webhookOf(row));
+    const { lastOutcome, ...row } = await findWebhook(transaction, projectId, id);
+    checkVersion(ifMatch, webhookOf({ ...row, lastOutcome }));
     if (mapping !== undefined) checkMapping(row.source, mapping);
     const changed: WebhookRow = {
       ...row,
@@ -119,29 +139,29 @@ export async function changeWebhook(
         changed: Object.keys(change),
       },
     });
-    return webhookOf(changed);
+    return webhookOf({ ...changed, lastOutcome });
   });
 }
 
 /** Replaces the address; the old one ends at once. Throws `webhook-unknown` and `changed-meanwhile`. */
 export async function rotateWebhook(
-  { control, projectId, actor }: Omit<Editor, "secrets">,
+  { control, secrets, projectId, actor }: Editor,
   id: string,
   ifMatch: IfMatch,
 ): Promise<{ webhook: Webhook; token: string }> {
-  const { token, tokenHash } = newToken();
+  const { token, stored } = newToken(id, secrets);
   const webhook = await control.transaction().execute(async (transaction) => {
     await withLock(transaction, "webhooks");
     const row = await findWebhook(transaction, projectId, id);
     checkVersion(ifMatch, webhookOf(row));
-    await transaction.updateTable("webhooks").set({ tokenHash }).where("id", "=", id).execute();
+    await transaction.updateTable("webhooks").set(stored).where("id", "=", id).execute();
     await recordAudit(transaction, actor, {
       action: "webhook.rotated",
       projectId,
       target: row.name,
       detail: { id },
     });
-    return webhookOf({ ...row, tokenHash });
+    return webhookOf({ ...row, ...stored });
   });
   return { webhook, token };
 }
@@ -168,8 +188,20 @@ export function openSecret({ id, secret }: WebhookRow, secrets: SecretBox): stri
   return secret === null ? null : secrets.open(secret, purposeOf(id));
 }
 
-export function webhookOf(row: WebhookRow): Webhook {
-  const { id, name, source, channel, mapping, signatureHeader, secret, receivedAt, createdAt } = row;
+/** The token of a webhook's address. Throws `webhook-unknown` and `webhook-address-unknown`. */
+export async function findToken(
+  { control, secrets, projectId }: Pick<Editor, "control" | "secrets" | "projectId">,
+  id: string,
+): Promise<string> {
+  const { name, token } = await findWebhook(control, projectId, id);
+  if (token !== null) return secrets.open(token, tokenPurposeOf(id));
+  throw problem("webhook-address-unknown", {
+    detail: `The address of "${name}" was made before Tidings kept addresses, so it can't be shown. Replace it to get a new one.`,
+  });
+}
+
+export function webhookOf(row: ListedRow): Webhook {
+  const { id, name, source, channel, mapping, signatureHeader, secret, token, receivedAt, createdAt } = row;
   return {
     id,
     name,
@@ -178,16 +210,25 @@ export function webhookOf(row: WebhookRow): Webhook {
     mapping: mapping === null ? null : (JSON.parse(mapping) as WebhookMapping),
     signatureHeader,
     hasSecret: secret !== null,
+    hasUrl: token !== null,
     receivedAt: receivedAt === null ? null : new Date(receivedAt).toISOString(),
+    lastOutcome: row.lastOutcome,
     version: versionOf(name, channel, row.mapping, signatureHeader, secret, row.tokenHash),
     createdAt: new Date(createdAt).toISOString(),
   };
 }
 
-/** 32 random bytes need neither salt nor a slow hash. */
-function newToken(): { token: string; tokenHash: string } {
+/**
+ * A new token, and what is stored of it: its hash, by which requests find the webhook, and itself, sealed. 32 random
+ * bytes need neither salt nor a slow hash.
+ */
+function newToken(id: string, secrets: SecretBox) {
   const token = randomBytes(tokenBytes).toString("base64url");
-  return { token, tokenHash: hashOf(token) };
+  return { token, stored: { tokenHash: hashOf(token), token: secrets.seal(token, tokenPurposeOf(id)) } };
+}
+
+function tokenPurposeOf(id: string): string {
+  return `webhook address ${id}`;
 }
 
 function purposeOf(id: string): string {

@@ -17,7 +17,11 @@ const FormField = z
     type: z.enum(["text", "url", "number", "boolean", "choice"]),
     choices: z.array(z.string()).optional().openapi({ description: "Of the type `choice` only." }),
     required: z.boolean(),
-    secret: z.boolean().openapi({ description: "It is never shown again once it is saved." }),
+    secret: z.boolean().openapi({ description: "It is hidden once it is saved." }),
+    readable: z.boolean().openapi({
+      description:
+        "Whether signed-in members who manage rules can read it. If it is no secret, everyone can.",
+    }),
     default: z.union([z.string(), z.number(), z.boolean()]).optional(),
   })
   .openapi("FormField");
@@ -41,11 +45,12 @@ export const ProjectDestination = z
     kind: z.string(),
     name: z.string(),
     enabled,
-    settings: z
-      .record(z.string(), z.unknown())
-      .openapi({ description: "The kind's settings, except for secrets." }),
+    settings: z.record(z.string(), z.unknown()).openapi({
+      description:
+        "The kind's settings, except for secrets. Signed-in members who manage rules also get a webhook's `url`.",
+    }),
     secrets: z.record(z.string(), z.string()).openapi({
-      description: "The last four characters of each secret setting; empty if it is short.",
+      description: "The last four characters of each secret that isn't in `settings`; empty if it is short.",
     }),
     deliveredAt: z
       .string()

@@ -72,6 +72,10 @@ export const RejectedGroup = z
     reason: z.string().openapi({ description: "Why they were rejected, without what differs between them." }),
     key: RejectedKey,
     count: z.int(),
+    fixable: z.int().openapi({
+      description:
+        "How many of them `replay` can change: those that are JSON, and whose body is kept in full. The others can only be sent again one by one, each with its event as the body.",
+    }),
     newest: z.string().openapi({ description: "ID of the newest one." }),
     firstAt: z.string().openapi({ format: "date-time" }),
     lastAt: z.string().openapi({ format: "date-time" }),

@@ -125,6 +125,15 @@ export const SeenMarks = z
   .openapi("SeenMarks");
 export type SeenMarks = z.infer<typeof SeenMarks>;
 
+/** A `seen` message of the live stream: what the account has read, on any of its devices. */
+export type SeenMessage = {
+  /** Names of channels, and IDs of views, that were read up to now. */
+  channels: string[];
+  views: string[];
+  /** Whether other marks have changed, so that the counts have to be read again. */
+  reload: boolean;
+};
+
 const previous = z.string().openapi({
   format: "date-time",
   description: "The mark before: sent as `seenAt`, it undoes this one.",

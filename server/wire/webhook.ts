@@ -85,7 +85,15 @@ export const Webhook = z
     hasSecret: z
       .boolean()
       .openapi({ description: "Without its secret, requests that need one are refused." }),
+    hasUrl: z.boolean().openapi({
+      description:
+        "Whether its address can be shown again. Addresses that were made before Tidings kept them can't; replace those.",
+    }),
     receivedAt: z.string().nullable().openapi({ format: "date-time", description: "The last request." }),
+    lastOutcome: z
+      .enum(webhookOutcomes)
+      .nullable()
+      .openapi({ description: "What became of the last request; null if none is kept." }),
     version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
@@ -124,10 +132,14 @@ export const WebhookAddressResponse = z
     ok: z.literal(true),
     webhook: Webhook,
     url: z.string().openapi({
-      description: "The address to send to. Whoever has it can send. No other response contains it.",
+      description: "The address to send to. Whoever has it can send.",
     }),
   })
   .openapi("WebhookAddressResponse");
+
+export const WebhookUrlResponse = z
+  .object({ ok: z.literal(true), url: z.string().openapi({ description: "The address to send to." }) })
+  .openapi("WebhookUrlResponse");
 
 export const WebhookRequest = z
   .object({

@@ -65,7 +65,7 @@ export function IconButton({ label, className, ...rest }: IconButtonProps) {
 }
 
 export const navItemClass =
-  "group flex h-8 max-md:h-11 md:[@media(max-height:820px)]:h-7 shrink-0 items-center gap-2.5 rounded-md px-2 text-sm text-muted transition-colors " +
+  "group flex h-8 max-md:h-11 md:[@media(max-height:960px)]:h-7 shrink-0 items-center gap-2.5 rounded-md px-2 text-sm text-muted transition-colors " +
   "hover:bg-hover hover:text-ink data-active:bg-pressed data-active:font-medium data-active:text-ink " +
   "focus-visible:outline-offset-[-2px]";
 

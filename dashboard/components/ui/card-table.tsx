@@ -38,7 +38,7 @@ export function CardRow({ className, children }: { className?: string; children:
   return (
     <tr
       className={clsx(
-        "border-line border-b align-top last:border-b-0 @max-2xl:grid @max-2xl:gap-y-1 @max-2xl:p-4",
+        "border-line border-b align-top last:border-b-0 @max-2xl:relative @max-2xl:grid @max-2xl:gap-y-1 @max-2xl:p-4 @max-2xl:pr-14",
         "@2xl:[&>*]:px-4 @2xl:[&>*]:py-2.5",
         className,
       )}
@@ -48,11 +48,11 @@ export function CardRow({ className, children }: { className?: string; children:
   );
 }
 
-/** The cell with a row's actions: `RowAction`s. */
-export function RowActions({ className, children }: { className?: string; children: ReactNode }) {
+/** The cell with a row's actions: a `RowMenu`. On narrow screens it is at the card's corner. */
+export function RowActions({ children }: { children: ReactNode }) {
   return (
-    <td className={className}>
-      <div className="-my-1 flex gap-0.5 @max-2xl:-ml-2 @2xl:justify-end">{children}</div>
+    <td className="@max-2xl:absolute @max-2xl:top-2 @max-2xl:right-2">
+      <div className="flex justify-end @2xl:-my-1">{children}</div>
     </td>
   );
 }

@@ -42,8 +42,22 @@ const itemClass =
   "flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-sm outline-none data-highlighted:bg-hover data-disabled:opacity-50 " +
   "max-md:min-h-11 [&>svg]:size-4 [&>svg]:shrink-0 [&>svg]:text-faint";
 
-export function MenuItem({ className, ...rest }: ComponentProps<typeof DropdownMenu.Item>) {
-  return <DropdownMenu.Item {...rest} className={clsx(itemClass, className)} />;
+type MenuItemProps = ComponentProps<typeof DropdownMenu.Item> & {
+  /** It deletes or ends something. */
+  danger?: boolean;
+};
+
+export function MenuItem({ danger = false, className, ...rest }: MenuItemProps) {
+  return (
+    <DropdownMenu.Item
+      {...rest}
+      className={clsx(
+        itemClass,
+        danger && "text-danger data-highlighted:bg-danger-soft [&>svg]:text-danger",
+        className,
+      )}
+    />
+  );
 }
 
 /** Stays open, so that several can be chosen. */

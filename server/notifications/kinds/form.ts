@@ -13,7 +13,13 @@ type Described = {
 export function formOf(settings: z.ZodObject): FormField[] {
   const { properties = {}, required = [] } = z.toJSONSchema(settings, { io: "input" });
   return Object.entries(settings.shape).flatMap(([name, schema]): FormField[] => {
-    const { title = name, description = "", secret = false, internal } = settingMeta(schema as z.ZodType);
+    const {
+      title = name,
+      description = "",
+      secret = false,
+      readable = false,
+      internal,
+    } = settingMeta(schema as z.ZodType);
     if (internal) return [];
     const described = properties[name] as Described;
     return [
@@ -25,6 +31,7 @@ export function formOf(settings: z.ZodObject): FormField[] {
         ...(described.enum && { choices: described.enum }),
         required: required.includes(name),
         secret,
+        readable: readable || !secret,
         // The default of a secret is generated for each destination.
         ...(!secret && described.default !== undefined && { default: described.default }),
       },

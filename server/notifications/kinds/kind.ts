@@ -9,6 +9,8 @@ declare module "zod" {
   interface GlobalMeta {
     /** Never shown again once it is saved, and hidden in what is reported about deliveries. */
     secret?: boolean;
+    /** A secret that members who manage rules see all the same: their own address, which lets nobody in. */
+    readable?: boolean;
     /** Set by the server; not part of the form. */
     internal?: boolean;
   }

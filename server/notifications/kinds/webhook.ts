@@ -15,7 +15,12 @@ const secret = z.string().refine((text) => {
 }, `must be ${secretPrefix} and 24 to 64 bytes in base64`);
 
 const settings = z.strictObject({
-  url: urlSetting({ title: "URL", description: "Where your server receives webhooks.", secret: true }),
+  url: urlSetting({
+    title: "URL",
+    description: "Where your server receives webhooks.",
+    secret: true,
+    readable: true,
+  }),
   secret: secret.default(createWebhookSecret).meta({
     title: "Signing secret",
     description: "Your server verifies the signature with it.",

@@ -58,6 +58,7 @@ async function follow({ events }: Store): Promise<string[]> {
     reached() {},
     skipped() {},
     deleted() {},
+    told() {},
   });
   return reported;
 }

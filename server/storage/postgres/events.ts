@@ -105,6 +105,7 @@ export async function createPostgresEvents({
     arrivedAfter: read.arrivedAfter,
     follow: (follower) => feed.follow(follower),
     announceDeleted: (projectId, deleted) => feed.announceDeleted(projectId, deleted),
+    tellAccount: (message) => feed.tellAccount(message),
     // Each commit updates them.
     flushCounters: async () => {},
     countRemovable: removal.countRemovable,

@@ -9,7 +9,7 @@ import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
 import { until } from "../../testing/until.ts";
-import type { AcceptedEvent, Arrival } from "../event-store.ts";
+import type { AcceptedEvent, AccountMessage, Arrival } from "../event-store.ts";
 import type { Store } from "../store.ts";
 import { Feed } from "./feed.ts";
 import { connectionSettings, openPool } from "./pool.ts";
@@ -40,6 +40,7 @@ async function openNode(skewMs: number) {
   const reports: Report[] = [];
   const skipped: ArrivalStamp[] = [];
   const deleted: [number, DeletedEvents][] = [];
+  const told: AccountMessage[] = [];
   let reached: ArrivalStamp = { ms: 0, sequence: 0 };
   let heard: () => number[] = () => [projectId];
   return {
@@ -47,6 +48,7 @@ async function openNode(skewMs: number) {
     reports,
     skipped,
     deleted,
+    told,
     reached: () => reached,
     hear(projects: () => number[]) {
       heard = projects;
@@ -61,6 +63,7 @@ async function openNode(skewMs: number) {
         },
         skipped: (moment) => skipped.push(moment),
         deleted: (...reports) => deleted.push(reports),
+        told: (message) => told.push(message),
       }),
     make(more: { id?: string; createdAtMs?: number; projectId?: number } = {}): AcceptedEvent {
       const { id, createdAtMs } = more;
@@ -138,6 +141,18 @@ test("every node reports each deletion once", async () => {
   for (const { deleted } of [nodes[0]!, nodes[2]!]) expect(deleted).toEqual(expected as typeof deleted);
 });
 
+test("every node reports once what an account is told", async () => {
+  const message: AccountMessage = {
+    accountId: "a",
+    projectId,
+    type: "seen",
+    data: { channels: ["\u{1f4b0}".repeat(750)] },
+  };
+  await nodes[0]!.store.events.tellAccount(message);
+  await until(() => nodes.every(({ told }) => told.length >= 1));
+  for (const { told } of nodes) expect(told).toEqual([message]);
+});
+
 test("lost connections leave no gap", async () => {
   const admin = new pg.Client({ connectionString: storage.databaseUrl! });
   await admin.connect();
@@ -182,6 +197,7 @@ test("a node reports its own commit once, even if part of it was read before the
     },
     skipped() {},
     deleted() {},
+    told() {},
   });
   // The commit's last arrival is after its last stored event, as if a duplicate followed that.
   const last = { ms: first.arrival.ms, sequence: first.arrival.sequence + 1 };

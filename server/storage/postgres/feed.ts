@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { DeletedEvents, Event } from "../../event/event.ts";
 import { type ArrivalStamp, compareStamps } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
-import type { Arrival, Follower } from "../event-store.ts";
+import type { AccountMessage, Arrival, Follower } from "../event-store.ts";
 import type { Commit, NoteStart } from "./append.ts";
 import { arrivalOf, shiftStamp, stampOf } from "./arrival.ts";
 import type { Query } from "./query.ts";
@@ -30,6 +30,9 @@ type Note = NoteStart & { before: ArrivalStamp; last: ArrivalStamp; notified: bo
 
 /** A node's notification about events that it deleted. */
 type DeletionNote = { node: string; projectId: number; deleted: DeletedEvents };
+
+/** A node's message for an account's streams. */
+type AccountNote = { node: string; account: AccountMessage };
 
 type Row = {
   ms: number;
@@ -98,8 +101,22 @@ export class Feed {
   async announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void> {
     this.#follower?.deleted(projectId, deleted);
     const note: DeletionNote = { node: this.#deps.node, projectId, deleted };
+    await this.#notify(note);
+  }
+
+  /** Tells this and the other nodes something for an account. */
+  async tellAccount(account: AccountMessage): Promise<void> {
+    this.#follower?.told(account);
+    const note: AccountNote = { node: this.#deps.node, account };
+    await this.#notify(note);
+  }
+
+  /** Commits of events wait for that of a notification, which therefore doesn't wait for the disk. */
+  async #notify(note: DeletionNote | AccountNote): Promise<void> {
     await this.#deps
-      .runQuery("SELECT pg_notify(arrivals_channel(), $1)", [JSON.stringify(note)])
+      .runQuery("SELECT set_config('synchronous_commit', 'off', true), pg_notify(arrivals_channel(), $1)", [
+        JSON.stringify(note),
+      ])
       .catch(this.#deps.onError);
   }
 
@@ -243,6 +260,10 @@ export class Feed {
         this.#follower?.deleted(note.projectId, note.deleted);
         return;
       }
+      if (note && "account" in note) {
+        this.#follower?.told(note.account);
+        return;
+      }
       if (note) this.#addNote(note);
       else this.#mustCheck = true;
       if (this.#notes.length > notesMax) {
@@ -289,12 +310,13 @@ export class Feed {
 }
 
 /** Null for any other text: everyone who can connect to the database can send one. */
-function noteOf(payload: string): Note | DeletionNote | null {
+function noteOf(payload: string): Note | DeletionNote | AccountNote | null {
   try {
     const note = JSON.parse(payload) as
       | DeletionNote
+      | AccountNote
       | (Omit<Note, "before" | "last"> & { before: string; last: string });
-    if ("deleted" in note) return note;
+    if ("deleted" in note || "account" in note) return note;
     return { ...note, before: stampOf(note.before), last: stampOf(note.last) };
   } catch {
     return null;

@@ -1,8 +1,9 @@
 import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
-import { csvRow, type EventFormat } from "../../event/event-format.ts";
+import { csvRow, csvRowWith } from "../../event/event-format.ts";
 import type { Cursor } from "../../event/filter.ts";
 import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
+import { TagCounts } from "../../event/tag-counts.ts";
 import type { EventQuery, Page } from "../event-queries.ts";
 import { jsonOf } from "../event-row.ts";
 import type { ArrivedEvent } from "../event-store.ts";
@@ -73,19 +74,17 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
 
     async page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page> {
       const { rows, next } = await readFullPage(query, limit, signal);
-      return { events: rows.map(formats[query.format ?? "json"]), next };
+      return { events: rows.map(writerOf(query)), next };
     },
 
     /** The whole listing, a chunk at a time. */
     async *stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-      const { format = "json" } = query;
-      const between = format === "json" ? "," : "";
       // Mean length of the last chunk's events, to keep chunks of long events small.
       let eventCharacters = chunkCharacters / rowsMin;
       for (let after: Cursor | null | undefined = query.after; after !== null; ) {
         const limit = Math.min(chunkEvents, Math.ceil(chunkCharacters / eventCharacters));
         const { rows, next } = await readPage({ ...query, ...(after && { after }) }, limit);
-        const text = rows.map(formats[format]).join(between);
+        const text = textOf(rows, query);
         if (rows.length > 0) eventCharacters = text.length / rows.length;
         yield new TextEncoder().encode(text);
         after = next;
@@ -144,11 +143,22 @@ function jsonOfRow(row: Row): string {
   return jsonOf(row.id, row.body, row.ms);
 }
 
-const formats: Record<EventFormat, (row: Row) => string> = {
-  json: jsonOfRow,
-  ndjson: (row) => `${jsonOfRow(row)}\n`,
-  csv: (row) => csvRow(JSON.parse(jsonOfRow(row)) as Event),
-};
+/** How the rows of a query are written. */
+function writerOf({ format = "json", tagColumns }: EventQuery): (row: Row) => string {
+  if (format === "json") return jsonOfRow;
+  if (format === "ndjson") return (row) => `${jsonOfRow(row)}\n`;
+  const write = tagColumns ? (event: Event) => csvRowWith(event, tagColumns) : csvRow;
+  return (row) => write(JSON.parse(jsonOfRow(row)) as Event);
+}
+
+/** Rows as one text. */
+function textOf(rows: readonly Row[], query: EventQuery): string {
+  if (query.format !== "tagCounts")
+    return rows.map(writerOf(query)).join((query.format ?? "json") === "json" ? "," : "");
+  const counts = new TagCounts();
+  for (const row of rows) counts.add(JSON.parse(jsonOfRow(row)) as Event);
+  return rows.length > 0 ? JSON.stringify(counts.entries()) : "";
+}
 
 function cursorOf({ ms, id }: Row): Cursor {
   return { ms, id };

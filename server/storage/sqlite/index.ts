@@ -243,6 +243,9 @@ async function openLocked(
     async announceDeleted(projectId, deleted) {
       follower?.deleted(projectId, deleted);
     },
+    async tellAccount(message) {
+      follower?.told(message);
+    },
     async ping() {
       damage.check();
       await reader.request<void>({ kind: "ping" });

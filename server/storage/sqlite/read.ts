@@ -1,8 +1,9 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
-import { csvRow, type EventFormat } from "../../event/event-format.ts";
+import { csvRow, csvRowWith } from "../../event/event-format.ts";
 import type { Cursor } from "../../event/filter.ts";
 import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
+import { TagCounts } from "../../event/tag-counts.ts";
 import type { EventQuery, Page } from "../event-queries.ts";
 import type { ArrivedEvent } from "../event-store.ts";
 import type { Blocks } from "./blocks.ts";
@@ -64,17 +65,13 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
   return {
     page(query: EventQuery, limit: number): Page {
       const { rows, next } = readPage(query, limit);
-      return { events: rows.map(formats[query.format ?? "json"]), next };
+      return { events: rows.map(writerOf(query)), next };
     },
 
     /** Up to `limit` events as one text; fewer if the last chunk's events were long. */
     chunk(query: EventQuery, limit: number): { text: string; next: Cursor | null } {
       const { rows, next } = readPage(query, Math.min(limit, Math.ceil(chunkCharacters / eventCharacters)));
-      const { format = "json" } = query;
-      const write = formats[format];
-      const between = format === "json" ? "," : "";
-      let text = "";
-      for (const row of rows) text += text === "" ? write(row) : between + write(row);
+      const text = textOf(rows, query);
       if (rows.length > 0) eventCharacters = text.length / rows.length;
       return { text, next };
     },
@@ -118,8 +115,19 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
   };
 }
 
-const formats: Record<EventFormat, (row: Row) => string> = {
-  json: jsonOf,
-  ndjson: (row) => `${jsonOf(row)}\n`,
-  csv: (row) => csvRow(JSON.parse(jsonOf(row)) as Event),
-};
+/** How the rows of a query are written. */
+function writerOf({ format = "json", tagColumns }: EventQuery): (row: Row) => string {
+  if (format === "json") return jsonOf;
+  if (format === "ndjson") return (row) => `${jsonOf(row)}\n`;
+  const write = tagColumns ? (event: Event) => csvRowWith(event, tagColumns) : csvRow;
+  return (row) => write(JSON.parse(jsonOf(row)) as Event);
+}
+
+/** Rows as one text. */
+function textOf(rows: readonly Row[], query: EventQuery): string {
+  if (query.format !== "tagCounts")
+    return rows.map(writerOf(query)).join((query.format ?? "json") === "json" ? "," : "");
+  const counts = new TagCounts();
+  for (const row of rows) counts.add(JSON.parse(jsonOf(row)) as Event);
+  return rows.length > 0 ? JSON.stringify(counts.entries()) : "";
+}

@@ -1,4 +1,4 @@
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
 import type { RejectedGroupList } from "../../server/wire/rejected-event.ts";
 import { api } from "../api.ts";
 
@@ -10,9 +10,4 @@ export function rejectedGroupsQuery(project: string) {
     // The stream does not report rejected events.
     refetchInterval: 30_000,
   });
-}
-
-/** How many rejected events a project keeps. */
-export function useRejectedCount(project: string): number {
-  return useQuery(rejectedGroupsQuery(project)).data?.total ?? 0;
 }
