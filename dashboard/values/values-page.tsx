@@ -21,7 +21,7 @@ function curlOf(key: string): string {
   const body = JSON.stringify({ title: "Paying customers", value: 1204, icon: "💳" });
   return [
     `curl -X PUT ${path}`,
-    '-H "x-api-key: $KEY"',
+    '-H "x-api-key: $TIDINGS_API_KEY"',
     '-H "content-type: application/json"',
     `-d '${body}'`,
   ].join(" \\\n  ");
@@ -43,8 +43,8 @@ export function ValuesPage() {
           title: "No values yet",
           text: (
             <>
-              Set the first one with the command below; <code className="font-mono text-xs">$KEY</code> is an
-              API key that can send events.
+              Set the first one with the command below;{" "}
+              <code className="font-mono text-xs">$TIDINGS_API_KEY</code> is an API key that can send events.
             </>
           ),
         }}
