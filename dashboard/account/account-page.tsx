@@ -59,7 +59,7 @@ export function AccountPage() {
               <Group title="Sessions" lead="Where you're signed in.">
                 <SessionList />
               </Group>
-              <Group title="Delete account" lead="Projects of which you're the only member are deleted too.">
+              <Group title="Delete account" lead="Projects with no other member are deleted too.">
                 <div className="flex">
                   <Button variant="danger" onClick={() => setDeleting(true)}>
                     Delete account…

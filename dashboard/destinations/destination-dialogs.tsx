@@ -193,7 +193,7 @@ function DestinationDialog({ kind, form, onChange, ...dialog }: Props) {
         maxLength={limits.destinationNameCharacters}
         placeholder="On call"
         autoComplete="off"
-        hint="Rules name the destination by it."
+        hint="Rules show the destination by this name."
         member="name"
       />
       <DestinationFields

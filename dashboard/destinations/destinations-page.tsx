@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { PackageCheck, Send } from "lucide-react";
 import { useState } from "react";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
+import { formatNumber } from "../components/locale.ts";
 import { buttonClass } from "../components/ui/button.tsx";
 import { deadCountQuery } from "../deliveries/deliveries.ts";
 import { useCan } from "../projects/can.ts";
@@ -20,7 +21,7 @@ function DeliveriesLink({ project }: { project: string }) {
     <Link to="/p/$project/deliveries" params={{ project }} search={{}} className={buttonClass()}>
       <PackageCheck aria-hidden className="size-4" />
       Deliveries
-      {dead > 0 && <span className="text-danger">· {dead.toLocaleString("en")} failed</span>}
+      {dead > 0 && <span className="text-danger">· {formatNumber(dead)} failed</span>}
     </Link>
   );
 }
@@ -39,7 +40,7 @@ export function DestinationsPage() {
     <>
       <ListPage
         title="Destinations"
-        intro="Services that get this project's notifications, besides its members. Rules say what is sent to which of them."
+        intro="Services that get this project's notifications, besides its members. Rules choose what each one gets."
         query={query}
         empty={{
           icon: <Send aria-hidden />,

@@ -10,6 +10,7 @@ import {
   UserRound,
   Users,
 } from "lucide-react";
+import { formatNumber } from "../components/locale.ts";
 import { navItemClass } from "../components/ui/button.tsx";
 import { deadCountQuery } from "../deliveries/deliveries.ts";
 import { useRejectedCount } from "../rejected/rejected-count.ts";
@@ -33,7 +34,7 @@ export function PageNav({ onNavigate }: { onNavigate: () => void }) {
     >
       <Icon aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
       <span className="flex-1">{label}</span>
-      {count > 0 && <span className="text-danger text-xs">{count.toLocaleString("en")}</span>}
+      {count > 0 && <span className="text-danger text-xs">{formatNumber(count)}</span>}
     </Link>
   );
   return (

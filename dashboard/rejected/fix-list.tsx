@@ -8,9 +8,9 @@ import { IconButton } from "../components/ui/button.tsx";
 
 const labels: Record<EventFix["type"], string> = {
   "tags-to-strings": "Turn numbers and booleans in tags into strings",
-  rename: "Rename a member",
-  drop: "Drop a member",
-  "to-tag": "Move a member to the tags",
+  rename: "Rename a field",
+  drop: "Remove a field",
+  "to-tag": "Move a field to the tags",
   shorten: "Shorten texts that are too long",
   clean: "Remove control characters",
   "set-channel": "Set the channel",
@@ -133,7 +133,7 @@ function FixFields({ project, fix, members, change }: FieldsProps) {
       );
     case "drop":
     case "to-tag":
-      return text("Member", fix.member, members, (member) => change({ ...fix, member }));
+      return text("Field", fix.member, members, (member) => change({ ...fix, member }));
     case "set-channel":
       return text(
         "Channel",

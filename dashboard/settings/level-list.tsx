@@ -25,7 +25,7 @@ export function LevelList({ destinations, levels }: Props) {
   const name = projects.find(({ slug }) => slug === project)?.name ?? project;
   return (
     <div className="mt-2 flex flex-col gap-2">
-      <h3 className="hostile font-medium text-muted text-sm">What you get of {name}</h3>
+      <h3 className="hostile font-medium text-muted text-sm">What {name} sends you</h3>
       <Panel>
         {[null, ...listed].map((channel) => (
           <Row
@@ -54,7 +54,7 @@ export function LevelList({ destinations, levels }: Props) {
         )}
       </Panel>
       <p className="text-muted text-xs">
-        What matters is what the project's rules notify of, such as events sent with{" "}
+        “What matters” is every event that a project rule matches, such as those sent with{" "}
         <code className="font-mono">notify</code>.
       </p>
     </div>

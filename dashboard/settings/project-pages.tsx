@@ -30,14 +30,18 @@ export function ProjectPages() {
       <PageLink
         to="/p/$project/deliveries"
         title="Deliveries"
-        hint="Which notifications were sent, and how that went"
+        hint="Notifications sent, with their results"
       />
-      <PageLink to="/p/$project/webhooks" title="Webhooks" hint="Events of what other services send" />
+      <PageLink
+        to="/p/$project/webhooks"
+        title="Webhooks"
+        hint="Turn requests from other services into events"
+      />
       {can("audit:read") && (
         <PageLink to="/p/$project/audit" title="Audit log" hint="Who changed the project, and when" />
       )}
       {can("events:send") && (
-        <Row hint="From a file, also of another product">
+        <Row hint="From a file, including exports of other products">
           <button type="button" className={targetClass} onClick={() => openOverlay("import")}>
             Import events…
           </button>

@@ -14,6 +14,7 @@ import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
 import { shortCount } from "../components/counts.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
+import { formatNumber } from "../components/locale.ts";
 import { Mark } from "../components/mark.tsx";
 import { navItemClass } from "../components/ui/button.tsx";
 import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
@@ -117,7 +118,7 @@ function PageLink({ to, icon: Icon, count = 0, also = noPages, children }: PageL
       <Icon aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
       <span className="flex-1">{children}</span>
       {count > 0 && (
-        <span className="text-danger text-xs" title={`${count.toLocaleString("en")} to fix or discard`}>
+        <span className="text-danger text-xs" title={`${formatNumber(count)} to fix or discard`}>
           {shortCount(count)}
         </span>
       )}

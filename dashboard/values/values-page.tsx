@@ -36,7 +36,7 @@ export function ValuesPage() {
     <>
       <ListPage
         title="Values"
-        intro="Numbers that your application sets itself, such as paying customers or the length of a queue. Tiles of boards show them with their history."
+        intro="Numbers that your application sets, such as paying customers or the length of a queue. Board tiles show them with their history."
         query={query}
         empty={{
           icon: <Gauge aria-hidden />,
@@ -79,7 +79,7 @@ function DeleteValueDialog({ project, value: { key, title }, close }: DeleteProp
   });
   return (
     <ConfirmDialog title={`Delete "${title}"?`} action="Delete" mutation={remove} close={close}>
-      The value and its history are deleted. Tiles that show it say that it isn't set, until it is set again.
+      The value and its history are deleted. Tiles that show it read “Not set yet” until it is set again.
     </ConfirmDialog>
   );
 }

@@ -15,7 +15,7 @@ export function AddressDialog({ webhook, url, close }: Props) {
       wide
       onOpenChange={close}
       title="Your webhook's address"
-      description="Enter it where the sender asks for a URL. Whoever has it can send, so keep it secret. Copy it now. You won't see it again."
+      description="Enter it where the sender asks for a URL. Anyone who has it can send, so keep it secret. Copy it now. You won't see it again."
     >
       <SecretBox secret={url} label="Copy address" />
       {secretHint && !webhook.hasSecret && (

@@ -29,13 +29,13 @@ export function WebhooksPage() {
     <>
       <ListPage
         title="Webhooks"
-        intro="Addresses that make events of what other services send, such as Stripe and GitHub."
+        intro="Addresses where other services, such as Stripe and GitHub, send requests that become events."
         query={query}
         empty={{
           icon: <WebhookIcon aria-hidden />,
           title: "No webhooks yet",
           text: canManage
-            ? "Create an address, and enter it at the service that should send its events here."
+            ? "Create an address, then enter it in the service that sends the requests."
             : "Owners and admins can create webhooks.",
         }}
         create={canManage && { label: "New webhook", open: () => setAdding(true) }}
