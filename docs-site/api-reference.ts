@@ -97,7 +97,7 @@ function curlExample(method: string, path: string, operation: Operation, descrip
   const url = `http://localhost:4242${path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`)}${query}`;
   const takesKey = security.some((scheme) => "apiKey" in scheme);
   const credentials = takesKey
-    ? ['-H "x-api-key: $KEY"']
+    ? ['-H "x-api-key: $TIDINGS_API_KEY"']
     : security.length > 0
       ? [
           '-H "cookie: tidings.session_token=$SESSION"',

@@ -12,7 +12,7 @@ export type SourcedText = { text: string; source: string };
 
 const settingsFileVariable = "TIDINGS_CONFIG";
 /** Variables that are not the server's settings: of commands (config.ts), of clients in the documentation, and of builds. */
-const otherVariables = ["TIDINGS_API_KEY", "TIDINGS_KEY", "TIDINGS_WEBHOOK_SECRET", "TIDINGS_COMMIT"];
+const otherVariables = ["TIDINGS_API_KEY", "TIDINGS_WEBHOOK_SECRET", "TIDINGS_COMMIT"];
 const defaultSettingsFile = "tidings.toml";
 
 /** The name of a setting in the settings file: `url` for `TIDINGS_URL`, `smtp_url` for `SMTP_URL`. */

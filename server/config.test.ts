@@ -143,7 +143,6 @@ test("a misspelt variable is a mistake, with the setting that was meant", () => 
   expect(
     mistakesOf({
       TIDINGS_DTA: "",
-      TIDINGS_KEY: "tdg_sk_a",
       TIDINGS_API_KEY: "tdg_sk_a",
       TIDINGS_TEST_ENGINE: "sqlite",
       TIDINGS_SERVICE_HOST: "10.0.0.1",

@@ -49,8 +49,6 @@ beforeAll(async () => {
     body: JSON.stringify({ name: "Shop" }),
   });
   environment = {
-    KEY: app.key,
-    TIDINGS_KEY: app.key,
     TIDINGS_API_KEY: app.key,
     TIDINGS_URL: app.address,
     SESSION: /tidings\.session_token=([^;]+)/.exec(cookie)![1]!,

@@ -159,7 +159,7 @@ longTest("ranges are chosen with the keyboard, and a custom one with two fields"
   await page.getByRole("menuitem", { name: "Last 24 hours" }).press("Enter");
   await page.waitForURL(/\?range=/);
   await article("Long ago").waitFor({ state: "detached" });
-  await page.getByText("That's the first event of this time.").waitFor();
+  await page.getByText("You've reached the first event in this time range.").waitFor();
 
   await button(/^Time: Last/).click();
   await page.getByRole("menuitem", { name: "Custom range" }).click();
@@ -173,7 +173,7 @@ longTest("ranges are chosen with the keyboard, and a custom one with two fields"
   await page.waitForURL(/\?from=/);
   const minutes = (Date.parse(search().get("to")!) - Date.parse(search().get("from")!)) / minuteMs;
   expect(minutes).toBe(90);
-  await page.getByText("No events match these filters in this time.").waitFor();
+  await page.getByText("No events match these filters in this time range.").waitFor();
   await button("Show all time").click();
   await article("Long ago").waitFor();
   expect(page.url()).not.toContain("from=");

@@ -16,7 +16,7 @@ const keepaliveCharactersMax = 10_000;
  * @typeParam Events - event names with their tags, to check calls against
  * @example
  * type Events = { "Payment received": { amount: number; plan?: string }; "Signed up": {} };
- * const tidings = createClient<Events>({ baseUrl: "https://tidings.example.com", apiKey: process.env.TIDINGS_KEY! });
+ * const tidings = createClient<Events>({ baseUrl: "https://tidings.example.com", apiKey: process.env.TIDINGS_API_KEY! });
  * await tidings.track({ channel: "payments", name: "Payment received", userId: "u1", tags: { amount: 42 } });
  */
 export function createClient<Events extends object = AnyEvents>(

@@ -153,7 +153,7 @@ test.skipIf(!workerd)(
       `import { createClient } from "@tidings/client";
 export default {
   async fetch(request, env, context) {
-    const tidings = createClient({ baseUrl: env.TIDINGS_URL, apiKey: env.TIDINGS_KEY });
+    const tidings = createClient({ baseUrl: env.TIDINGS_URL, apiKey: env.TIDINGS_API_KEY });
     tidings.capture({ channel: "edge", name: new URL(request.url).pathname });
     context.waitUntil(tidings.flush());
     return Response.json((await tidings.list({ channel: "unused" })).events);
@@ -174,7 +174,7 @@ const config :Workerd.Config = (
 );
 const worker :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "worker-bundle.js")],
-  bindings = [(name = "TIDINGS_URL", text = "${app.address}"), (name = "TIDINGS_KEY", text = "${app.key}")],
+  bindings = [(name = "TIDINGS_URL", text = "${app.address}"), (name = "TIDINGS_API_KEY", text = "${app.key}")],
   compatibilityDate = "2025-01-01",
 );`,
     );

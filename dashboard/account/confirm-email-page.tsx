@@ -38,7 +38,7 @@ export function ConfirmEmailPage() {
     );
   }
   return (
-    <AuthLayout title="Confirm your email address" lead="It is for signing in and for notifications.">
+    <AuthLayout title="Confirm your email address" lead="You use it to sign in and to get notifications.">
       {confirm.error && <Alert>{errorMessage(confirm.error)}</Alert>}
       {needsSignIn ? (
         <Link

@@ -15,7 +15,7 @@ export function DeleteAccountDialog({ close }: { close: () => void }) {
   return (
     <PasswordDialog
       title="Delete your account?"
-      description="You lose access to all projects at once. Projects of which you're the only member are deleted with their events. This can't be undone."
+      description="You lose access to all projects at once. Projects with no other member are deleted with their events. This can't be undone."
       action="Delete account"
       danger
       mutation={remove}

@@ -79,7 +79,7 @@ function RenameDialog({ passkey, close }: { passkey: Passkey; close: () => void 
   return (
     <NameDialog
       title="Rename passkey"
-      description="Name it after the device or the password manager that has it."
+      description="Name it after the device or password manager that holds it."
       create={rename}
       action="Rename"
       close={close}

@@ -74,7 +74,7 @@ export function AuditPage() {
             >
               {isFiltered
                 ? "Change the filters to see other entries."
-                : "Changes of members, keys, channels and settings appear here."}
+                : "Changes to members, keys, channels and settings appear here."}
             </EmptyState>
           ) : (
             <ul className="overflow-hidden rounded-lg border border-line bg-raised">

@@ -1,23 +1,19 @@
+import { formatNumber } from "../components/locale.ts";
 import type { ShownTile } from "./boards.ts";
-
-const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 });
-const finePercent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
 
 /** "12,345.67"; a dash if there is nothing to compute it from. */
 export function amountText(value: number | null): string {
-  return value === null ? "–" : plain.format(value);
+  return value === null ? "–" : formatNumber(value, "hundredths");
 }
 
 /** "12.3K", for axes and narrow places. */
 export function shortAmount(value: number | null): string {
-  return value === null ? "–" : compact.format(value);
+  return value === null ? "–" : formatNumber(value, "compact");
 }
 
 /** "42%", and "0.4%" for small shares. */
 export function shareText(share: number): string {
-  return (share > 0 && share < 0.1 ? finePercent : percent).format(share);
+  return formatNumber(share, share > 0 && share < 0.1 ? "finePercent" : "percent");
 }
 
 /** The change against an earlier value; null if there is none to compare with. */

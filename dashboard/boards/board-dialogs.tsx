@@ -89,7 +89,7 @@ export function PublicLinkDialog({ board, close }: { board: BoardSummary; close:
       open
       onOpenChange={close}
       title="Public link"
-      description="Whoever has the link sees this board without signing in: its results, never its searches or the users of events. They can't look at anything else."
+      description="Anyone with the link sees this board without signing in: its results, but not its searches or users. The link opens nothing else."
     >
       <div className="flex flex-col gap-4">
         {Boolean(error) && <Alert>{errorMessage(error)}</Alert>}

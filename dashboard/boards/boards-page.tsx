@@ -257,7 +257,7 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
               )
             }
           >
-            Tiles show numbers, charts and events that a search finds.
+            Tiles show numbers, charts and events from a search.
           </EmptyState>
         ) : (
           <TileSourceContext value={source}>

@@ -44,7 +44,7 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
       ];
     case "retention":
       return [
-        ["Week of", "Users", ...data.starts.slice(1).map((_, index) => `+${index + 1}`)],
+        ["Week of", "Users", ...data.starts.slice(1).map((_, index) => `Week ${index + 1}`)],
         ...data.cohorts.map(({ users, returned }, index) => [
           data.starts[index],
           users,

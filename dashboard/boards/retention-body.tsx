@@ -28,9 +28,9 @@ export function RetentionBody({ data, title }: { data: TileDataOf<"retention">; 
                 key={start}
                 className="font-normal text-muted"
                 scope="col"
-                title={`${index + 1} weeks later`}
+                title={index === 0 ? "1 week later" : `${index + 1} weeks later`}
               >
-                +{index + 1}
+                Week {index + 1}
               </th>
             ))}
           </tr>

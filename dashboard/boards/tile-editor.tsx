@@ -126,7 +126,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           />
           <SearchField
             label="They return with"
-            hint="Empty: with any event."
+            hint="Empty matches any event."
             q={form.again}
             onChange={(again) => change({ again })}
             {...bound("again")}

@@ -35,7 +35,7 @@ export function StepFields({ form: { steps, windowHours }, change, bound }: Step
       ))}
       <div className="flex items-end gap-2">
         <Field
-          label="Within hours"
+          label="Within (hours)"
           type="number"
           min={0.01}
           step="any"
@@ -58,7 +58,7 @@ export function StepFields({ form: { steps, windowHours }, change, bound }: Step
           disabled={steps.length <= 2}
           onClick={() => change({ steps: steps.slice(0, -1) })}
         >
-          Remove the last
+          Remove the last step
         </Button>
       </div>
     </>

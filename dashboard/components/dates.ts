@@ -32,6 +32,11 @@ export function formatDate(at: number | string, format: keyof typeof formats): s
   return formats[format].format(new Date(at));
 }
 
+/** A time of day such as "14:05", on the region's clock: "2:05 PM" in the US. */
+export function formatTimeOfDay(time: string): string {
+  return formatDate(`2026-01-01T${time}`, "clock");
+}
+
 export function dayLabel(at: number): string {
   const date = new Date(at);
   const today = new Date();

@@ -1,7 +1,9 @@
-const digits = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1, numberingSystem: "latn" });
+import { formatNumber } from "./locale.ts";
 
 /** A number of bytes for people: "13 kB", "7.1 MB", "79.4 GB". */
 export function sizeOf(bytes: number): string {
   if (bytes < 1e6) return `${Math.ceil(bytes / 1e3)} kB`;
-  return bytes < 1e9 ? `${digits.format(bytes / 1e6)} MB` : `${digits.format(bytes / 1e9)} GB`;
+  return bytes < 1e9
+    ? `${formatNumber(bytes / 1e6, "tenths")} MB`
+    : `${formatNumber(bytes / 1e9, "tenths")} GB`;
 }

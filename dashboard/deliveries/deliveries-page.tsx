@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { PackageCheck, RotateCw } from "lucide-react";
 import { useState } from "react";
 import { countOf } from "../components/counts.ts";
+import { formatNumber } from "../components/locale.ts";
 import { Button } from "../components/ui/button.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
@@ -39,10 +40,10 @@ export function DeliveriesPage() {
           <div className="flex flex-wrap items-center justify-between gap-4">
             <p className="max-w-2xl text-muted text-sm">
               {can("rules:manage")
-                ? "Every notification that was sent to a destination or a member, and how that went."
-                : "Notifications to the project's destinations and to you, and how that went."}
+                ? "Every notification to a destination or a member, with its result."
+                : "Notifications to the project's destinations and to you, with their results."}
               {dead > 0 && (
-                <span className="whitespace-nowrap text-danger"> {dead.toLocaleString("en")} failed.</span>
+                <span className="whitespace-nowrap text-danger"> {formatNumber(dead)} failed.</span>
               )}
             </p>
             {mayRetry && (
@@ -66,7 +67,7 @@ export function DeliveriesPage() {
             >
               {isFiltered
                 ? "Change the filters to see others."
-                : "Events that notify, and what rules find, appear here."}
+                : "A delivery appears here for each notification that a rule sends."}
             </EmptyState>
           ) : (
             <ul className="overflow-hidden rounded-lg border border-line bg-raised">
@@ -101,9 +102,9 @@ function RetryDialog({ project, filter, dead, close }: RetryProps) {
   return (
     <ConfirmDialog title="Retry failed deliveries?" action="Retry" mutation={retry} close={close}>
       {isFilteredBeyondState(filter)
-        ? `Those that match the filters are sent again, of ${countOf(dead, "failed delivery", "failed deliveries")}.`
+        ? `Of ${countOf(dead, "failed delivery", "failed deliveries")}, those that match the filters are sent again.`
         : `${countOf(dead, "failed delivery is", "failed deliveries are")} sent again.`}{" "}
-      Deliveries that are older than a day are tried once.
+      Deliveries older than a day are tried once.
     </ConfirmDialog>
   );
 }

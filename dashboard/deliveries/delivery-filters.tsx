@@ -42,7 +42,7 @@ export function DeliveryFilters({ project, filter, change }: Props) {
         "state",
         "State",
         "All",
-        optionsOf(deliveryStates, ({ name }) => name),
+        optionsOf(deliveryStates, ({ name, hint }) => `${name}: ${hint}`),
       )}
       {select("to", "Destination", "All", [
         ...destinations.map(({ id, name }) => ({ value: id, label: name })),

@@ -10,8 +10,8 @@ export function DeliveryReason({
   if (reason === null) return null;
   const isMade = digest !== null || nextAttemptAt === null;
   const texts: Record<NonNullable<Delivery["reason"]>, string> = {
-    level: "Set to get nothing of this",
-    muted: until ? `Muted until ${formatDate(until, "soon")}` : "Muted for good",
+    level: "Their setting here is “Nothing”",
+    muted: until ? `Muted until ${formatDate(until, "soon")}` : "Muted until unmuted",
     "quiet-hours":
       state === "skipped"
         ? `Quiet hours${until ? ` until ${formatDate(until, "soon")}` : ""}`
@@ -21,7 +21,7 @@ export function DeliveryReason({
     "email-digest": isMade
       ? "Sent in a digest"
       : `Comes with the digest at ${formatDate(nextAttemptAt, "soon")}`,
-    unsubscribed: "Unsubscribed from email of this project",
+    unsubscribed: "Unsubscribed from this project's email",
     "email-unverified": "Nobody has confirmed this address: it gets no email",
     "email-quota": isMade
       ? "Too many emails in an hour: sent in a digest"

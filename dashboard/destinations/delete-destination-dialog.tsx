@@ -20,8 +20,8 @@ export function DeleteDestinationDialog({ destination, close }: Props) {
   });
   return (
     <ConfirmDialog title="Delete this destination?" action="Delete" mutation={remove} close={close}>
-      <b className="font-semibold text-ink">{destination.name}</b> gets no more notifications. What waits for
-      it is not sent, and rules that name it no longer reach it. This can't be undone.
+      <b className="font-semibold text-ink">{destination.name}</b> gets no more notifications. Waiting
+      notifications are not sent, and rules can no longer reach it. This can't be undone.
     </ConfirmDialog>
   );
 }

@@ -39,7 +39,7 @@ export function DestinationsPage() {
     <>
       <ListPage
         title="Destinations"
-        intro="Services that get this project's notifications, besides its members. Rules say what is sent to which of them."
+        intro="Services that get this project's notifications, besides its members. Rules choose what each one gets."
         query={query}
         empty={{
           icon: <Send aria-hidden />,

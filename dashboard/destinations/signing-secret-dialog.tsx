@@ -18,7 +18,7 @@ export function SigningSecretDialog({ secret, note, close }: Props) {
       onOpenChange={close}
       title="Your signing secret"
       description={[
-        "Your server verifies with it that a webhook comes from here. Copy it now. You won't see it again.",
+        "Your server uses it to verify that a webhook comes from here. Copy it now. You won't see it again.",
         note,
       ]
         .filter(Boolean)

@@ -337,7 +337,7 @@ function ListFooter({ state, mustAsk, loadOlder, hasStart }: ListFooterProps) {
   if (state.older !== "end") return <div className="h-16" />;
   return (
     <p className="p-6 text-center text-faint text-xs">
-      {hasStart ? "That's the first event of this time." : "You've reached the first event."}
+      {hasStart ? "You've reached the first event in this time range." : "You've reached the first event."}
     </p>
   );
 }

@@ -44,7 +44,7 @@ export function NoMatches({ project, filters, unknownChannel, change }: NoMatche
             <p className="text-balance text-muted text-sm">
               {filters.to === undefined
                 ? "No events match these filters yet. New matches appear here."
-                : "No events match these filters in this time."}
+                : "No events match these filters in this time range."}
             </p>
           )}
         </div>

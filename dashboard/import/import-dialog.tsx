@@ -1,6 +1,7 @@
 import { FileUp } from "lucide-react";
 import { type DragEvent, useRef, useState } from "react";
 import { errorMessage } from "../api.ts";
+import { formatNumber } from "../components/locale.ts";
 import { sizeOf } from "../components/size.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
@@ -41,9 +42,7 @@ function RunningImport({ current, close, startAnother }: RunningProps) {
             <ul className="max-h-40 overflow-y-auto text-xs">
               {current.rejections.map(({ record, detail }) => (
                 <li key={record} className="flex gap-3 border-line border-b px-3 py-1.5 last:border-b-0">
-                  <span className="w-20 shrink-0 text-faint tabular-nums">
-                    Record {record.toLocaleString("en")}
-                  </span>
+                  <span className="w-20 shrink-0 text-faint tabular-nums">Record {formatNumber(record)}</span>
                   <span className="hostile min-w-0">{detail}</span>
                 </li>
               ))}
@@ -52,7 +51,7 @@ function RunningImport({ current, close, startAnother }: RunningProps) {
         )}
         {isRunning && (
           <p className="text-muted text-sm">
-            It goes on while this tab is open, also if you close this dialog or open another page.
+            The import continues while this tab is open, even if you close this dialog or open another page.
           </p>
         )}
         <DialogButtons>
@@ -98,7 +97,7 @@ function NewImport({ close, onStart }: { close: () => void; onStart: () => void 
       wide
       onOpenChange={close}
       title="Import events"
-      description="Imported events notify nobody. Importing a file again adds nothing."
+      description="Imported events send no notifications. Importing a file again adds nothing."
     >
       <div className="flex flex-col gap-4">
         {failure && <Alert>{failure}</Alert>}

@@ -4,14 +4,14 @@ import { Choice, Field, SelectField } from "../components/ui/field.tsx";
 import { columnFields, hasField, type ImportFormat, type ImportPlan, type Sample } from "./import-file.ts";
 
 const lineFormats: Partial<Record<ImportFormat, string>> = {
-  tidings: "Events as Tidings exports or takes them",
+  tidings: "Events in the format that Tidings exports and accepts",
   logsnag: "LogSnag",
   posthog: "PostHog",
   segment: "Segment",
 };
 const tableFormats: Partial<Record<ImportFormat, string>> = {
   columns: "Columns that I choose",
-  csv: "Events as Tidings exports them",
+  csv: "Events exported by Tidings",
 };
 const fieldLabels: Record<string, string> = {
   channel: "Channel",

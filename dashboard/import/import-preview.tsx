@@ -28,7 +28,7 @@ function faultOf(converted: Converted[]): string | null {
   const events = converted.flatMap(({ event }) => (event ? [event] : []));
   if (events.length === 0) {
     if (converted.some(({ userId }) => userId !== undefined)) return null;
-    return converted.find(({ fault }) => fault)?.fault ?? "No record is an event of this format.";
+    return converted.find(({ fault }) => fault)?.fault ?? "No record is an event in this format.";
   }
   if (events.every(({ channel }) => channel === undefined))
     return "No event names a channel. Enter one above.";

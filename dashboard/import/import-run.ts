@@ -19,7 +19,7 @@ const batchesAtOnce = 2;
 const listedRejections = 50;
 
 export const faultOfSetting =
-  "Channels, boards and rules are imported by the command line only: tidings import FILE.";
+  "Only the command line imports channels, boards and rules: tidings import FILE.";
 
 type Line = { number: number; text: string; fault?: string };
 type Outcome = Pick<LinesResponse, "accepted" | "duplicates" | "rejected"> & { rejections: RejectedRecord[] };

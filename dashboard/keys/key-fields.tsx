@@ -115,7 +115,7 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
           value={settings.eventsPerSecond}
           onChange={(event) => change({ eventsPerSecond: event.target.value })}
           placeholder="Unlimited"
-          hint="Averaged over ten seconds, so short bursts pass."
+          hint="Averaged over ten seconds, so short bursts are allowed."
           member="eventsPerSecond"
         />
       </div>

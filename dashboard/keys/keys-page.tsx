@@ -34,7 +34,7 @@ export function KeysPage() {
         empty={{
           icon: <KeyRound aria-hidden />,
           title: "No API keys yet",
-          text: "Create one for each application, so you can revoke them separately.",
+          text: "Create one for each application, so that you can revoke them separately.",
         }}
         create={{ label: "New API key", open: () => setCreating(true) }}
         list={(keys) => (

@@ -4,6 +4,7 @@ import { useId, useState } from "react";
 import type { Notification, NotificationFilter, NotificationGroup } from "../../server/wire/notification.ts";
 import { api, errorMessage } from "../api.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
+import { formatNumber } from "../components/locale.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import { NotificationItem } from "./notification-item.tsx";
@@ -31,7 +32,7 @@ export function NotificationGroupItem({ group, filter, onOpen }: Props) {
   const { mutate: markRead } = useMarkRead();
   const { latest, count, unread } = group;
   const open = onOpen && { onOpen };
-  const earlier = (count - 1).toLocaleString("en");
+  const earlier = formatNumber(count - 1);
   if (count === 1) return <NotificationItem notification={latest} {...open} />;
   return (
     <li className="border-line border-b last:border-b-0">
@@ -57,12 +58,12 @@ export function NotificationGroupItem({ group, filter, onOpen }: Props) {
         {unread > 0 && (
           <button
             type="button"
-            aria-label={`Mark ${unread.toLocaleString("en")} as read: ${latest.title}`}
+            aria-label={`Mark ${formatNumber(unread)} as read: ${latest.title}`}
             onClick={() => markRead({ group: latest.id })}
             className={smallButton}
           >
             <Check aria-hidden className="size-3.5" />
-            Mark {unread.toLocaleString("en")} as read
+            Mark {formatNumber(unread)} as read
           </button>
         )}
       </div>

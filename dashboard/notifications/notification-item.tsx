@@ -6,7 +6,7 @@ import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
-import { isolated } from "../components/locale.ts";
+import { formatNumber, isolated } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { IconButton } from "../components/ui/button.tsx";
 import { OverlayBoundary } from "../shell/overlays.tsx";
@@ -62,7 +62,7 @@ export function NotificationItem({ notification, count = 1, onOpen }: Notificati
         <span className="min-w-0 flex-1">
           <span className={clsx("flex gap-1.5", readAt === null ? "font-semibold" : "text-muted")}>
             <span className="hostile-line">{title}</span>
-            {count > 1 && <span className="shrink-0">× {count.toLocaleString("en")}</span>}
+            {count > 1 && <span className="shrink-0">× {formatNumber(count)}</span>}
           </span>
           <span className="hostile-line block text-muted text-xs">
             {[event?.channelId, event?.userId, type === "server-notice" ? "Server" : projectName]

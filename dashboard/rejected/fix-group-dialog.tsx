@@ -5,6 +5,7 @@ import type { EventFix } from "../../server/event/event-fix.ts";
 import type { RejectedEvent, RejectedGroup } from "../../server/wire/rejected-event.ts";
 import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
+import { formatNumber } from "../components/locale.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Choice } from "../components/ui/field.tsx";
@@ -63,7 +64,7 @@ function FixForm({ project, group, example, close }: Props & { example: Rejected
   const resend = useReplayGroup(project, group, setProgress, ({ resent, failed }) => {
     toast({
       title: `Resent ${countOf(resent, "event")}`,
-      ...(failed > 0 && { description: `${countOf(failed, "event")} are still invalid.` }),
+      ...(failed > 0 && { description: `Still invalid: ${countOf(failed, "event")}.` }),
     });
     close();
   });
@@ -88,7 +89,7 @@ function FixForm({ project, group, example, close }: Props & { example: Rejected
       <Choice
         type="checkbox"
         name="keepTime"
-        label="Date them by when they were sent"
+        label="Keep the time they were sent"
         hint="Otherwise they get the current time. Events older than an hour notify nobody."
         checked={keepTime}
         onChange={setKeepTime}
@@ -103,8 +104,7 @@ function FixForm({ project, group, example, close }: Props & { example: Rejected
         ) : (
           <>
             <span className={valid > 0 ? "text-good" : "text-danger"}>
-              {valid.toLocaleString("en")} of {countOf(valid + check.data.failed, "event")}{" "}
-              {valid + check.data.failed === 1 ? "is" : "are"} valid with these fixes.
+              These fixes make {formatNumber(valid)} of {countOf(valid + check.data.failed, "event")} valid.
             </span>
             {check.data.failures[0] && (
               <span className="block text-muted text-xs">Still invalid: {check.data.failures[0].detail}</span>
@@ -123,7 +123,7 @@ function FixForm({ project, group, example, close }: Props & { example: Rejected
           disabled={valid === 0 || check.isPlaceholderData || isUnfinished}
         >
           {resend.isPending && progress
-            ? `${(progress.resent + progress.failed).toLocaleString("en")} of ${group.count.toLocaleString("en")}`
+            ? `${formatNumber(progress.resent + progress.failed)} of ${formatNumber(group.count)}`
             : `Resend ${countOf(valid, "event")}`}
         </Button>
       </DialogButtons>

@@ -3,6 +3,7 @@ import { ChevronRight } from "lucide-react";
 import { useId } from "react";
 import type { RejectedEvent, RejectedGroup } from "../../server/wire/rejected-event.ts";
 import { errorMessage } from "../api.ts";
+import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
@@ -50,7 +51,7 @@ export function RejectedGroupItem({ group, isOpen, toggle, fix, fixAll, discardA
             </span>
           </span>
           <span className="shrink-0 rounded-full bg-danger-soft px-2 py-0.5 font-semibold text-danger text-xs">
-            {count.toLocaleString("en")}
+            {formatNumber(count)}
             <span className="sr-only">{count === 1 ? " event" : " events"}</span>
           </span>
         </button>

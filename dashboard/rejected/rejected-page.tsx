@@ -38,7 +38,7 @@ export function RejectedPage() {
           <p className="max-w-xl text-muted text-sm">
             {data?.retentionDays === 0
               ? "This installation doesn't keep rejected events."
-              : `Invalid events are kept here ${data === undefined ? "" : `for ${countOf(data.retentionDays, "day")} `}${mayChange ? "so you can fix and resend them." : "until somebody with the role member fixes and resends them."}`}
+              : `Invalid events are kept here ${data === undefined ? "" : `for ${countOf(data.retentionDays, "day")} `}${mayChange ? "so you can fix and resend them." : "until a member, admin or owner fixes and resends them."}`}
           </p>
           {error && !groups ? (
             <ErrorState

@@ -103,8 +103,8 @@ export function DeleteRuleDialog({ rule, close }: { rule: Rule; close: () => voi
   });
   return (
     <ConfirmDialog title="Delete this rule?" action="Delete" mutation={remove} close={close}>
-      <b className="font-semibold text-ink">{rule.name}</b> notifies nobody any more. What it has already
-      notified of is still sent. This can't be undone.
+      <b className="font-semibold text-ink">{rule.name}</b> no longer notifies anyone. Notifications that it
+      has already made are still sent. This can't be undone.
     </ConfirmDialog>
   );
 }

@@ -23,5 +23,5 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
 
 function whenText(form: RuleForm): string {
   const { when } = ruleOf(form);
-  return when ? whenTexts(when).join("") : "Not complete";
+  return when ? whenTexts(when).join("") : "Incomplete";
 }

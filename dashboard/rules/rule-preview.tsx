@@ -34,7 +34,7 @@ export function RulePreview({ q, when }: Props) {
     >
       <p role="status" className="hostile font-medium">
         {when === null
-          ? "Fill in the fields to see what the rule would have notified of."
+          ? "Fill in the fields to see when the rule would have alerted."
           : !isValid
             ? "The preview appears when the search is valid."
             : error

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import type { Member } from "../../server/wire/member.ts";
 import type { Rule, RuleWhen } from "../../server/wire/rule.ts";
+import { formatTimeOfDay } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";
 import { durationText } from "./rules.ts";
 
@@ -56,7 +57,7 @@ function digestTime(when: Extract<RuleWhen, { type: "digest" }>): string {
     when.every === "day"
       ? "each day"
       : `each ${when.weekday.charAt(0).toUpperCase()}${when.weekday.slice(1)}`;
-  return `${day} at ${when.at} (${when.timeZone})`;
+  return `${day} at ${formatTimeOfDay(when.at)} (${when.timeZone})`;
 }
 
 /** The names of one or two members, or the number of more. Who has left or was deleted is left out. */

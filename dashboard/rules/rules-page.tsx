@@ -33,7 +33,7 @@ export function RulesPage() {
         empty={{
           icon: <Bell aria-hidden />,
           title: "No rules, no notifications",
-          text: "A rule notifies of each event that matches a search, of many in one summary, or when an expected event is missing.",
+          text: "A rule alerts on each event that matches a search, on many in one summary, or when an expected event is missing.",
         }}
         create={canManage && { label: "New rule", open: () => setCreating(true) }}
         links={

@@ -26,7 +26,7 @@ export function SearchField({
   member,
   error,
   label = "Events that match",
-  hint = "A search, as in the feed. Empty matches all events; notify:true those that were sent to notify.",
+  hint = "A search, as in the feed. Empty matches all events. notify:true matches events sent with notify.",
 }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const suggestions = useSuggestions(useProjectSlug(), input, q, onChange);

@@ -7,7 +7,7 @@ const types: Record<WhenType, { label: string; hint: string }> = {
   each: { label: "Each event", hint: "At once" },
   burst: { label: "Bursts", hint: "The first event, then summaries" },
   digest: { label: "Digest", hint: "Events together, at fixed times" },
-  silence: { label: "Silence", hint: "If no event comes, and when one does" },
+  silence: { label: "Silence", hint: "If no event comes, and again when one does" },
   count: { label: "Count", hint: "If there are too many events" },
   number: { label: "Number", hint: "If a number in a tag is too large" },
 };

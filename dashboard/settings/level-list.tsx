@@ -73,7 +73,7 @@ export function LevelList({ destinations, levels }: Props) {
         )}
       </Panel>
       <p className="text-muted text-xs">
-        “What matters” is every event that a project rule alerts on, such as events sent with{" "}
+        “What matters” is every event that a project rule matches, such as those sent with{" "}
         <code className="font-mono">notify</code>.
       </p>
     </div>

@@ -39,11 +39,11 @@ export function MuteList({ mutes, unsubscribed }: Pick<Preferences, "mutes" | "u
           <Item
             key={project}
             icon={<MailX aria-hidden />}
-            title={`Email of ${projectName(project)}`}
+            title={`Email from ${projectName(project)}`}
             detail={`You unsubscribed on ${formatDate(at, "long")}`}
           >
             <Button
-              aria-label={`Resume email of ${projectName(project)}`}
+              aria-label={`Resume email from ${projectName(project)}`}
               disabled={resubscribe.isPending}
               onClick={() => resubscribe.mutate(project)}
             >

@@ -24,7 +24,7 @@ export function ProjectPages() {
         <PageLink to="/p/$project/audit" title="Audit log" hint="Who changed the project, and when" />
       )}
       {can("events:send") && (
-        <Row hint="From a file of Tidings or of another product">
+        <Row hint="From a file, including exports of other products">
           <button type="button" className={targetClass} onClick={() => openOverlay("import")}>
             Import events…
           </button>

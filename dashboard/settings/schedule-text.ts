@@ -1,4 +1,5 @@
 import type { Preferences } from "../../server/wire/preferences.ts";
+import { formatTimeOfDay } from "../components/dates.ts";
 import { weekdays } from "../rules/rule-form.ts";
 
 const workdays = weekdays.slice(0, 5);
@@ -14,7 +15,7 @@ export function describeQuietHours({ days, from, to }: NonNullable<Preferences["
       : isWorkdays
         ? "Monday to Friday"
         : days.map((day) => dayName(day).slice(0, 3)).join(", ");
-  return `${from} to ${to}, ${when}`;
+  return `${formatTimeOfDay(from)} to ${formatTimeOfDay(to)}, ${when}`;
 }
 
 /** "Every Monday at 09:00" */
@@ -25,8 +26,8 @@ export function describeDigest(digest: Preferences["emailDigest"]): string {
     case "hour":
       return "Together, every hour";
     case "day":
-      return `Together, every day at ${digest.at}`;
+      return `Together, every day at ${formatTimeOfDay(digest.at)}`;
     case "week":
-      return `Together, every ${dayName(digest.weekday)} at ${digest.at}`;
+      return `Together, every ${dayName(digest.weekday)} at ${formatTimeOfDay(digest.at)}`;
   }
 }

@@ -230,7 +230,7 @@ function HistogramChart({
         )}
         {histogram && total === 0 && (
           <p className="pointer-events-none absolute inset-0 flex items-center justify-center pb-5 text-faint text-xs">
-            No events in this time
+            No events in this time range
           </p>
         )}
       </div>

@@ -29,7 +29,7 @@ export function EraseDialog({ project, userId, close }: EraseDialogProps) {
       confirmationText="erase"
     >
       All events of {userId}, their properties, and everything else that names them are permanently removed
-      from every file.
+      from all files.
     </ConfirmDialog>
   );
 }

@@ -49,7 +49,7 @@ export function UsersPage() {
             aria-label="Find users"
             placeholder="ID, email, plan:pro…"
             title={
-              'By a part of the ID or of any property; by one property, plan:pro; by all of its value, plan:"pro"'
+              'Part of an ID or of any property. plan:pro searches one property; plan:"pro" matches its whole value'
             }
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
@@ -122,8 +122,8 @@ export function UsersPage() {
           </EmptyState>
         ) : users.length === 0 ? (
           <EmptyState icon={<UserRound aria-hidden />} title="No users yet">
-            Send events with a <code className="font-mono text-xs">userId</code>, and each user appears here
-            with what they did.
+            Send events with a <code className="font-mono text-xs">userId</code>. Each user appears here with
+            their events.
           </EmptyState>
         ) : (
           <>

@@ -21,7 +21,7 @@ function curlOf(key: string): string {
   const body = JSON.stringify({ title: "Paying customers", value: 1204, icon: "💳" });
   return [
     `curl -X PUT ${path}`,
-    '-H "x-api-key: $KEY"',
+    '-H "x-api-key: $TIDINGS_API_KEY"',
     '-H "content-type: application/json"',
     `-d '${body}'`,
   ].join(" \\\n  ");
@@ -36,15 +36,15 @@ export function ValuesPage() {
     <>
       <ListPage
         title="Values"
-        intro="Numbers that your application sets itself, such as paying customers or the length of a queue. Tiles of boards show them with their history."
+        intro="Numbers that your application sets, such as paying customers or the length of a queue. Board tiles show them with their history."
         query={query}
         empty={{
           icon: <Gauge aria-hidden />,
           title: "No values yet",
           text: (
             <>
-              Set the first one with the command below; <code className="font-mono text-xs">$KEY</code> is an
-              API key that can send events.
+              Set the first one with the command below;{" "}
+              <code className="font-mono text-xs">$TIDINGS_API_KEY</code> is an API key that can send events.
             </>
           ),
         }}
@@ -79,7 +79,7 @@ function DeleteValueDialog({ project, value: { key, title }, close }: DeleteProp
   });
   return (
     <ConfirmDialog title={`Delete "${title}"?`} action="Delete" mutation={remove} close={close}>
-      The value and its history are deleted. Tiles that show it say that it isn't set, until it is set again.
+      The value and its history are deleted. Tiles that show it read “Not set yet” until it is set again.
     </ConfirmDialog>
   );
 }

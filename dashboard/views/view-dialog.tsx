@@ -53,7 +53,7 @@ export function NewViewDialog({ shown, close }: NewViewProps) {
         <div className="rounded-md border border-line">
           <SwitchRow
             label="For the project"
-            hint="All members see it. Otherwise it is yours alone."
+            hint="All members see it. Otherwise only you do."
             checked={shared}
             onChange={setShared}
           />

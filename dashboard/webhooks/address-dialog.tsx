@@ -49,7 +49,7 @@ function Frame({ title, close, children }: { title: string; close: () => void; c
       wide
       onOpenChange={close}
       title={title}
-      description="Enter it where the sender asks for a URL. Whoever has it can send, so keep it secret."
+      description="Enter it where the sender asks for a URL. Anyone who has it can send, so keep it secret."
     >
       {children}
       <DialogButtons>

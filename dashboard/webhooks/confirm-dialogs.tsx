@@ -32,8 +32,8 @@ export function RotateWebhookDialog({ webhook, close }: Props) {
       close={close}
       note={note}
     >
-      <b className="font-semibold text-ink">{webhook.name}</b> gets a new address. The old one ends at once,
-      so enter the new one at the sender right away.
+      <b className="font-semibold text-ink">{webhook.name}</b> gets a new address. The old one stops working
+      at once, so give the sender the new one right away.
     </ConfirmDialog>
   );
 }

@@ -107,13 +107,13 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
       )}
       <Field
         label="Time"
-        hint="Without it, the time of arrival. ISO 8601, or seconds or milliseconds since 1970."
+        hint="ISO 8601, or seconds or milliseconds since 1970. Empty uses the time of arrival."
         placeholder="{{created}}"
         {...text("createdAt")}
       />
       <Field
         label="Delivery ID"
-        hint="Two requests with the same ID are one event. Without it, the sender's own."
+        hint="Two requests with the same ID are one event. Empty uses the sender's own ID."
         placeholder="{{id}}"
         {...text("id")}
       />

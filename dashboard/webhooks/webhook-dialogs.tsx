@@ -244,7 +244,7 @@ function SettingsFields({ source, existing, form, onChange }: SettingsFieldsProp
           maxLength={limits.webhookSecretCharacters}
           // Not "off", which browsers ignore for passwords.
           autoComplete="new-password"
-          hint={`${secretHint} ${kept || "Until it is entered here, requests are refused."}`}
+          hint={`${secretHint} ${kept || "Requests are refused until you enter it here."}`}
           member="secret"
         />
       )}
@@ -254,8 +254,8 @@ function SettingsFields({ source, existing, form, onChange }: SettingsFieldsProp
           value={form.isMapped ? "mapped" : "ready"}
           onChange={(event) => onChange({ ...form, isMapped: event.target.value === "mapped" })}
         >
-          <option value="ready">Ready made</option>
-          <option value="mapped">By a mapping of my own</option>
+          <option value="ready">Ready-made</option>
+          <option value="mapped">With my own mapping</option>
         </SelectField>
       )}
     </>

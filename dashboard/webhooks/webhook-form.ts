@@ -114,7 +114,7 @@ export const webhookParts: Part<WebhookForm>[] = [
   {
     label: "Events",
     value: ({ isMapped }) => isMapped,
-    text: ({ isMapped }) => (isMapped ? "By a mapping of my own" : "Ready made"),
+    text: ({ isMapped }) => (isMapped ? "With my own mapping" : "Ready-made"),
     take: (mine, { isMapped, mapping }) => ({ ...mine, isMapped, mapping }),
   },
   mappingPart("Only if", ["when"], ({ when }) => orNone(when)),

@@ -37,7 +37,7 @@ export function WebhooksPage() {
           icon: <WebhookIcon aria-hidden />,
           title: "No webhooks yet",
           text: canManage
-            ? "Create an address, and enter it at the service that should send its events here."
+            ? "Create an address, then enter it in the service that sends the requests."
             : "Owners and admins can create webhooks.",
         }}
         create={canManage && { label: "New webhook", open: () => setAdding(true) }}

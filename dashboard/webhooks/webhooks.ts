@@ -76,7 +76,7 @@ export const sources: Record<WebhookSource, SourceText> = {
   github: {
     label: "GitHub",
     hint: "Pushes, pull requests, releases",
-    secretHint: "Enter the same secret at GitHub. Choose the content type application/json there.",
+    secretHint: "Enter the same secret in GitHub. Choose the content type application/json there.",
     hasEvents: true,
   },
   "standard-webhooks": {

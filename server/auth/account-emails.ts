@@ -103,7 +103,7 @@ export class AccountEmails {
         "If it wasn't you, reset your password at once, and look at the passkeys and sessions of your account.",
       ],
       action: { text: "Open my account", url: `${this.#baseUrl}/account` },
-      footer: "You get this email because it is about the safety of your account.",
+      footer: "You get this email because it concerns the security of your account.",
     });
   }
 
@@ -116,7 +116,7 @@ export class AccountEmails {
         `If this wasn't you, take the account back. The link works once, for ${restoreDays} days. It ends all sessions, and you choose a new password.`,
       ],
       action: { text: "This wasn't me", url: this.#link("restore-email", restoreToken) },
-      footer: "You get this email because it is about the safety of your account.",
+      footer: "You get this email because it concerns the security of your account.",
     });
   }
 
@@ -128,7 +128,7 @@ export class AccountEmails {
         `The former address of the account took it back. You can't sign in with ${to.email} anymore.`,
         "If the account is yours, tell the people who run this server at once.",
       ],
-      footer: "You get this email because it is about the safety of your account.",
+      footer: "You get this email because it concerns the security of your account.",
     });
   }
 

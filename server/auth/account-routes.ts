@@ -250,7 +250,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       tag: "Account",
       summary: "Delete your account",
       description:
-        "Projects of which you are the only member are deleted too. Rejected if you are the only owner of a project with other members.",
+        "Projects with no other member are deleted too. Rejected if you are the only owner of a project with other members.",
       body: AccountDeletion,
       response: Done,
       problems: [409, 429],

@@ -161,7 +161,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       if (!emails) {
         throw problem("email-unavailable", {
           detail:
-            "This server can't send email. Whoever runs it can make a link: tidings account reset-password.",
+            "This server can't send email. Its operator can make a link: tidings account reset-password.",
         });
       }
       const email = body.email.toLowerCase();

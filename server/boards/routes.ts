@@ -211,7 +211,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       tag: "Boards",
       summary: "Create a board's public link",
       description:
-        "Whoever has the link sees the board's results, but not its searches. The former link ends. `If-Match` takes the `linkVersion`.",
+        "Anyone with the link sees the board's results, but not its searches. The former link ends. `If-Match` takes the `linkVersion`.",
       query: ProjectQuery,
       versioned: "board",
       status: 201,

@@ -23,7 +23,7 @@ export const starterTiles: Tile[] = [
     y: 0,
     w: 3,
     h: 2,
-    text: "Press **Edit** to move, change and add tiles. Each shows what a search finds.",
+    text: "Press **Edit** to move, change and add tiles. Each shows the results of a search.",
   },
   {
     id: "channels",

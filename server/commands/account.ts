@@ -119,8 +119,7 @@ const resetPassword = defineCommand({
     "password-stdin": { type: "boolean", description: "Set the password that is read from standard input" },
     "two-factor-off": {
       type: "boolean",
-      description:
-        "Also turn off two-factor authentication, for somebody who has lost the device and the codes",
+      description: "Also turn off two-factor authentication, for someone who has lost their device and codes",
     },
     json: jsonArg,
   },
@@ -150,7 +149,7 @@ const resetPassword = defineCommand({
 const remove = defineCommand({
   meta: {
     name: "remove",
-    description: "Remove an account, and the projects of which it is the only member",
+    description: "Remove an account, and the projects that have no other member",
   },
   args: { email, json: jsonArg },
   run: ({ args }) =>

@@ -15,7 +15,7 @@ const name = {
 } as const;
 const json = { type: "boolean", description: "Print JSON" } as const;
 const icon = { type: "string", description: "An emoji; empty for none", valueHint: "I" } as const;
-const description = { type: "string", description: "What is in it", valueHint: "TEXT" } as const;
+const description = { type: "string", description: "What the channel is for", valueHint: "TEXT" } as const;
 
 const list = defineCommand({
   meta: { name: "list", description: "List channels" },
@@ -84,8 +84,11 @@ const edit = defineCommand({
 });
 
 const archive = defineCommand({
-  meta: { name: "archive", description: "Archive a channel: it still records events, but is out of the way" },
-  args: { name, undo: { type: "boolean", description: "Take it out of the archive" }, json, ...sourceArgs },
+  meta: {
+    name: "archive",
+    description: "Archive a channel: it still records events, but the sidebar hides it",
+  },
+  args: { name, undo: { type: "boolean", description: "Restore it from the archive" }, json, ...sourceArgs },
   run: ({ args }) =>
     change(args, args.undo ? "Restored" : "Archived", pathOf(args.name), "PATCH", { archived: !args.undo }),
 });

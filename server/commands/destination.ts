@@ -84,7 +84,7 @@ const add = defineCommand({
       description: `One of ${destinationKinds.map(({ kind }) => kind).join(", ")}`,
       valueHint: "K",
     },
-    name: { type: "string", required: true, description: "What it is called", valueHint: "N" },
+    name: { type: "string", required: true, description: "Its name", valueHint: "N" },
     json: jsonArg,
   },
   run: ({ args }) =>

@@ -26,7 +26,7 @@ export const doctorCommand = defineCommand({
   meta: {
     name: "doctor",
     description:
-      "Check the installation and say what to do. Exits with 0 if all is well, 1 for warnings, 2 for problems, 3 for damage that it can't mend",
+      "Check the installation and say what to do. Exits with 0 if all is well, 1 for warnings, 2 for problems, 3 for damage that it can't repair",
   },
   args: {
     fix: { type: "boolean", description: "Rebuild what can be rebuilt. Stop the server first" },

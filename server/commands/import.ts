@@ -23,7 +23,7 @@ export const importCommand = defineCommand({
   meta: {
     name: "import",
     description:
-      "Record the events of a file. They notify nobody, and importing a file again adds nothing. Continues where it was stopped",
+      "Record the events of a file. They send no notifications, and importing a file again adds nothing. Continues where it stopped",
   },
   args: {
     file: {
@@ -36,7 +36,7 @@ export const importCommand = defineCommand({
     format: {
       type: "enum",
       options: [...formats],
-      description: "What wrote the file (default: csv if it is named .csv or .tsv, otherwise tidings)",
+      description: "Source format (default: csv if it is named .csv or .tsv, otherwise tidings)",
     },
     map: {
       type: "string",
@@ -44,7 +44,7 @@ export const importCommand = defineCommand({
         "Columns of a CSV file, or fields of lines, as FIELD=COLUMN,…: channel, name, userId, createdAt, id, icon, description, event, notify, tags.KEY, and tags=* for all others",
       valueHint: "MAP",
     },
-    channel: { type: "string", description: "Channel of events that name none", valueHint: "C" },
+    channel: { type: "string", description: "Channel for events that name none", valueHint: "C" },
     checkpoint: {
       type: "string",
       description: "Remembers how far the import is (default: FILE.checkpoint; none for standard input)",

@@ -15,7 +15,7 @@ import { failCommand, UsageError } from "./with-store.ts";
 export const restoreCommand = defineCommand({
   meta: {
     name: "restore",
-    description: "Replace the database by a backup. Stop the server first. What is replaced is kept",
+    description: "Replace the database with a backup. Stop the server first. The replaced database is kept",
   },
   args: {
     from: {
@@ -75,7 +75,7 @@ export const rollbackCommand = defineCommand({
       });
       if (args.json) return;
       console.error(
-        "What was recorded since the upgrade is only in what was replaced. Now start the version of Tidings from before the upgrade; this one would upgrade again.",
+        "Events recorded since the upgrade are only in the replaced database. Now start the version of Tidings from before the upgrade; this one would upgrade again.",
       );
     }),
 });

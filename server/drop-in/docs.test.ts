@@ -42,7 +42,7 @@ describe("the examples run as they are", () => {
         const command = language === "js" ? [process.execPath, "-e", text] : ["sh", "-c", text];
         const run = Bun.spawn(command, {
           cwd: server,
-          env: { ...process.env, TIDINGS_URL: app.address, TIDINGS_KEY: app.key },
+          env: { ...process.env, TIDINGS_URL: app.address, TIDINGS_API_KEY: app.key },
           stdout: "ignore",
           stderr: "pipe",
         });

@@ -64,7 +64,7 @@ test("a failed delivery is found by its filters, shows what was answered, and is
   await page.getByRole("link", { name: "Deliveries to Our server" }).click();
   await row("Order shipped").waitFor();
   expect(await page.getByLabel("Destination").inputValue()).toBe(destination.id);
-  await page.getByLabel("State").selectOption("Failed");
+  await page.getByLabel("State").selectOption("dead");
   await row("Order shipped").waitFor({ state: "detached" });
   await page.waitForURL(/state=dead/);
   await page.reload();
@@ -143,10 +143,10 @@ test("rejected events are fixed and resent by reason, and discarded", async () =
     .filter({ hasText: "12 events" });
   await group.getByRole("button", { name: "Fix and resend…" }).click();
   const dialog = page.getByRole("dialog", { name: "Fix and resend 12 events" });
-  await dialog.getByText("12 of 12 events are valid with these fixes.").waitFor();
+  await dialog.getByText("These fixes make 12 of 12 events valid.").waitFor();
   await expectAccessible("fixes of rejected events", page);
   await dialog.getByRole("button", { name: "Remove the fix: Turn numbers" }).click();
-  await dialog.getByText("0 of 12 events are valid with these fixes.").waitFor();
+  await dialog.getByText("These fixes make 0 of 12 events valid.").waitFor();
   expect(await dialog.getByRole("button", { name: /^Resend/ }).isEnabled()).toBe(false);
   await dialog.getByLabel("Add a fix").selectOption("Turn numbers and booleans in tags into strings");
   await dialog.getByLabel("Add a fix").selectOption("Set the channel");

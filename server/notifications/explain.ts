@@ -52,8 +52,8 @@ export function explain(known: Known): Explanation[] {
   if (isForNobody && people.every(({ follows }) => follows.size === 0)) {
     return [
       event.notify
-        ? forAll("no-rule", "No rule that is on matches it.")
-        : forAll("no-flag", 'It was sent without "notify", and no other rule that is on matches it.'),
+        ? forAll("no-rule", "No active rule matches it.")
+        : forAll("no-flag", 'It was sent without "notify", and no other active rule matches it.'),
     ];
   }
   return people.flatMap((person) => explainPerson(known, rules, person));
@@ -65,7 +65,7 @@ export function explainNoDelivery(event: Event, deliveryDays: number): string {
     return 'Nobody was notified: the event was sent without "notify", and no other rule matches it.';
   if (Date.now() - Date.parse(event.createdAt) > deliveryDays * dayMs)
     return `The delivery log has expired: it is kept for ${deliveryDays} days.`;
-  return "Nobody was notified: the event was more than an hour old when it was sent, or no rule that was on matched it for somebody.";
+  return "Nobody was notified: the event was more than an hour old when it arrived, or no active rule matched it.";
 }
 
 function explainPerson(known: Known, rules: readonly Rule[], person: Person): Explanation[] {
@@ -85,10 +85,14 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
     },
   ];
   if (has.size === 0) {
-    if (joinedMs > known.arrivedMs) return all("not-a-member-then", "Joined the project later.");
+    if (joinedMs > known.arrivedMs)
+      return all("not-a-member-then", "Joined the project after the event arrived.");
     const own = rules.filter(({ to }) => to.everyone || to.members.includes(accountId));
     if (own.length === 0 && follows.size > 0)
-      return all("too-many", "More events arrived in that second than members who want all events are sent.");
+      return all(
+        "too-many",
+        "More events arrived in that second than are sent to members who want all events.",
+      );
     if (own.length === 0) return all("no-rule", "No rule that matches it names this member.");
     const folding = own.find((rule) => rule.when.type !== "each");
     if (folding && own.every((rule) => rule.when.type !== "each"))
@@ -109,7 +113,7 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
           kind: "browser",
           label: null,
           reason: "no-device",
-          detail: "Has turned push notifications on in no browser.",
+          detail: "Has not turned on push notifications in any browser.",
           delivery: null,
           event: null,
         },
@@ -123,7 +127,8 @@ function explainDestination(
   if (kind === "email" && !isEmailAvailable)
     return { reason: "email-unavailable", detail: "Email is not configured on this server." };
   if (!enabled) return { reason: "off", detail: "It is turned off." };
-  if (createdMs > arrivedMs) return { reason: "added-later", detail: "It was added later." };
+  if (createdMs > arrivedMs)
+    return { reason: "added-later", detail: "It was added after the event arrived." };
   return null;
 }
 
@@ -139,7 +144,7 @@ function explainFolding(
     case "burst":
       return [
         "burst",
-        `"${name}" had notified of an event before, so it ${into ? "is counted in" : "will be counted in"} a summary.`,
+        `"${name}" had already alerted on an earlier event, so this one ${into ? "is counted in" : "will be counted in"} a summary.`,
         into,
       ];
     case "digest":
@@ -151,7 +156,7 @@ function explainFolding(
     case "number":
       return ["rule-not-met", `"${name}" notifies if the tag "${when.tag}" is above ${when.above}.`];
     default:
-      return ["no-rule", `"${name}" did not notify of it.`];
+      return ["no-rule", `"${name}" did not alert on it.`];
   }
 }
 

@@ -36,7 +36,7 @@ test("quiet hours and a digest are chosen in the browser's time zone", async () 
   await dialog.getByLabel("To", { exact: true }).fill("06:00");
   await dialog.getByRole("button", { name: "Save" }).click();
   await page.getByText("21:30 to 06:00, Monday to Friday").waitFor();
-  await page.getByText("Together, every Friday at 09:00").waitFor();
+  await page.getByText("Together, every Friday at 9:00 AM").waitFor();
 });
 
 test("a level is chosen for a channel; the event's page says why it was skipped and collected", async () => {
@@ -53,10 +53,10 @@ test("a level is chosen for a channel; the event's page says why it was skipped 
 
   const { id } = await dashboard.post({ channel: "orders", name: "Order placed", notify: true });
   await page.goto(`${dashboard.address}/p/default/events/${id}`);
-  await page.getByText("Set to get nothing of this").waitFor();
+  await page.getByText("Their setting here is “Nothing”").waitFor();
   await page.getByText("Comes with the digest at").waitFor();
   await page.getByText("Who wasn't notified, and why").click();
-  await page.getByText("Has turned push notifications on in no browser.").waitFor();
+  await page.getByText("Has not turned on push notifications in any browser.").waitFor();
 });
 
 test("an event is muted on its page, a channel in the inbox, and both are unmuted in the settings", async () => {
@@ -101,7 +101,7 @@ test("the link in an email asks before it unsubscribes, and email is resumed in 
   await visitor.close();
 
   await page.reload();
-  const resume = page.getByRole("button", { name: "Resume email of Default" });
+  const resume = page.getByRole("button", { name: "Resume email from Default" });
   await resume.click();
   await resume.waitFor({ state: "detached" });
 });

@@ -143,7 +143,7 @@ test("each type of rule has its fields, and is told in a sentence", async () => 
       await dialog.getByLabel("Every", { exact: true }).selectOption("week");
       await dialog.getByLabel("On", { exact: true }).selectOption("Friday");
     },
-    "A digest of events each Friday at 08:00 (Europe/Berlin), to everyone",
+    "A digest of events each Friday at 8:00 AM (Europe/Berlin), to everyone",
   );
   await create(
     "Too many",

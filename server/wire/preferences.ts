@@ -12,7 +12,7 @@ export type Level = (typeof levels)[number];
 
 const level = z.enum(levels).openapi({
   description:
-    "`all`: every event, and what rules notify of. `matters`, the default: what rules notify of. `none`: nothing.",
+    "`all`: every event, and what rules alert on. `matters`, the default: what rules alert on. `none`: nothing.",
 });
 const project = z.string().max(100).openapi({ description: "The project's slug." });
 const timestamp = z.string().openapi({ format: "date-time" });

@@ -26,14 +26,14 @@ const RuleWhen = z
   .discriminatedUnion("type", [
     z
       .strictObject({ type: z.literal("each") })
-      .openapi({ description: "Notifies of each matching event, at once." }),
+      .openapi({ description: "Alerts on each matching event, at once." }),
     z
       .strictObject({
         type: z.literal("burst"),
         minutes: minutes.openapi({ description: "How long events are counted before each summary." }),
       })
       .openapi({
-        description: "Notifies of the first event at once, then counts further ones in summaries.",
+        description: "Alerts on the first event at once, then counts further ones in summaries.",
       }),
     z
       .discriminatedUnion("every", [
@@ -41,7 +41,7 @@ const RuleWhen = z
         z.strictObject({ ...digest, every: z.literal("day"), at: timeOfDay }),
         z.strictObject({ ...digest, every: z.literal("week"), at: timeOfDay, weekday: z.enum(weekdays) }),
       ])
-      .openapi({ description: "Collects events and notifies of them together, at fixed times." }),
+      .openapi({ description: "Collects events and sends them together, at fixed times." }),
     z
       .strictObject({
         type: z.literal("silence"),
@@ -63,7 +63,7 @@ const RuleWhen = z
         tag: text(eventTexts.tagKey).openapi({ description: "Key of the tag." }),
         above: z.number().openapi({ description: "The largest value that doesn't notify." }),
       })
-      .openapi({ description: "Notifies of each matching event with a tag whose value is a larger number." }),
+      .openapi({ description: "Alerts on each matching event with a tag whose value is a larger number." }),
   ])
   .openapi("RuleWhen");
 export type RuleWhen = z.infer<typeof RuleWhen>;
