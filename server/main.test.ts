@@ -231,7 +231,7 @@ describe("on SIGTERM", () => {
     for (const path of ["/healthz", "/readyz"]) {
       const child = spawnTidings(["serve"], { ...environment, HOST: "127.0.0.1", PORT: port }, "");
       const isUp = () => fetch(`http://127.0.0.1:${port}${path}`).then(({ status }) => status === 200);
-      while (!(await isUp().catch(() => false)));
+      while (!(await isUp().catch(() => false))) await Bun.sleep(1);
       child.kill("SIGTERM");
       expect([path, await child.exited]).toEqual([path, 0]);
     }

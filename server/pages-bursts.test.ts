@@ -1,3 +1,4 @@
+// @long
 /** Bursts of events: the page stays fast, and nothing moves under the pointer. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,3 +1,4 @@
+// @long
 /** Details of the pages. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { BrowserContextOptions, Page } from "playwright-core";

@@ -1,3 +1,4 @@
+// @long
 /** Dialogs: where the focus is and goes, and what a click outside does. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

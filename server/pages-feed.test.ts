@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { longTest } from "./testing/long-test.ts";
 import { until } from "./testing/until.ts";
 
 let dashboard: TestDashboard;
@@ -94,7 +95,7 @@ test("a paused feed holds new events and counts them until it is resumed", async
   await page.getByRole("button", { name: "Pause the feed" }).waitFor();
 });
 
-test("rows are comfortable or compact, folded or not, as this browser last chose", async () => {
+longTest("rows are comfortable or compact, folded or not, as this browser last chose", async () => {
   const height = async () => (await article("Order placed").boundingBox())!.height;
   const choose = async (item: string) => {
     await page.getByRole("button", { name: "Display" }).click();
@@ -141,7 +142,7 @@ test("a click on a value filters by it, and with Alt leaves it out", async () =>
   expect(await run().count()).toBe(0);
 });
 
-test("recent searches are offered in the empty field", async () => {
+longTest("recent searches are offered in the empty field", async () => {
   await page.goto(`${dashboard.address}/p/default`);
   await run().waitFor();
   await page.keyboard.press("/");

@@ -1,3 +1,4 @@
+// @long
 /** Setup survives a reload at each step. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";

@@ -3,6 +3,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { longTest } from "./testing/long-test.ts";
 import { until } from "./testing/until.ts";
 
 let dashboard: TestDashboard;
@@ -70,64 +71,70 @@ test("a table is imported by its columns, its faulty rows are rejected, and agai
   await page.context().close();
 });
 
-test("lines are imported while other pages are open; stopped, the import continues where it was", async () => {
-  const count = 3_000;
-  const lines = Array.from({ length: count }, (_, n) =>
-    JSON.stringify({ channel: "lines", name: `n${n}`, createdAt: 1_767_225_600_000 + n }),
-  );
-  const file = fileOf("lines.ndjson.gz", gzipSync(`${lines.join("\n")}\n`));
-  const page = await dashboard.open("/p/default");
-  // Holds every request after the first, until the import was stopped.
-  let requests = 0;
-  await page.route("**/api/events?*silent=true*", (route) =>
-    ++requests === 1 ? route.continue() : undefined,
-  );
-  await page.getByRole("button", { name: /Go to/ }).click();
-  await page.getByRole("option", { name: "Import events" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("File to import").setInputFiles(file);
-  await dialog.getByRole("button", { name: "Import", exact: true }).click();
-  await expectCounts(page, "500", "0", "0");
-  await dialog.getByRole("button", { name: "Continue in the background" }).click();
-  await page.getByRole("link", { name: "Users", exact: true }).first().click();
-  const card = page.getByRole("region", { name: "Running jobs" });
-  await card.getByRole("progressbar").waitFor();
-  await until(() => requests >= 2);
-  await card.getByRole("button", { name: "Stop" }).click();
-  await card.getByText("Import stopped").waitFor();
-  await page.unrouteAll({ behavior: "ignoreErrors" });
-  await page.getByRole("button", { name: /Go to/ }).click();
-  await page.getByRole("option", { name: "Import events" }).click();
-  await dialog.getByLabel("File to import").setInputFiles(file);
-  await dialog.getByRole("button", { name: "Import", exact: true }).click();
-  await dialog.getByText("Import finished").waitFor();
-  await expectCounts(page, "2,500", "500", "0");
-  const names = (await listed("channel=lines&order=asc")).map(({ name }) => name);
-  expect(names).toEqual(Array.from({ length: count }, (_, n) => `n${n}`));
-  await page.context().close();
-});
+longTest(
+  "lines are imported while other pages are open; stopped, the import continues where it was",
+  async () => {
+    const count = 3_000;
+    const lines = Array.from({ length: count }, (_, n) =>
+      JSON.stringify({ channel: "lines", name: `n${n}`, createdAt: 1_767_225_600_000 + n }),
+    );
+    const file = fileOf("lines.ndjson.gz", gzipSync(`${lines.join("\n")}\n`));
+    const page = await dashboard.open("/p/default");
+    // Holds every request after the first, until the import was stopped.
+    let requests = 0;
+    await page.route("**/api/events?*silent=true*", (route) =>
+      ++requests === 1 ? route.continue() : undefined,
+    );
+    await page.getByRole("button", { name: /Go to/ }).click();
+    await page.getByRole("option", { name: "Import events" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("File to import").setInputFiles(file);
+    await dialog.getByRole("button", { name: "Import", exact: true }).click();
+    await expectCounts(page, "500", "0", "0");
+    await dialog.getByRole("button", { name: "Continue in the background" }).click();
+    await page.getByRole("link", { name: "Users", exact: true }).first().click();
+    const card = page.getByRole("region", { name: "Running jobs" });
+    await card.getByRole("progressbar").waitFor();
+    await until(() => requests >= 2);
+    await card.getByRole("button", { name: "Stop" }).click();
+    await card.getByText("Import stopped").waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await page.getByRole("button", { name: /Go to/ }).click();
+    await page.getByRole("option", { name: "Import events" }).click();
+    await dialog.getByLabel("File to import").setInputFiles(file);
+    await dialog.getByRole("button", { name: "Import", exact: true }).click();
+    await dialog.getByText("Import finished").waitFor();
+    await expectCounts(page, "2,500", "500", "0");
+    const names = (await listed("channel=lines&order=asc")).map(({ name }) => name);
+    expect(names).toEqual(Array.from({ length: count }, (_, n) => `n${n}`));
+    await page.context().close();
+  },
+);
 
-test("an export with users is imported; settings and zstd are refused with the way that works", async () => {
-  const lines = [
-    { type: "channel", name: "sold" },
-    { type: "user", userId: "u/9", properties: { plan: "pro" } },
-    { channelId: "sold", name: "Sold", userId: "u/9", createdAt: "2026-01-05T10:00:00Z" },
-  ];
-  const page = await dashboard.open("/p/default/settings");
-  await page.getByRole("button", { name: "Import events…" }).click();
-  const dialog = page.getByRole("dialog");
-  const input = dialog.getByLabel("File to import");
-  await input.setInputFiles(fileOf("all.ndjson.zst", zstdCompressSync(JSON.stringify(lines))));
-  await dialog.getByText("compressed with zstd, which browsers can't read").waitFor();
-  await input.setInputFiles(fileOf("all.json", JSON.stringify(lines)));
-  await dialog.getByRole("button", { name: "Import", exact: true }).click();
-  await dialog.getByText("Import finished").waitFor();
-  await expectCounts(page, "1", "0", "1");
-  await dialog.getByText("are imported by the command line only").waitFor();
-  await dialog.getByText("Properties of 1 user were set.").waitFor();
-  const response = await fetch(`${dashboard.address}/api/users/u%2F9`, {
-    headers: { "x-api-key": dashboard.key },
-  });
-  expect(await response.json()).toMatchObject({ user: { events: 1, properties: { plan: "pro" } } });
-  await page.context().close();
-});
+longTest(
+  "an export with users is imported; settings and zstd are refused with the way that works",
+  async () => {
+    const lines = [
+      { type: "channel", name: "sold" },
+      { type: "user", userId: "u/9", properties: { plan: "pro" } },
+      { channelId: "sold", name: "Sold", userId: "u/9", createdAt: "2026-01-05T10:00:00Z" },
+    ];
+    const page = await dashboard.open("/p/default/settings");
+    await page.getByRole("button", { name: "Import events…" }).click();
+    const dialog = page.getByRole("dialog");
+    const input = dialog.getByLabel("File to import");
+    await input.setInputFiles(fileOf("all.ndjson.zst", zstdCompressSync(JSON.stringify(lines))));
+    await dialog.getByText("compressed with zstd, which browsers can't read").waitFor();
+    await input.setInputFiles(fileOf("all.json", JSON.stringify(lines)));
+    await dialog.getByRole("button", { name: "Import", exact: true }).click();
+    await dialog.getByText("Import finished").waitFor();
+    await expectCounts(page, "1", "0", "1");
+    await dialog.getByText("are imported by the command line only").waitFor();
+    await dialog.getByText("Properties of 1 user were set.").waitFor();
+    const response = await fetch(`${dashboard.address}/api/users/u%2F9`, {
+      headers: { "x-api-key": dashboard.key },
+    });
+    expect(await response.json()).toMatchObject({ user: { events: 1, properties: { plan: "pro" } } });
+    await page.context().close();
+  },
+);

@@ -4,6 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import type { Event } from "./event/event.ts";
 import { expectAccessible, openPage } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
+import { longTest } from "./testing/long-test.ts";
 import { type TestApp, testApp, testPassword } from "./testing/test-app.ts";
 import { untilListed } from "./testing/until.ts";
 import type { Channel } from "./wire/channel.ts";
@@ -94,7 +95,7 @@ test("a channel gets an icon, a description and a retention, and is archived and
   expect((await channel("deliveries"))!.archivedAt).toBeNull();
 });
 
-test("a project's retention is set, after a confirmation if that deletes events", async () => {
+longTest("a project's retention is set, after a confirmation if that deletes events", async () => {
   await post({ channel: "history", name: "Long ago", createdAt: Date.now() - 40 * dayMs });
   await page.goto(`${app.address}/p/default/settings`);
   const field = page.getByLabel("Keep events for (days)");
@@ -172,7 +173,7 @@ test("a channel is deleted once its name is typed, and leaves the list", async (
   expect(await channel("deliveries")).toBeDefined();
 });
 
-test("a project is deleted once its slug is typed, and another is created", async () => {
+longTest("a project is deleted once its slug is typed, and another is created", async () => {
   await page.goto(`${app.address}/p/default/settings`);
   await page.getByRole("button", { name: "Delete project…" }).click();
   const button = dialog().getByRole("button", { name: "Delete project" });

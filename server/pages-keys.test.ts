@@ -60,7 +60,7 @@ test("a key gets the chosen scopes, expiry and rate limit, and shows them", asyn
   await expectAccessible("the keys", page);
 });
 
-test("a key is changed in place", async () => {
+longTest("a key is changed in place", async () => {
   const secret = await createKey("Writer");
   await chooseAction(page, "Writer", "Edit…");
   await expectAccessible("a key's settings", page);
@@ -185,7 +185,7 @@ describe("a publishable key in a page of another site", () => {
   });
 });
 
-test("the page says what to change in clients of other services", async () => {
+longTest("the page says what to change in clients of other services", async () => {
   const sdks = page.getByRole("region", { name: "Use an existing SDK" });
   await sdks.waitFor();
   expect(await sdks.textContent()).toContain(

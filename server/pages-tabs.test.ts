@@ -86,7 +86,7 @@ longTest("a browser without shared workers has a stream for each tab", async () 
   await context.close();
 });
 
-test("notifications read in one tab are read in all", async () => {
+longTest("notifications read in one tab are read in all", async () => {
   context = await dashboard.newContext();
   const [one, other] = [await openTab("/p/default"), await openTab("/p/default")];
   await dashboard.post({ channel: "payments", name: "Look here", notify: true });
@@ -134,7 +134,7 @@ test("an event deleted by somebody else disappears from the feed, and an open ev
   await context.close();
 });
 
-test("a channel is read while its events are on screen in the feed of all events", async () => {
+longTest("a channel is read while its events are on screen in the feed of all events", async () => {
   context = await dashboard.newContext();
   const tab = await openTab("/p/default");
   const link = tab.getByRole("navigation", { name: "Channels" }).getByRole("link", { name: /payments/ });

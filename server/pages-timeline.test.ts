@@ -86,7 +86,7 @@ test("dragging zooms the address and the list; the button and a double click zoo
   expect(complaints).toEqual([]);
 });
 
-test("the arrow keys read the bars, select and zoom; the legend leaves series out", async () => {
+longTest("the arrow keys read the bars, select and zoom; the legend leaves series out", async () => {
   await open("/p/default?range=1h");
   await chart().focus();
   const heard = () => chart().getAttribute("aria-valuetext");
@@ -230,7 +230,8 @@ test("filters and open events keep the time", async () => {
 });
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`is accessible in ${colorScheme} colors`, async () => {
+  const testIt = colorScheme === "light" ? test : longTest;
+  testIt(`is accessible in ${colorScheme} colors`, async () => {
     await page.emulateMedia({ colorScheme });
     await open("/p/default?range=7d");
     await button("Show as table").click();

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { expect, test } from "bun:test";
 import type { Config } from "../config.ts";
 import { limits } from "../limits.ts";

@@ -147,7 +147,7 @@ longTest("tiles are moved and resized by keyboard, undone, and nothing is saved 
   expect((await placeOf("Users"))[0]).toBe(before[0]! + 1);
 });
 
-test("tiles are moved and resized by pointer", async () => {
+longTest("tiles are moved and resized by pointer", async () => {
   await button("Edit").click();
   /** Drags a handle by these pixels, once its tile has come to rest. */
   async function drag(name: string, x: number, y: number) {

@@ -137,8 +137,31 @@ describe("without a server, on an empty directory", () => {
       password,
       "--email must be an email address, such as ada@example.com.",
     ],
-    ["a short password", account("b@example.com"), "short", "The password must have at least 10 characters."],
     ["a common password", account("b@example.com"), "password123", "easy to guess"],
+    [
+      "an unknown project, and lists the known ones",
+      account("b@example.com", "--project", "shop"),
+      password,
+      'There is no project "shop". Projects: default, my-shop, my-shop-2.',
+    ],
+    [
+      "an unknown role",
+      account("b@example.com", "--role", "boss"),
+      password,
+      "--role must be one of owner, admin, member, viewer.",
+    ],
+    [
+      "an unknown key",
+      ["key", "rotate", "Nobody", "--project", "default"],
+      "",
+      'The project "default" has no key "Nobody". List its keys with: tidings key list --project default',
+    ],
+    ["a key without a project", ["key", "create", "--name", "n"], "", "project"],
+    ["a project with a blank name", ["project", "create", " "], "", "must not be blank"],
+    ["a command that is not known", ["explode"], "", "explode"],
+  ];
+  const rejectedDetails: typeof rejections = [
+    ["a short password", account("b@example.com"), "short", "The password must have at least 10 characters."],
     ["no password", account("b@example.com"), "", "The password must have at least 10 characters."],
     [
       "a password that is not piped",
@@ -153,22 +176,10 @@ describe("without a server, on an empty directory", () => {
       "An account with the email address owner@example.com already exists.",
     ],
     [
-      "an unknown project, and lists the known ones",
-      account("b@example.com", "--project", "shop"),
-      password,
-      'There is no project "shop". Projects: default, my-shop, my-shop-2.',
-    ],
-    [
       "an ambiguous project name",
       account("b@example.com", "--project", "My Shop"),
       password,
       'Several projects are named "My Shop". Use the slug',
-    ],
-    [
-      "an unknown role",
-      account("b@example.com", "--role", "boss"),
-      password,
-      "--role must be one of owner, admin, member, viewer.",
     ],
     ["a blank account name", account("b@example.com", "--name", " "), password, "--name must not be blank."],
     [
@@ -189,14 +200,6 @@ describe("without a server, on an empty directory", () => {
       "",
       "--expires must be a time in ISO 8601, such as 2030-01-31T12:00:00Z.",
     ],
-    [
-      "an unknown key",
-      ["key", "rotate", "Nobody", "--project", "default"],
-      "",
-      'The project "default" has no key "Nobody". List its keys with: tidings key list --project default',
-    ],
-    ["a key without a project", ["key", "create", "--name", "n"], "", "project"],
-    ["a project with a blank name", ["project", "create", " "], "", "must not be blank"],
     ["a project with a name of 81 characters", ["project", "create", "x".repeat(81)], "", "at most 80"],
     [
       "a project for an unknown owner",
@@ -204,18 +207,22 @@ describe("without a server, on an empty directory", () => {
       "",
       "There is no account with the email address nobody@example.com.",
     ],
-    ["a command that is not known", ["explode"], "", "explode"],
   ];
-  for (const [name, parameters, stdin, says] of rejections) {
-    test(`rejects ${name}`, async () => {
-      const ended = await run(parameters, stdin);
-      expect(ended.stderr).toContain(says);
-      const isArgument = /^(--|There is no command|Missing|Pipe the password)/.test(ended.stderr);
-      expect(ended.code).toBe(isArgument ? 2 : 1);
-      expect(ended.stderr).not.toContain("    at ");
-      // Usage may go to stdout, a secret never.
-      expect(ended.stdout).not.toContain("tdg_sk_");
-    });
+  for (const [testIt, cases] of [
+    [test, rejections],
+    [longTest, rejectedDetails],
+  ] as const) {
+    for (const [name, parameters, stdin, says] of cases) {
+      testIt(`rejects ${name}`, async () => {
+        const ended = await run(parameters, stdin);
+        expect(ended.stderr).toContain(says);
+        const isArgument = /^(--|There is no command|Missing|Pipe the password)/.test(ended.stderr);
+        expect(ended.code).toBe(isArgument ? 2 : 1);
+        expect(ended.stderr).not.toContain("    at ");
+        // Usage may go to stdout, a secret never.
+        expect(ended.stdout).not.toContain("tdg_sk_");
+      });
+    }
   }
 
   test("a data directory that can't be created is reported as a sentence", async () => {

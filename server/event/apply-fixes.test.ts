@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { limits } from "../limits.ts";
 import { anyBody } from "../testing/arbitraries.ts";
+import { effort } from "../testing/engine.ts";
 import { applyFixes, eventMembers, suggestFixes } from "./apply-fixes.ts";
 import { checkEvent } from "./check-event.ts";
 import { NewEvent } from "./event.ts";
@@ -30,7 +31,7 @@ test("fixes leave the event that they are given alone, and the same once more ch
       expect(JSON.stringify(body)).toBe(before);
       expect(JSON.stringify(applyFixes(once, [fix]))).toBe(JSON.stringify(once));
     }),
-    { numRuns: 3_000 },
+    { numRuns: effort(500, 3_000) },
   );
 });
 
@@ -39,7 +40,7 @@ test("a valid event needs no fix", () => {
     fc.property(anyBody.filter(isValid), (body) => {
       expect(suggestFixes(body)).toEqual([]);
     }),
-    { numRuns: 2_000 },
+    { numRuns: effort(400, 2_000) },
   );
 });
 
@@ -71,7 +72,7 @@ test("the suggested fixes mend tags, unknown members, long texts and control cha
         expect.objectContaining({ name: good.name }),
       ]);
     }),
-    { numRuns: 1_000 },
+    { numRuns: effort(200, 1_000) },
   );
 });
 

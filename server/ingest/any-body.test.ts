@@ -5,7 +5,7 @@ import { effort } from "../testing/engine.ts";
 import { gzipBomb, type HostileRequest, hostileRequest } from "../testing/hostile.ts";
 import { testProcess } from "../testing/server-process.ts";
 
-const bodies = effort(400, 100_000);
+const bodies = effort(150, 100_000);
 const clients = 32;
 /** Documented statuses, plus 409 for a request in progress. */
 const documented = [200, 201, 207, 400, 409, 413, 415, 422];

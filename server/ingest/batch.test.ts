@@ -6,6 +6,7 @@ import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import type { Problem } from "../problems.ts";
 import { anyBody, validEvent } from "../testing/arbitraries.ts";
+import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
@@ -190,7 +191,7 @@ describe("the listing contains what was accepted", () => {
         expect(result!.ok).toBe(answer.results[at]!.ok);
         for (const verdict of [...answer.results, result!]) if (verdict.ok) accepted.add(verdict.id);
       }),
-      { numRuns: 100 },
+      { numRuns: effort(30, 100) },
     );
     expect(ids(await app.list("", key))).toEqual([...accepted].sort());
   });
@@ -224,7 +225,7 @@ describe("the listing contains what was accepted", () => {
           if (alone.ok) accepted.add((JSON.parse(text) as Event).id.toLowerCase());
         }
       }),
-      { numRuns: 60 },
+      { numRuns: effort(20, 60) },
     );
     expect(ids(await app.list("", key))).toEqual([...accepted].sort());
   });

@@ -5,7 +5,7 @@ import { effort, engine } from "../testing/engine.ts";
 import { expectToldEvents, startLoad } from "../testing/mixed-load.ts";
 import { testProcess } from "../testing/server-process.ts";
 
-const kills = effort(4, 50);
+const kills = effort(2, 50);
 /** It is killed some time after this many events, however fast the machine. */
 const eventsBeforeKill = 50;
 

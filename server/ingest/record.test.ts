@@ -5,6 +5,7 @@ import fc from "fast-check";
 import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { validEvent } from "../testing/arbitraries.ts";
+import { effort } from "../testing/engine.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
@@ -187,7 +188,7 @@ describe("an event is accepted", () => {
         const [newest] = await app.list(`?limit=1&to=${Date.parse(event.createdAt) + 1}`);
         expect(text(newest)).toBe(text(event));
       }),
-      { numRuns: 150 },
+      { numRuns: effort(50, 150) },
     );
   });
 

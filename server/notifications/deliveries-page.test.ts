@@ -80,7 +80,7 @@ test("a failed delivery is found by its filters, shows what was answered, and is
   await page.waitForURL(/\/events\//);
 });
 
-test("all failed deliveries are retried at once", async () => {
+longTest("all failed deliveries are retried at once", async () => {
   for (let n = 0; n < 3; n++) receiver.answerNext(400, "not now");
   for (let n = 0; n < 3; n++) await dashboard.post({ channel: "orders", name: `Order ${n}` });
   await until(async () => (await deliveries()).dead === 3);
@@ -95,7 +95,7 @@ test("all failed deliveries are retried at once", async () => {
   await page.getByRole("button", { name: "Retry all failed" }).waitFor({ state: "detached" });
 });
 
-test("the bell shows notifications of one kind as one, which unfolds and is read at once", async () => {
+longTest("the bell shows notifications of one kind as one, which unfolds and is read at once", async () => {
   for (let n = 0; n < 4; n++)
     await dashboard.post({ channel: "payments", name: "Payment received", userId: `u${n}`, notify: true });
   await dashboard.post({ channel: "deploys", name: "Deployed", notify: true });

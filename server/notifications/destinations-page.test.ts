@@ -78,7 +78,7 @@ test("an admin adds a Slack channel by keyboard and sees its real answer to a te
   await expectAccessible("destinations", page);
 });
 
-test("a webhook's signing secret is shown once, when it is added and when it is rotated", async () => {
+longTest("a webhook's signing secret is shown once, when it is added and when it is rotated", async () => {
   await page.goto(dashboard.address + path);
   await page.getByRole("button", { name: "Add a destination" }).click();
   await page.getByRole("button", { name: "Webhook Signed requests" }).click();
@@ -171,7 +171,7 @@ longTest(
   60_000,
 );
 
-test("a destination that fails says since when and why, also after it was turned off", async () => {
+longTest("a destination that fails says since when and why, also after it was turned off", async () => {
   const { id } = await add("webhook", "Flaky", receiver.settings.webhook);
   const response = await page.request.post(`${dashboard.address}/api/rules?project=default`, {
     data: {

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Rules applied to stored events, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ArrivalClock } from "../event/id.ts";

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
@@ -73,14 +73,25 @@ function copyDirectory(fill: (storage: TestStorage) => Promise<void>): () => Pro
     await fill({ dataDirectory: directory, databaseUrl: null });
     const files = readdirSync(directory).map((name) => [name, readFileSync(join(directory, name))] as const);
     rmSync(directory, { recursive: true });
-    return files;
+    return files.map(([name, bytes]) => ({ name, length: bytes.length, written: withoutZeros(bytes) }));
   })();
   return async () => {
     const files = await template;
     const dataDirectory = makeDirectory();
-    for (const [name, bytes] of files) writeFileSync(join(dataDirectory, name), bytes);
+    for (const { name, length, written } of files) {
+      writeFileSync(join(dataDirectory, name), written);
+      // The rest is a hole. The server's reserve is 16 MB of zeros, which each test would write.
+      truncateSync(join(dataDirectory, name), length);
+    }
     return { dataDirectory, databaseUrl: null };
   };
+}
+
+/** Returns the bytes before the zeros at the end. */
+function withoutZeros(bytes: Uint8Array): Uint8Array {
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === 0) end--;
+  return bytes.subarray(0, end);
 }
 
 function copyDatabase(fill: (storage: TestStorage) => Promise<void>): () => Promise<TestStorage> {

@@ -63,7 +63,7 @@ test("a user's page shows what they did, with the gaps, and follows live", async
   await page.getByRole("region", { name: "Events by name" }).getByText("Order returned").waitFor();
 });
 
-test("properties are edited, keep their types, and become columns", async () => {
+longTest("properties are edited, keep their types, and become columns", async () => {
   await page.getByRole("button", { name: "Edit properties" }).click();
   await page.getByLabel("Name", { exact: true }).fill("seats");
   await page.getByLabel("Value of seats").fill("5");

@@ -10,7 +10,7 @@ import { testProcess } from "../../testing/server-process.ts";
 
 if (!canMount) console.log("The tests of power cuts are left out: they need root on Linux, to mount disks.");
 
-const cuts = effort(3, 100);
+const cuts = effort(2, 100);
 const eventsBeforeCut = 50;
 
 describe.skipIf(!canMount)("a power cut", () => {
