@@ -43,8 +43,11 @@ const {
 });
 const part = partOf(partArg);
 const isFullRun = filters.length === 0;
-/** The default time limit of a test, in milliseconds: ten times what a slow one takes alone. */
-const timeoutMs = isLong ? 180_000 : 60_000;
+/**
+ * The default time limit of a test, in milliseconds: ten times what a slow one takes alone, and of a long one, which
+ * runs beside other load, more.
+ */
+const timeoutMs = isLong ? 600_000 : 60_000;
 /** The engines that a file runs on. Without this line, only the first, because the engine makes no difference. */
 const pragma = /^\/\/ @engines (.+)$/m;
 /** A file that takes long runs only with `--long`, or if a path names it; "@long postgres" says so of one engine. */

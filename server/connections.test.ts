@@ -22,6 +22,12 @@ longTest(
     const head = `POST /api/events HTTP/1.1\r\nhost: ${host}\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
     const idle = await rawRequest(app.address, head + body);
     expect(await idle.status()).toBe(201);
+    const startMs = performance.now();
+    // On a busy machine the rest can take longer than the server keeps it.
+    let openMs = Number.POSITIVE_INFINITY;
+    void idle.closed.then(() => {
+      openMs = performance.now() - startMs;
+    });
     // The server closes each of these after ten seconds.
     for (let n = 0; n < 2; n++) {
       const stalled = await rawRequest(app.address, head + body);
@@ -29,10 +35,9 @@ longTest(
       stalled.send(head);
       await stalled.closed;
     }
-    expect(idle.isClosed).toBe(false);
+    expect(openMs).toBeGreaterThan(20_000);
     idle[Symbol.dispose]();
   },
-  60_000,
 );
 
 test(`${idleConnections} idle connections, ${streams} streams and slow writers stop no event and take little memory`, async () => {
@@ -89,7 +94,7 @@ test(`${idleConnections} idle connections, ${streams} streams and slow writers s
   await app.heldDownTo(beforeMb + 60 + (idleConnections + streams) / 50);
   for (const each of [...connections, ...slow]) each[Symbol.dispose]();
   for (const stream of live) stream.close();
-}, 300_000);
+}, 600_000);
 
 test.skipIf(process.platform !== "linux")(
   "a server that may open few files says so when it starts",

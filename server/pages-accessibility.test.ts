@@ -32,7 +32,7 @@ beforeAll(async () => {
     "no-match": "/p/default?q=nothing-like-this",
     "not-found": "/p/default/nowhere",
   };
-}, 60_000);
+});
 
 afterAll(async () => {
   await browser?.close();
@@ -78,7 +78,7 @@ test.each(variants)(
     await context.close();
     expect(problems).toEqual([]);
   },
-  300_000,
+  600_000,
 );
 
 test("every page of the router is among them", () => {

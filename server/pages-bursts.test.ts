@@ -18,7 +18,7 @@ let dashboard: TestDashboard;
 beforeAll(async () => {
   dashboard = await openDashboard();
   await recordHistory(dashboard);
-}, 60_000);
+});
 
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();

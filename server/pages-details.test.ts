@@ -13,7 +13,7 @@ let dashboard: TestDashboard;
 
 beforeAll(async () => {
   dashboard = await openDashboard();
-}, 60_000);
+});
 
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
@@ -72,7 +72,7 @@ longTest("each chip shows its value, also next to an open event on a tablet", as
       }),
     );
     return areWhole.length > 0 && areWhole.every(Boolean);
-  }, 10_000);
+  });
   await page.context().close();
 });
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
   await dashboard.post({ channel: "payments", name: "Payment received" });
   page = await dashboard.open("/p/default/channels/payments");
   await page.getByRole("article").first().waitFor();
-}, 60_000);
+});
 
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
@@ -28,7 +28,7 @@ const focused = (): Promise<string> =>
   })()`);
 
 /** Dialogs move the focus slightly after they open or close. */
-const untilFocused = (what: string) => until(async () => (await focused()) === what, 5_000);
+const untilFocused = (what: string) => until(async () => (await focused()) === what);
 
 async function pressEscape() {
   await page.keyboard.press("Escape");

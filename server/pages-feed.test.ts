@@ -32,7 +32,7 @@ beforeAll(async () => {
   page = await dashboard.open("/p/default");
   await article("Order shipped").waitFor();
   await page.getByText("Live", { exact: true }).waitFor();
-}, 60_000);
+});
 
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();

@@ -21,7 +21,7 @@ beforeAll(async () => {
     tags: { amount: `${(index * 13) % 997}.50`, currency: "EUR", plan: "pro" },
   }));
   await dashboard.post(events);
-}, 60_000);
+});
 
 afterAll(async () => {
   proxy?.close();

@@ -18,7 +18,7 @@ beforeAll(async () => {
   running = await serve(config, { passwords: testPasswords });
   browser = await launchChromium();
   page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-}, 60_000);
+});
 
 afterAll(async () => {
   await browser?.close();

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await page.getByLabel("Password", { exact: true }).fill(testPassword);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Channels" }).waitFor();
-}, 60_000);
+});
 
 afterAll(async () => {
   await browser?.close();

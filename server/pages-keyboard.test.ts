@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { openDashboard, ownerEmail, type TestDashboard } from "./testing/dashboard.ts";
+import { patienceMs } from "./testing/engine.ts";
 import { testPassword } from "./testing/test-app.ts";
 import { until } from "./testing/until.ts";
 
@@ -31,9 +32,9 @@ beforeAll(async () => {
     body: JSON.stringify({ channel: "payments", name: "Sent wrongly", tags: { amount: 12 } }),
   });
   const context = await dashboard.browser.newContext({ viewport: { width: 1440, height: 900 } });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(patienceMs);
   page = await context.newPage();
-}, 60_000);
+});
 
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
@@ -78,7 +79,7 @@ async function untilFocused(name: string | RegExp): Promise<void> {
     at = await focus();
     return matches(at.name, name);
   };
-  await until(isReached, 10_000).catch(() => {
+  await until(isReached).catch(() => {
     throw new Error(`The focus is on ${at.name}, not on ${name}.`);
   });
 }

@@ -11,7 +11,7 @@ let page: Page;
 beforeAll(async () => {
   dashboard = await openDashboard();
   page = await dashboard.open("/p/default/keys");
-}, 60_000);
+});
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
 });

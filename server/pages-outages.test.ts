@@ -9,7 +9,7 @@ let dashboard: Awaited<ReturnType<typeof openDashboardOfProcess>>;
 beforeAll(async () => {
   dashboard = await openDashboardOfProcess();
   await recordHistory(dashboard);
-}, 60_000);
+});
 
 beforeEach(() => dashboard.start());
 

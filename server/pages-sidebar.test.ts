@@ -21,7 +21,7 @@ beforeAll(async () => {
   page = await dashboard.open("/p/default");
   await channel("alpha").waitFor();
   await page.getByText("Live", { exact: true }).waitFor();
-}, 60_000);
+});
 
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
@@ -161,61 +161,57 @@ longTest("pinned channels come first, and the order of the others can be chosen"
   await until(async () => (await listed()).join() === letters.join());
 });
 
-longTest(
-  "views are arranged by mouse, and by a long press as pins are",
-  async () => {
-    const views = async () => (await sidebar()).views.map(({ name }) => name);
-    const before = await views();
-    for (const name of ["First", "Second", "Third"]) {
-      const data = { name, q: `plan=${name}`, shared: false };
-      await page.request.post(`${dashboard.address}/api/views?project=default`, {
-        data,
-        headers: { origin: dashboard.address },
-      });
-    }
-    const ownViews = async () => (await views()).filter((name) => !before.includes(name)).join();
-    const view = (name: string, on = page) => nav(on).getByRole("link", { name, exact: true });
-    await page.reload();
-    await view("First").waitFor();
-    await drag(view("Third"), view("First"));
-    await until(async () => (await ownViews()) === "Third,First,Second");
+longTest("views are arranged by mouse, and by a long press as pins are", async () => {
+  const views = async () => (await sidebar()).views.map(({ name }) => name);
+  const before = await views();
+  for (const name of ["First", "Second", "Third"]) {
+    const data = { name, q: `plan=${name}`, shared: false };
+    await page.request.post(`${dashboard.address}/api/views?project=default`, {
+      data,
+      headers: { origin: dashboard.address },
+    });
+  }
+  const ownViews = async () => (await views()).filter((name) => !before.includes(name)).join();
+  const view = (name: string, on = page) => nav(on).getByRole("link", { name, exact: true });
+  await page.reload();
+  await view("First").waitFor();
+  await drag(view("Third"), view("First"));
+  await until(async () => (await ownViews()) === "Third,First,Second");
 
-    const context = await dashboard.newContext({ viewport: { width: 390, height: 600 }, hasTouch: true });
-    const phone = await context.newPage();
-    await phone.goto(`${dashboard.address}/p/default`);
-    await phone.getByRole("button", { name: "Channels" }).tap();
-    const finger = await openFinger(phone);
-    /** Presses until the item can be moved, and moves it to the place of another. */
-    async function dragByFinger(from: Locator, to: Locator) {
-      await from.click({ trial: true });
-      const [start, target] = [middleOf(await from.boundingBox()), middleOf(await to.boundingBox())];
-      await finger.press(start);
-      const item = from.locator("..");
-      await until(() => item.evaluate(({ style }) => style.opacity !== ""));
-      await finger.move(start, { x: start.x, y: target.y });
-      await finger.release();
-    }
-    const yOf = async (name: string) => (await view(name, phone).boundingBox())!.y;
-    // Waits until the list has come to rest.
-    await view("Third", phone).click({ trial: true });
-    const top = await yOf("Third");
-    await dragByFinger(view("Third", phone), view("Second", phone));
-    await until(async () => (await ownViews()) === "First,Second,Third");
-    // Neither did the list scroll, nor was the link followed.
-    await until(async () => (await yOf("First")) === top);
-    expect(new URL(phone.url()).search).toBe("");
-
-    // A finger that moves at once scrolls.
-    const [from, to] = [await view("Third", phone).boundingBox(), await view("First", phone).boundingBox()];
-    await finger.press(middleOf(from));
-    await finger.move(middleOf(from), middleOf(to));
+  const context = await dashboard.newContext({ viewport: { width: 390, height: 600 }, hasTouch: true });
+  const phone = await context.newPage();
+  await phone.goto(`${dashboard.address}/p/default`);
+  await phone.getByRole("button", { name: "Channels" }).tap();
+  const finger = await openFinger(phone);
+  /** Presses until the item can be moved, and moves it to the place of another. */
+  async function dragByFinger(from: Locator, to: Locator) {
+    await from.click({ trial: true });
+    const [start, target] = [middleOf(await from.boundingBox()), middleOf(await to.boundingBox())];
+    await finger.press(start);
+    const item = from.locator("..");
+    await until(() => item.evaluate(({ style }) => style.opacity !== ""));
+    await finger.move(start, { x: start.x, y: target.y });
     await finger.release();
-    await until(async () => (await yOf("First")) < top);
-    expect(await ownViews()).toBe("First,Second,Third");
-    await context.close();
-  },
-  60_000,
-);
+  }
+  const yOf = async (name: string) => (await view(name, phone).boundingBox())!.y;
+  // Waits until the list has come to rest.
+  await view("Third", phone).click({ trial: true });
+  const top = await yOf("Third");
+  await dragByFinger(view("Third", phone), view("Second", phone));
+  await until(async () => (await ownViews()) === "First,Second,Third");
+  // Neither did the list scroll, nor was the link followed.
+  await until(async () => (await yOf("First")) === top);
+  expect(new URL(phone.url()).search).toBe("");
+
+  // A finger that moves at once scrolls.
+  const [from, to] = [await view("Third", phone).boundingBox(), await view("First", phone).boundingBox()];
+  await finger.press(middleOf(from));
+  await finger.move(middleOf(from), middleOf(to));
+  await finger.release();
+  await until(async () => (await yOf("First")) < top);
+  expect(await ownViews()).toBe("First,Second,Third");
+  await context.close();
+});
 
 longTest("the filter narrows the list, also to archived channels, and Enter opens the first", async () => {
   await choose("Actions for foxtrot", "Archive");

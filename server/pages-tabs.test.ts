@@ -5,13 +5,16 @@ import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
 import { effort } from "./testing/engine.ts";
 import { longTest } from "./testing/long-test.ts";
 
+/** How long the other tabs may take. */
+const soonMs = effort(5_000, 60_000);
+
 let dashboard: TestDashboard;
 let context: BrowserContext;
 
 beforeAll(async () => {
   dashboard = await openDashboard();
   await dashboard.post({ channel: "payments", name: "First payment" });
-}, 60_000);
+});
 
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
@@ -42,10 +45,10 @@ longTest("more tabs than connections stay usable and live", async () => {
   const tabs: Page[] = [];
   for (let opened = 0; opened < effort(7, 10); opened++) tabs.push(await openTab("/p/default"));
   await tabs[0]!.getByRole("link", { name: "API keys" }).click();
-  await tabs[0]!.getByRole("heading", { name: "API keys" }).waitFor({ timeout: 5_000 });
+  await tabs[0]!.getByRole("heading", { name: "API keys" }).waitFor({ timeout: soonMs });
   await tabs[0]!.goBack();
   await dashboard.post({ channel: "payments", name: "For all tabs" });
-  await Promise.all(tabs.map((tab) => article(tab, "For all tabs").waitFor({ timeout: 10_000 })));
+  await Promise.all(tabs.map((tab) => article(tab, "For all tabs").waitFor({ timeout: soonMs })));
   await context.close();
 });
 
@@ -56,14 +59,14 @@ longTest("a hidden tab releases the stream within seconds, and misses nothing", 
   const { id } = await dashboard.post({ channel: "payments", name: "Before it is hidden" });
   await article(tab, "Before it is hidden").waitFor();
   await setVisibility(tab, "hidden");
-  await tab.getByText("Paused", { exact: true }).waitFor({ timeout: 8_000 });
+  await tab.getByText("Paused", { exact: true }).waitFor({ timeout: soonMs });
   await dashboard.post({ channel: "payments", name: "While hidden" });
   await dashboard.delete(`/api/events/${id}`);
   expect(await article(tab, "While hidden").count()).toBe(0);
   await setVisibility(tab, "visible");
-  await article(tab, "While hidden").waitFor({ timeout: 5_000 });
+  await article(tab, "While hidden").waitFor({ timeout: soonMs });
   expect(await article(tab, "While hidden").count()).toBe(1);
-  await article(tab, "Before it is hidden").waitFor({ state: "detached", timeout: 5_000 });
+  await article(tab, "Before it is hidden").waitFor({ state: "detached", timeout: soonMs });
   await context.close();
 });
 
@@ -73,7 +76,7 @@ test("the stream outlives the tab that opened it", async () => {
   const second = await openTab("/p/default");
   await first.close();
   await dashboard.post({ channel: "payments", name: "After the first tab" });
-  await article(second, "After the first tab").waitFor({ timeout: 5_000 });
+  await article(second, "After the first tab").waitFor({ timeout: soonMs });
   await context.close();
 });
 
@@ -82,7 +85,7 @@ longTest("a browser without shared workers has a stream for each tab", async () 
   await context.addInitScript("delete globalThis.SharedWorker");
   const tab = await openTab("/p/default");
   await dashboard.post({ channel: "payments", name: "Without a worker" });
-  await article(tab, "Without a worker").waitFor({ timeout: 5_000 });
+  await article(tab, "Without a worker").waitFor({ timeout: soonMs });
   await context.close();
 });
 
@@ -93,7 +96,7 @@ longTest("notifications read in one tab are read in all", async () => {
   await unreadIn(other, 1).waitFor();
   await one.getByRole("button", { name: /^Notifications, 1/ }).click();
   await one.getByRole("button", { name: /Mark all/ }).click();
-  await unreadIn(other, 1).waitFor({ state: "detached", timeout: 5_000 });
+  await unreadIn(other, 1).waitFor({ state: "detached", timeout: soonMs });
   await context.close();
 });
 
@@ -108,8 +111,8 @@ longTest("an event deleted in one tab disappears from all feeds", async () => {
     .getByRole("dialog")
     .getByRole("button", { name: /^Delete/ })
     .click();
-  await article(one, "By mistake").waitFor({ state: "detached", timeout: 5_000 });
-  await article(other, "By mistake").waitFor({ state: "detached", timeout: 5_000 });
+  await article(one, "By mistake").waitFor({ state: "detached", timeout: soonMs });
+  await article(other, "By mistake").waitFor({ state: "detached", timeout: soonMs });
   await context.close();
 });
 
@@ -122,10 +125,10 @@ test("an event deleted by somebody else disappears from the feed, and an open ev
   await article(tab, "Deleted elsewhere").click();
   await tab.getByRole("heading", { name: "Deleted elsewhere" }).waitFor();
   await dashboard.delete(`/api/events/${id}`);
-  await article(tab, "Deleted elsewhere").waitFor({ state: "detached", timeout: 5_000 });
+  await article(tab, "Deleted elsewhere").waitFor({ state: "detached", timeout: soonMs });
   await tab.getByText("Event not found").waitFor();
   await dashboard.delete("/api/channels/doomed");
-  await article(tab, "Of a doomed channel").waitFor({ state: "detached", timeout: 5_000 });
+  await article(tab, "Of a doomed channel").waitFor({ state: "detached", timeout: soonMs });
   await tab
     .getByRole("navigation", { name: "Channels" })
     .getByRole("link", { name: /doomed/ })
@@ -140,11 +143,11 @@ longTest("a channel is read while its events are on screen in the feed of all ev
   const link = tab.getByRole("navigation", { name: "Channels" }).getByRole("link", { name: /payments/ });
   await dashboard.post({ channel: "payments", name: "On screen" });
   await article(tab, "On screen").waitFor();
-  await link.getByText("unread").waitFor({ state: "detached", timeout: 5_000 });
+  await link.getByText("unread").waitFor({ state: "detached", timeout: soonMs });
   // On other pages it is not on screen.
   await tab.getByRole("link", { name: "API keys" }).click();
   await article(tab, "On screen").waitFor({ state: "detached" });
   await dashboard.post({ channel: "payments", name: "Off screen" });
-  await link.getByText("unread").waitFor({ timeout: 5_000 });
+  await link.getByText("unread").waitFor({ timeout: soonMs });
   await context.close();
 });

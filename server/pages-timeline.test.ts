@@ -26,7 +26,7 @@ beforeAll(async () => {
   ]);
   context = await dashboard.newContext({ viewport: { width: 1280, height: 800 } });
   ({ page, complaints } = await openPage(context));
-}, 60_000);
+});
 
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();

@@ -47,7 +47,7 @@ beforeAll(async () => {
     Notification.requestPermission = async () => "granted";
   `);
   ({ page, complaints } = await openPage(context));
-}, 60_000);
+});
 
 afterAll(async () => {
   await browser?.close();

@@ -19,7 +19,7 @@ const { commands } = await installRuntimes();
 beforeAll(async () => {
   app = await testApp();
   customer = await installPackage();
-}, 120_000);
+}, 600_000);
 beforeEach(async () => {
   proxy = await hostileProxy(app.address);
 });

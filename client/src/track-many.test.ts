@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { patienceMs } from "../../server/testing/engine.ts";
 import { type TestApp, testApp } from "../../server/testing/test-app.ts";
 import {
   createClient,
@@ -32,7 +33,9 @@ function client(
     requests.push(sent);
     return intercept(sent, (changed) => fetch(url, { ...init, body: changed }));
   };
-  return { requests, ...createClient({ baseUrl: app.address, apiKey: app.key, fetch: intercepting }) };
+  // A request that takes too long would be sent again, and be one more.
+  const options = { baseUrl: app.address, apiKey: app.key, fetch: intercepting, timeoutMs: patienceMs };
+  return { requests, ...createClient(options) };
 }
 
 const named = (channel: string, count: number, more: Partial<TrackedEvent> = {}): TrackedEvent[] =>

@@ -5,7 +5,7 @@ import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 let dashboard: TestDashboard;
 beforeAll(async () => {
   dashboard = await openDashboard();
-}, 60_000);
+});
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
 });

@@ -4,6 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { auditOf, tokenIn } from "../testing/account-calls.ts";
 import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
 import { launchChromium } from "../testing/chromium.ts";
+import { patienceMs } from "../testing/engine.ts";
 import { oidcProvider } from "../testing/oidc-provider.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
@@ -27,7 +28,7 @@ beforeAll(async () => {
   });
   provider.start();
   browser = await launchChromium();
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await app?.[Symbol.asyncDispose]();
@@ -38,7 +39,7 @@ afterAll(async () => {
 /** Opens a path under the host name of the server's public address, to which passkeys belong. */
 async function open(path: string): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(patienceMs);
   const opened = await openPage(context);
   await opened.page.goto(app.running.baseUrl + path);
   return opened;

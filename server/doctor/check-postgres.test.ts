@@ -30,7 +30,7 @@ async function fill({ databaseUrl }: TestStorage): Promise<void> {
 let whole: TestStorage;
 beforeAll(async () => {
   whole = await makeFilledStorage(fill);
-}, 60_000);
+});
 afterAll(() => removeStorage(whole));
 
 async function run(url: string | null, sql: string): Promise<void> {

@@ -249,92 +249,80 @@ test("a secret key that doesn't open the database's secrets, or is none, is foun
 
 const isRoot = process.getuid?.() === 0;
 
-test.skipIf(!isRoot)(
-  "files that the service's user can't open are found, and given back",
-  async () => {
-    const directory = withKey();
-    const service = 54_321;
-    for (const name of ["", ...readdirSync(directory)]) chownSync(join(directory, name), service, service);
-    const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "" };
-    // What root restores belongs to whom the directory belongs.
-    const copy = join(mkdtempSync(join(tmpdir(), "tidings-copy-")), "copy.db");
-    cpSync(databaseFile(directory), copy);
-    expect((await runTidings(["restore", copy], environment)).code).toBe(0);
-    const owners = () =>
-      [...new Bun.Glob("**").scanSync({ cwd: directory, dot: true })].map(
-        (name) => statSync(join(directory, name)).uid,
-      );
-    expect(new Set(owners())).toEqual(new Set([service]));
-    chownSync(databaseFile(directory), 0, 0);
-    expect((await doctor(environment)).finding("file rights")).toMatchObject({
-      state: "problem",
-      detail: expect.stringMatching(/can't open .*\/tidings\.db\b.*: another user owns them/),
-      advice: "Run: tidings doctor --fix",
-    });
-    const fixed = await doctor(environment, ["--fix"]);
-    expect([fixed.finding("file rights")!.state, statSync(databaseFile(directory)).uid]).toEqual([
-      "ok",
-      service,
-    ]);
-    rmSync(directory, { recursive: true });
-  },
-  20_000,
-);
+test.skipIf(!isRoot)("files that the service's user can't open are found, and given back", async () => {
+  const directory = withKey();
+  const service = 54_321;
+  for (const name of ["", ...readdirSync(directory)]) chownSync(join(directory, name), service, service);
+  const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "" };
+  // What root restores belongs to whom the directory belongs.
+  const copy = join(mkdtempSync(join(tmpdir(), "tidings-copy-")), "copy.db");
+  cpSync(databaseFile(directory), copy);
+  expect((await runTidings(["restore", copy], environment)).code).toBe(0);
+  const owners = () =>
+    [...new Bun.Glob("**").scanSync({ cwd: directory, dot: true })].map(
+      (name) => statSync(join(directory, name)).uid,
+    );
+  expect(new Set(owners())).toEqual(new Set([service]));
+  chownSync(databaseFile(directory), 0, 0);
+  expect((await doctor(environment)).finding("file rights")).toMatchObject({
+    state: "problem",
+    detail: expect.stringMatching(/can't open .*\/tidings\.db\b.*: another user owns them/),
+    advice: "Run: tidings doctor --fix",
+  });
+  const fixed = await doctor(environment, ["--fix"]);
+  expect([fixed.finding("file rights")!.state, statSync(databaseFile(directory)).uid]).toEqual([
+    "ok",
+    service,
+  ]);
+  rmSync(directory, { recursive: true });
+});
 
 const canMount =
   isRoot && process.platform === "linux" && Bun.spawnSync(["unshare", "--mount", "true"]).exitCode === 0;
 
-test.skipIf(!canMount)(
-  "on a read-only file system, all is checked that can be",
-  async () => {
-    const directory = withKey();
-    const readOnly = [
-      "unshare",
-      "--mount",
-      "sh",
-      "-c",
-      `mount --bind ${directory} ${directory} && mount -o remount,ro,bind ${directory} && exec "$0" "$@"`,
-      ...fromSource,
-    ];
-    const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "" };
-    const { code, finding } = await doctor(environment, [], readOnly);
-    expect(code).toBe(2);
-    expect(finding("data directory")).toMatchObject({
-      state: "problem",
-      detail: expect.stringContaining("read-only"),
-    });
-    for (const check of ["database file", "search index", "counters", "secret key", "file rights"])
-      expect([check, finding(check)?.state]).toEqual([check, "ok"]);
-    rmSync(directory, { recursive: true });
-  },
-  20_000,
-);
+test.skipIf(!canMount)("on a read-only file system, all is checked that can be", async () => {
+  const directory = withKey();
+  const readOnly = [
+    "unshare",
+    "--mount",
+    "sh",
+    "-c",
+    `mount --bind ${directory} ${directory} && mount -o remount,ro,bind ${directory} && exec "$0" "$@"`,
+    ...fromSource,
+  ];
+  const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "" };
+  const { code, finding } = await doctor(environment, [], readOnly);
+  expect(code).toBe(2);
+  expect(finding("data directory")).toMatchObject({
+    state: "problem",
+    detail: expect.stringContaining("read-only"),
+  });
+  for (const check of ["database file", "search index", "counters", "secret key", "file rights"])
+    expect([check, finding(check)?.state]).toEqual([check, "ok"]);
+  rmSync(directory, { recursive: true });
+});
 
-longTest(
-  "the newest backup is read at its target",
-  async () => {
-    const directory = withKey();
-    const target = mkdtempSync(join(tmpdir(), "tidings-backups-"));
-    const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "", TIDINGS_BACKUP_TO: target };
-    expect((await doctor(environment)).finding("backup")).toMatchObject({
-      state: "warning",
-      detail: `There is none in ${target}.`,
-    });
-    expect((await runTidings(["backup"], environment)).code).toBe(0);
-    const [name] = readdirSync(target);
-    expect((await doctor(environment)).finding("backup")).toMatchObject({
-      state: "ok",
-      detail: expect.stringContaining(`${name} in`),
-    });
-    truncateSync(join(target, name!), statSync(join(target, name!)).size >> 1);
-    expect((await doctor(environment)).finding("backup")).toMatchObject({
-      state: "problem",
-      detail: expect.stringContaining("is cut off"),
-    });
-    for (const path of [directory, target]) rmSync(path, { recursive: true });
-  },
-  20_000,
-);
+longTest("the newest backup is read at its target", async () => {
+  const directory = withKey();
+  const target = mkdtempSync(join(tmpdir(), "tidings-backups-"));
+  const environment = { TIDINGS_DATA: directory, TIDINGS_SECRET_KEY: "", TIDINGS_BACKUP_TO: target };
+  expect((await doctor(environment)).finding("backup")).toMatchObject({
+    state: "warning",
+    detail: `There is none in ${target}.`,
+  });
+  expect((await runTidings(["backup"], environment)).code).toBe(0);
+  const [name] = readdirSync(target);
+  expect((await doctor(environment)).finding("backup")).toMatchObject({
+    state: "ok",
+    detail: expect.stringContaining(`${name} in`),
+  });
+  truncateSync(join(target, name!), statSync(join(target, name!)).size >> 1);
+  expect((await doctor(environment)).finding("backup")).toMatchObject({
+    state: "problem",
+    detail: expect.stringContaining("is cut off"),
+  });
+  for (const path of [directory, target]) rmSync(path, { recursive: true });
+});
 
 test.each(["blocks", "index"] as const)("blocks are built again after a fix of the %s", async (part) => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-doctor-"));

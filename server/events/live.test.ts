@@ -451,7 +451,6 @@ test.skipIf(process.platform !== "linux")(
     await until(() => established() <= 2);
     for (const stream of streams) stream[Symbol.dispose]();
   },
-  30_000,
 );
 
 /** Established connections to a listening port. */

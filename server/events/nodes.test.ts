@@ -19,11 +19,11 @@ describe("an event recorded on one node", () => {
   beforeAll(async () => {
     storage = await makeStorage("postgres");
     nodes = await startNodes(await testConfig(storage), 2);
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const node of nodes) await node.end("SIGTERM");
     await removeStorage(storage);
-  }, 30_000);
+  });
 
   test("reaches the other's live streams at once", async () => {
     // An event that is sent right after a poll would wait for the next one: each of them, however fast the machine is.
@@ -31,18 +31,14 @@ describe("an event recorded on one node", () => {
   });
 
   // pgbouncer doesn't forward notifications in this mode, so nodes find new events by polling.
-  test.if(hasPgbouncer)(
-    "arrives through pgbouncer",
-    async () => {
-      const pgbouncer = await startPgbouncer(storage.databaseUrl!);
-      const config = await testConfig({ ...storage, databaseUrl: pgbouncer.url });
-      const others = await startNodes(config, 2, nodes[0]!.key);
-      expect(await delays(others)).toHaveLength(events);
-      for (const node of others) await node.end("SIGTERM");
-      await pgbouncer.remove();
-    },
-    30_000,
-  );
+  test.if(hasPgbouncer)("arrives through pgbouncer", async () => {
+    const pgbouncer = await startPgbouncer(storage.databaseUrl!);
+    const config = await testConfig({ ...storage, databaseUrl: pgbouncer.url });
+    const others = await startNodes(config, 2, nodes[0]!.key);
+    expect(await delays(others)).toHaveLength(events);
+    for (const node of others) await node.end("SIGTERM");
+    await pgbouncer.remove();
+  });
 });
 
 /** Records one event after another on the first node, and measures how long each takes to a stream of the second. */

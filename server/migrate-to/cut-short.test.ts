@@ -25,8 +25,8 @@ let directory: string;
 let key: string;
 beforeAll(async () => {
   ({ directory, key } = await fill(many));
-}, 60_000);
-afterAll(clearMoves, 60_000);
+});
+afterAll(clearMoves);
 
 test("after a kill at any time, another run completes the move", async () => {
   const url = await newDatabase();

@@ -29,8 +29,8 @@ const events = 1_500;
 let filled: Awaited<ReturnType<typeof fill>>;
 beforeAll(async () => {
   filled = await fill(events);
-}, 60_000);
-afterAll(clearMoves, 60_000);
+});
+afterAll(clearMoves);
 
 function withSource<Result>(directory: string, work: (database: Database) => Result): Result {
   using database = openForReading(databaseFile(directory));
@@ -71,7 +71,7 @@ describe("a data directory with something in every table", () => {
     url = await newDatabase();
     before = contentOf(filled.directory);
     ended = await migrateTo(url, filled.directory);
-  }, 60_000);
+  });
 
   test("is moved, with a table that proves it and a last line that says how to continue", () => {
     expect(`${ended.code} ${ended.code === 0 ? "" : ended.stderr}`).toBe("0 ");

@@ -20,8 +20,8 @@ const events = 200;
 let filled: Awaited<ReturnType<typeof fill>>;
 beforeAll(async () => {
   filled = await fill(events);
-}, 60_000);
-afterAll(clearMoves, 60_000);
+});
+afterAll(clearMoves);
 
 describe("a difference is listed, and the exit code is 1", () => {
   const cases: [name: string, change: string, says: RegExp][] = [

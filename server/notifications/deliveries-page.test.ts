@@ -19,7 +19,7 @@ beforeAll(async () => {
   receiver = await destinationReceiver();
   dashboard = await openDashboard({ change: { allowPrivateAddresses: true } });
   ({ page, complaints } = await openPage(await dashboard.newContext()));
-}, 60_000);
+});
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
   await receiver?.[Symbol.asyncDispose]();

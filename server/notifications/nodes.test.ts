@@ -31,12 +31,12 @@ describe("deliveries of two nodes", () => {
       body: JSON.stringify({ kind: "browser", label: "Browser", subscription }),
     });
     expect(created.status).toBe(201);
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const node of nodes) await node.end("SIGKILL");
     await service.close();
     await removeStorage(storage);
-  }, 30_000);
+  });
 
   async function signIn(node: Node): Promise<string> {
     const response = await node.request("/api/auth/sign-in/email", {

@@ -12,7 +12,7 @@ beforeAll(async () => {
   inbox = await smtpInbox();
   dashboard = await openDashboard({ change: { smtpUrl: inbox.url } });
   page = await dashboard.open("/account/notifications", { timezoneId: "Europe/Berlin" });
-}, 60_000);
+});
 afterAll(async () => {
   await dashboard[Symbol.asyncDispose]();
   await inbox.close();
@@ -89,7 +89,7 @@ test("the link in an email asks before it unsubscribes, and email is resumed in 
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.waitFor({ state: "detached" });
   // What was collected is due.
-  const { headers } = await inbox.next(20_000);
+  const { headers } = await inbox.next();
   const link = new URL(headers["list-unsubscribe"]!.slice(1, -1));
   const visitor = await dashboard.browser.newContext();
   const open = await visitor.newPage();

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await dashboard.post({ channel: "payments", name: "Payment failed" });
   await dashboard.post({ channel: "payments", name: "Payment received" });
   await dashboard.post({ channel: "backups", name: "Backup done" });
-}, 60_000);
+});
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
 });

@@ -27,7 +27,7 @@ test("the owner is told once of a backup that fails, and once that backups work 
   const owner = await app.signIn();
 
   // The server tries at its start.
-  const { to, subject, text } = await inbox.next(30_000);
+  const { to, subject, text } = await inbox.next();
   expect([to, subject]).toEqual([
     ["owner@example.com"],
     `The backup failed · ${new URL(app.running.baseUrl).host}`,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { chooseAction, expectAccessible } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { patienceMs } from "../testing/engine.ts";
 import { testPassword } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 
@@ -12,7 +13,7 @@ let page: Page;
 beforeAll(async () => {
   dashboard = await openDashboard();
   page = await dashboard.open("/p/default/members");
-}, 60_000);
+});
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
 });
@@ -24,7 +25,7 @@ const post = async <Answer>(path: string, data: object, by = page) =>
 /** Somebody who has never signed in. */
 async function newPerson(path: string): Promise<Page> {
   const context = await dashboard.browser.newContext({ viewport: { width: 1440, height: 900 } });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(patienceMs);
   const other = await context.newPage();
   await other.goto(dashboard.address + path);
   return other;

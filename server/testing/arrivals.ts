@@ -1,3 +1,5 @@
+import { patienceMs } from "./engine.ts";
+
 /** What a test server has received, in order. A test can wait for the next item. */
 export class Arrivals<T> {
   readonly all: T[] = [];
@@ -10,7 +12,7 @@ export class Arrivals<T> {
   }
 
   /** Resolves to the earliest item not taken yet; rejects if none arrives within `timeoutMs`. */
-  next(timeoutMs = 5_000): Promise<T> {
+  next(timeoutMs = patienceMs): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const timer = setTimeout(() => {
       this.#waiting.splice(this.#waiting.indexOf(take), 1);

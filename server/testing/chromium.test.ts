@@ -20,7 +20,7 @@ beforeAll(async () => {
     },
   });
   browser = await launchChromium();
-}, 30_000);
+});
 afterAll(async () => {
   await browser?.close();
   await server?.stop(true);

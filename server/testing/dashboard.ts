@@ -4,11 +4,10 @@ import type { Event } from "../event/event.ts";
 import type { Role } from "../permissions.ts";
 import { serve } from "../serve.ts";
 import { launchChromium } from "./chromium.ts";
-import { environmentOf, removeStorage } from "./engine.ts";
+import { environmentOf, patienceMs, removeStorage } from "./engine.ts";
 import { startServer } from "./server-process.ts";
 import { preparedConfig, testPassword, testPasswords } from "./test-app.ts";
 
-const waitMaxMs = 20_000;
 export const ownerEmail = "owner@example.com";
 
 export type TestDashboard = Awaited<ReturnType<typeof openDashboard>>;
@@ -42,7 +41,7 @@ export async function openDashboard({
   async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
     // Shorter than a test's time limit, which would close the browser for all later tests.
-    context.setDefaultTimeout(waitMaxMs);
+    context.setDefaultTimeout(patienceMs);
     await context.addCookies(cookies.map((cookie) => ({ ...cookie, url: address })));
     return context;
   }
@@ -74,7 +73,7 @@ export async function openDashboard({
       const email = `${role}@example.com`;
       const { link } = await post(request, "/api/invitations?project=default", { role, email });
       const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-      context.setDefaultTimeout(waitMaxMs);
+      context.setDefaultTimeout(patienceMs);
       const page = await context.newPage();
       await page.goto(address + new URL(link).pathname);
       await page.getByLabel("Password").fill(testPassword);

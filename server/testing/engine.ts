@@ -141,6 +141,9 @@ export function effort<Amount>(quick: Amount, long: Amount): Amount {
   return isLong ? long : quick;
 }
 
+/** How long tests wait for what must happen, in milliseconds. The long ones run beside other load. */
+export const patienceMs = effort(30_000, 120_000);
+
 /** A storage engine to run the store's suite on. */
 export type StoreEngine = {
   name: string;

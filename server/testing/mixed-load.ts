@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import type { Event } from "../event/event.ts";
+import { patienceMs } from "./engine.ts";
 
 /** A server that may be down for a while and then rejects requests. */
 export type LoadTarget = { request: (path: string, init?: RequestInit) => Promise<Response> };
@@ -37,8 +38,6 @@ const duplicateShare = 0.2;
 /** The wait before a retry: without a response, or while the storage is unavailable. */
 const retryMs = 10;
 const unavailableRetryMs = 100;
-/** The time limit of a request. */
-const responseTimeoutMs = 20_000;
 
 /**
  * Sends events in every mode, and reads them, until it is stopped. Requests without a response are retried until any
@@ -81,10 +80,10 @@ export function startLoad(
   /** Resolves to a response's text; null if there was no response or the storage was unavailable. */
   async function fetchText(target: LoadTarget, path: string, init: RequestInit = {}) {
     const startMs = performance.now();
-    const signal = AbortSignal.timeout(responseTimeoutMs);
+    const signal = AbortSignal.timeout(patienceMs);
     const response = await target.request(path, { ...init, signal }).catch(() => null);
     const text = await response?.text().catch(() => null);
-    if (signal.aborted) throw new Error(`${path} was not answered in ${responseTimeoutMs} ms.`);
+    if (signal.aborted) throw new Error(`${path} was not answered in ${patienceMs} ms.`);
     if (!response || text == null) return null;
     outcome.slowestMs = Math.max(outcome.slowestMs, performance.now() - startMs);
     const { status, headers } = response;

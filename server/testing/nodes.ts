@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import { environmentOf } from "./engine.ts";
+import { environmentOf, patienceMs } from "./engine.ts";
 import { type Ended, startServer } from "./server-process.ts";
 import { prepare } from "./test-app.ts";
 
@@ -38,15 +38,12 @@ async function startNode(environment: Record<string, string>, key: string) {
   };
 }
 
-/** How long to wait for a node's response. */
-const responseTimeoutMs = 10_000;
-
 /** Polls the readiness of nodes until each has been unready and then ready again. */
 export function watchReadiness(nodes: readonly Node[]) {
   let isOver = false;
   async function watch(node: Node): Promise<void> {
     for (let wasAway = false; !isOver; await Bun.sleep(50)) {
-      const signal = AbortSignal.timeout(responseTimeoutMs);
+      const signal = AbortSignal.timeout(patienceMs);
       const { status } = await node.request("/readyz", { signal });
       if (status !== 200 && status !== 503) throw new Error(`/readyz answered ${status}.`);
       if (status === 200 && wasAway) return;

@@ -99,7 +99,7 @@ export function pushService() {
   return {
     origin,
     received: arrivals.all,
-    /** Resolves to the earliest message not taken yet; rejects if none arrives within `timeoutMs` (default 5 s). */
+    /** Resolves to the earliest message not taken yet; rejects if none arrives within `timeoutMs`. */
     next: (timeoutMs?: number) => arrivals.next(timeoutMs),
     /** Subscribes a new browser, bound to the server's public key if given (RFC 8292, section 4). */
     subscribe(serverKey: string | null = null): PushSubscription {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
-import { environmentOf, removeStorage, testSecretKey } from "./engine.ts";
+import { environmentOf, patienceMs, removeStorage, testSecretKey } from "./engine.ts";
 import { every } from "./every.ts";
 import { isStopped, memoryMbOf, processorMsOf } from "./process-usage.ts";
 import { preparedConfig } from "./test-app.ts";
@@ -157,7 +157,7 @@ export async function testProcess(change: Partial<Config> = {}, program = collec
       return Math.max(peak, memoryMb());
     },
     /** Waits until the server holds no more than this much memory. It returns memory some time after a collection. */
-    async heldDownTo(megabytes: number, withinMs = 10_000): Promise<void> {
+    async heldDownTo(megabytes: number, withinMs = patienceMs): Promise<void> {
       for (const endMs = performance.now() + withinMs; ; await Bun.sleep(50)) {
         await collect();
         const usedMb = memoryMb();

@@ -78,7 +78,7 @@ export async function smtpInbox({ auth }: InboxOptions = {}) {
     /** The URL for a mailer, with name and password if required. */
     url: `smtp://${login}127.0.0.1:${port}`,
     received: arrivals.all,
-    /** Resolves to the earliest message not taken yet; rejects if none arrives within `timeoutMs` (default 5 s). */
+    /** Resolves to the earliest message not taken yet; rejects if none arrives within `timeoutMs`. */
     next: (timeoutMs?: number) => arrivals.next(timeoutMs),
     /** The next recipient is refused with this SMTP code. Each call adds one refusal. */
     refuseNext(code: number): void {

@@ -1,13 +1,12 @@
 import { expect } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { compareStamps, parseStampToken } from "../event/id.ts";
+import { patienceMs } from "./engine.ts";
 import { openStream } from "./event-stream.ts";
 import type { LoadTarget } from "./mixed-load.ts";
 
 /** The wait before a stream that ended is reopened. */
 const retryMs = 20;
-/** How long a stream may take to deliver what is already stored. */
-const catchUpMs = 15_000;
 
 /** Follows a live stream as a browser does: when it ends, it is reopened on the next server with `Last-Event-ID`. */
 export async function watchStream(targets: readonly LoadTarget[], first: number) {
@@ -51,7 +50,7 @@ export async function watchStream(targets: readonly LoadTarget[], first: number)
     },
     /** Expects the stream to have delivered all these events once each, in order, and closes it. */
     async expectDelivered(events: readonly Event[]): Promise<void> {
-      const until = Date.now() + catchUpMs;
+      const until = Date.now() + patienceMs;
       while (delivered.length < events.length && Date.now() < until) await Bun.sleep(20);
       isOver = true;
       stream?.close();

@@ -1,9 +1,13 @@
 import type { Event } from "../event/event.ts";
 import type { Job } from "../wire/job.ts";
+import { patienceMs } from "./engine.ts";
 import type { TestApp } from "./test-app.ts";
 
 /** Waits until a condition holds; throws if that takes longer than `withinMs`. */
-export async function until(condition: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  withinMs = patienceMs,
+): Promise<void> {
   for (const endMs = performance.now() + withinMs; !(await condition()); await Bun.sleep(10)) {
     if (performance.now() > endMs) throw new Error(`Still false after ${withinMs} ms: ${condition}`);
   }

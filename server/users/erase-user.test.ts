@@ -90,7 +90,7 @@ test("after an erasure, nothing contains the user's id, and everything else rema
   await same("?notify=true", (event) => event.notify);
   expect(await app.list(`?userId=${encodeURIComponent(userId)}`)).toEqual([]);
   await expectConsistent(app.config);
-}, 120_000);
+}, 600_000);
 
 test("the user's rejected events, stored responses and properties are removed, others' remain", async () => {
   await using app = await testApp();

@@ -24,7 +24,7 @@ beforeAll(async () => {
   ]);
   ({ page, complaints } = await openPage(await dashboard.newContext()));
   await page.goto(`${dashboard.address}/p/default`);
-}, 60_000);
+});
 afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
 });

@@ -10,7 +10,7 @@ let complaints: string[];
 beforeAll(async () => {
   dashboard = await openDashboard();
   ({ page, complaints } = await openPage(await dashboard.newContext()));
-}, 60_000);
+});
 afterAll(() => dashboard?.[Symbol.asyncDispose]());
 
 const dialog = () => page.getByRole("dialog");

@@ -32,7 +32,7 @@ describe("blocks with several nodes", () => {
     projectId = (await createProject(nodes[0]!.control, "One", null)).id;
     client = new pg.Client({ connectionString: url });
     await client.connect();
-  }, 60_000);
+  });
   afterEach(async () => {
     await client.end();
     for (const node of nodes) await node.close();

@@ -25,7 +25,7 @@ const clock = new ArrivalClock(null);
 beforeAll(async () => {
   // The log is not flushed by itself within the time of a test.
   postgres = await startPostgres({ durable: true, settings: { wal_writer_delay: "10s" } });
-}, 60_000);
+});
 afterAll(() => postgres?.remove());
 
 beforeEach(async () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
   ({ secret: key } = await prepare(config));
   server = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: url, DATABASE_CONNECTIONS: "4" });
   cookie = await signIn();
-}, 60_000);
+});
 afterAll(async () => {
   await server?.end("SIGTERM");
   await postgres?.remove();

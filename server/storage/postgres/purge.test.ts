@@ -32,7 +32,7 @@ describe("what removed events leave", () => {
     observer = new pg.Client({ connectionString: storage.databaseUrl! });
     await client.connect();
     await observer.connect();
-  }, 60_000);
+  });
   afterEach(async () => {
     await client.end();
     await observer.end();

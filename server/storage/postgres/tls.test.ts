@@ -39,7 +39,7 @@ beforeAll(async () => {
   await client.query("ALTER SYSTEM SET ssl = on");
   await client.query("SELECT pg_reload_conf()");
   await client.end();
-}, 60_000);
+});
 afterAll(async () => {
   await encrypted?.remove();
   await plain?.remove();

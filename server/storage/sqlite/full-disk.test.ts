@@ -133,7 +133,7 @@ describe.skipIf(!canMount)("with a full disk,", () => {
     // The worker tries again within a minute.
     await until(async () => (await state()) === "done", 100_000);
     expect(((await (await app.request("/api/events")).json()) as { events: unknown[] }).events).toEqual([]);
-  }, 120_000);
+  }, 600_000);
 
   test("a backup fails with a sentence, and leaves no part of a file", async () => {
     using disk = smallDisk(8);

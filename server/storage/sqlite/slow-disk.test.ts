@@ -63,7 +63,7 @@ describe.skipIf(!canInject)("a disk", () => {
     // The queue is empty again.
     await post("after");
     expect(await listedIds(app)).toEqual(stored.toSorted());
-  }, 120_000);
+  }, 600_000);
 
   test("whose fsync fails once ends the process, and no acknowledged event is lost", async () => {
     using disk = faultyDisk("error=EIO:when=60");
