@@ -120,6 +120,8 @@ export const limits = {
   userProperties: 50,
   userNames: 50,
   pageUsers: 1_000,
+  /** Users whom a number counts, in a page: the event of each is looked up. */
+  pageCountedUsers: 100,
   /** A search for users. */
   userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */

@@ -42,3 +42,18 @@ export function bucketsOf(range: Range): { by: BucketUnit; starts: number[]; bou
   const starts = bucketStarts(by, range.timeZone, range.fromMs, range.toMs);
   return { by, starts, bounds: [range.fromMs, ...starts.slice(1), range.toMs] };
 }
+
+/**
+ * The weeks that a range is in, from the first's start to the last's end or now: a week has the same users in each range
+ * that it is in.
+ */
+export function wholeWeeksOf({ fromMs, toMs, timeZone }: Range): {
+  fromMs: number;
+  toMs: number;
+  starts: number[];
+} {
+  const starts = bucketStarts("week", timeZone, fromMs, toMs);
+  const last = starts.at(-1)!;
+  const [, endMs = toMs] = bucketStarts("week", timeZone, last, last + 8 * dayMs);
+  return { starts, fromMs: starts[0]!, toMs: Math.max(toMs, Math.min(endMs, Date.now())) };
+}

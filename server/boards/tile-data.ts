@@ -4,14 +4,14 @@ import { type Progress, stepOf } from "../http/progress.ts";
 import { findInsight, insightPoints } from "../insights/insights.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import { bucketStarts } from "../stats/buckets.ts";
 import { splitOf } from "../stats/filters.ts";
 import { funnelOf } from "../stats/funnel.ts";
+import { retentionQueryOf } from "../stats/questions.ts";
 import type { CountQuery } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import type { Tile, TileOf } from "../wire/tile.ts";
 import type { TileData, TileDataOf } from "../wire/tile-data.ts";
-import { bucketsOf, type Range, rangeBefore } from "./range.ts";
+import { bucketsOf, type Range, rangeBefore, wholeWeeksOf } from "./range.ts";
 
 type Measured = Extract<Tile, { metric: string }>;
 
@@ -152,26 +152,27 @@ async function funnelData(
 }
 
 async function retentionData(
-  { q, again }: TileOf<"retention">,
+  { q, again, first = "ever" }: TileOf<"retention">,
   { store: { events }, projectId, range, progress }: Context,
 ): Promise<TileDataOf<"retention">> {
-  const starts = bucketStarts("week", range.timeZone, range.fromMs, range.toMs);
+  const { starts, ...whole } = wholeWeeksOf(range);
   if (starts.length > limits.retentionPeriods)
     throw problem("query-invalid", {
       detail: `Retention is computed for at most ${limits.retentionPeriods} weeks. Use a shorter range.`,
     });
-  const cohorts = await events.retention(
-    {
-      projectId,
-      bounds: [range.fromMs, ...starts.slice(1), range.toMs],
-      start: filterOf({ q }, []),
-      return: filterOf({ q: again }, []),
-    },
-    progress,
-  );
+  const query = await retentionQueryOf(events, {
+    projectId,
+    first,
+    range: whole,
+    starts,
+    start: filterOf({ q }, []),
+    return: filterOf({ q: again }, []),
+  });
+  const cohorts = await events.retention(query, progress);
   return {
     type: "retention",
-    ...timesOf(range),
+    ...timesOf({ ...range, ...whole }),
+    first,
     starts: starts.map(isoOf),
     cohorts,
     users: sum(cohorts.map(({ users }) => users)),

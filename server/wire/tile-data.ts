@@ -78,6 +78,7 @@ const RetentionData = z
     starts: Retention.shape.starts,
     cohorts: Retention.shape.cohorts,
     users: Retention.shape.users,
+    first: Retention.shape.first,
   })
   .openapi("RetentionData");
 

@@ -4,6 +4,7 @@ import { validSearch } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { insightKey } from "./insight.ts";
+import { firstStart } from "./retention.ts";
 import { metrics, splitParameter } from "./stats.ts";
 
 export type Metric = (typeof metrics)[number];
@@ -89,9 +90,14 @@ const RetentionTile = z
     again: validSearch
       .default("")
       .openapi({ description: "The search for events that count as a return. Default: all." }),
+    first: firstStart.openapi({
+      description:
+        "Which matching event of a user counts: the first `ever`, or the first in the `range`. Default: ever, also of tiles that were stored without it.",
+    }),
   })
   .openapi("RetentionTile", {
-    description: "Of the users whose first matching event was in a week, how many came back in later weeks.",
+    description:
+      "Of the users whose first matching event was in a week, how many came back in later weeks. Weeks are whole, whatever the range is.",
   });
 const FeedTile = z
   .strictObject({ type: z.literal("feed"), ...place, q })

@@ -13,10 +13,13 @@ function analyzerWith(
   seconds?: number,
 ) {
   const notCalled = () => Promise.reject(new Error("It is not called."));
-  return limited({ measure: notCalled, funnel: notCalled, retention } satisfies EventAnalyzer, seconds);
+  return limited(
+    { measure: notCalled, funnel: notCalled, countedUsers: notCalled, retention } satisfies EventAnalyzer,
+    seconds,
+  );
 }
 
-const query: RetentionQuery = { projectId: 1, bounds: [0, 1], start: {}, return: {} };
+const query: RetentionQuery = { projectId: 1, bounds: [0, 1], start: {}, return: {}, historyFromMs: null };
 
 test("only some analyses of a project run at a time, and the others follow in order", async () => {
   const started: PromiseWithResolvers<never[]>[] = [];

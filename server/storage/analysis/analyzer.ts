@@ -48,6 +48,7 @@ export function limited(analyzer: EventAnalyzer, seconds: number = limits.analys
     measure: (query, watch) => run(analyzer.measure, query, watch),
     funnel: (query, watch) => run(analyzer.funnel, query, watch),
     retention: (query, watch) => run(analyzer.retention, query, watch),
+    countedUsers: (query, watch) => run(analyzer.countedUsers, query, watch),
   };
 }
 
