@@ -222,6 +222,7 @@ export const limits = {
   boardRows: 1_000,
   tileTitleCharacters: 80,
   tileTextCharacters: 4_000,
+  stepNameCharacters: 80,
   tileSeries: 10,
   tableRows: 50,
   feedRows: 50,

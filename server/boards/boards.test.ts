@@ -283,16 +283,29 @@ test("a public link shows the board's results: no search, no user, no other boar
   const board = await newBoard("Wall", [
     { id: "feed", type: "feed", q: "channel:payments", ...place },
     { id: "paid", type: "number", q: "user:ada", ...place, y: 3 },
+    {
+      id: "steps",
+      type: "funnel",
+      steps: ["name:Paid", "user:ada", "user:ada amount>5", 'name:Failed -"secret"'],
+      stepNames: ["", "A customer", " "],
+      ...place,
+      y: 6,
+    },
   ]);
   const { link } = await call<{ link: string }>("POST", `/api/boards/${board.id}/link`, undefined, 201);
   expect((await list()).find(({ id }) => id === board.id)!.isPublic).toBe(true);
   const path = `/api/public/boards/${link.split("/").at(-1)}`;
   const nobody = {};
   const { board: shown } = await call<{ board: object }>("GET", path, undefined, 200, nobody);
-  expect(JSON.stringify(shown)).not.toMatch(/channel:|ada|"id":"[^"]{36}"/);
+  expect(JSON.stringify(shown)).not.toMatch(/channel:|ada|amount|secret|"id":"[^"]{36}"/);
   expect(shown).toMatchObject({
     name: "Wall",
-    tiles: [{ id: "feed", type: "feed", ...place }, { id: "paid" }],
+    tiles: [
+      { id: "feed", type: "feed", ...place },
+      { id: "paid" },
+      // Given, or of a search that is for nothing but a name.
+      { id: "steps", stepNames: ["Paid", "A customer", null, null] },
+    ],
   });
   const dataOf = (tile: string, query: string, status = 200) =>
     call<{ data: TileData }>("GET", `${path}/tiles/${tile}/data?${query}`, undefined, status, nobody);

@@ -76,6 +76,14 @@ const FunnelTile = z
       .min(2, "must have at least 2 steps")
       .max(limits.funnelSteps, `must have at most ${limits.funnelSteps} steps`)
       .openapi({ description: "A search for each step, in order." }),
+    stepNames: z
+      .array(text({ max: limits.stepNameCharacters }))
+      .max(limits.funnelSteps, `must have at most ${limits.funnelSteps} names`)
+      .optional()
+      .openapi({
+        description:
+          "What each step is called, also on public boards. Default, also for an empty one: the name or channel that its search is for, if it is for nothing else.",
+      }),
     windowSeconds: whole(1, limits.funnelWindowSeconds)
       .default(7 * 24 * 60 * 60)
       .openapi({ description: "How long a user may take from the first step to the last. Default: a week." }),
