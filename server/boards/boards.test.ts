@@ -164,17 +164,16 @@ test("results are those of the search, in the range, split and compared", async 
   const line = await preview("chart", { split: "channel", limit: 1 }, `${range(-4, 0)}&compare=true`);
   expect(line.series.map(({ value, total }) => [value, total])).toEqual([
     ["payments", 3],
-    [null, 1],
+    ["logins", 1],
   ]);
   expect(line.starts[0]).toBe(new Date(at(-4.5)).toISOString());
   expect(line.before!.values).toHaveLength(line.starts.length);
   for (const { values } of line.series) expect(values).toHaveLength(line.starts.length);
 
-  const table = await preview("table", { split: "name", limit: 2 }, `${range(-24, 0)}&compare=true`);
+  const table = await preview("table", { split: "name", limit: 1 }, `${range(-24, 0)}&compare=true`);
   expect(table.rows).toEqual([
     { value: "Paid", total: 2, before: 1 },
-    { value: "Failed", total: 1, before: 0 },
-    { value: null, total: 1 },
+    { value: null, total: 2 },
   ]);
   expect(
     (await preview("chart", { type: "bar", split: "tag.device" })).series.map(({ value }) => value),
@@ -236,6 +235,23 @@ test("users and a tag's numbers are computed, in all and split", async () => {
     ["Paid", 2],
     [null, 2],
   ]);
+  // What one value has alone has its name.
+  for (const [metric, totals] of [
+    ["users", [2, 1]],
+    ["events", [3, 1]],
+  ] as const) {
+    const tile = { metric, split: "channel", limit: 1 };
+    const { series } = await preview("chart", tile, range(-24, 0));
+    expect(series.map(({ value, total }) => [value, total])).toEqual([
+      ["payments", totals[0]],
+      ["logins", totals[1]],
+    ]);
+    const { rows } = await preview("table", tile, `${range(-24, 0)}&compare=true`);
+    expect(rows).toEqual([
+      { value: "payments", total: totals[0], before: 1 },
+      { value: "logins", total: totals[1], before: 0 },
+    ]);
+  }
 });
 
 test("a funnel and a table of retention are computed", async () => {

@@ -106,7 +106,7 @@ async function tableData(tile: TileOf<"table">, context: Context): Promise<TileD
     (await measure(tile, context, {
       bounds: boundsBefore(range),
       progress: second,
-      splitBy: { ...tile, values },
+      splitBy: { ...tile, values, limit: Math.max(1, values.length) },
     }));
   // Of no events there are none, but their average is unknown.
   const missing = ["average", "minimum", "maximum"].includes(tile.metric) ? null : 0;
@@ -211,7 +211,7 @@ type Measurement = {
   /** One for each bucket. */
   all: (number | null)[];
   total: number | null;
-  /** Of a split: its largest values, and the others together if there are any. */
+  /** Of a split: its largest values, and the others together if there are several. One alone is in `series`. */
   series: Series[];
   rest: Series[];
 };
@@ -234,21 +234,29 @@ async function measure(
   const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit, values };
   if (metric === "events") return countEvents(events, { ...query, ...(split && { split }) });
   const { all, series, rest } = await events.measure({ ...query, metric, tag, split }, progress);
+  const shown = (rest ? [...series, rest] : series).map(({ value, values, overall }) => ({
+    value,
+    total: overall,
+    values,
+  }));
   return {
     all: all.values,
     total: all.overall,
-    series: series.map(({ value, values, overall }) => ({ value, total: overall, values })),
-    rest: rest ? [{ value: null, total: rest.overall, values: rest.values }] : [],
+    series: shown.filter(({ value }) => value !== null),
+    rest: shown.filter(({ value }) => value === null),
   };
 }
 
 async function countEvents(events: Store["events"], query: CountQuery): Promise<Measurement> {
-  const counts = await events.count(query);
+  // One more, in case it is all of the rest.
+  const counts = await events.count({ ...query, series: query.series + 1 });
   if (!counts)
     throw problem("query-too-expensive", {
       detail: `The split has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Use a shorter range, or a search that finds fewer events.`,
     });
-  const { all, series } = counts;
+  const { all } = counts;
+  const isComplete = sum(all) === sum(counts.series.map(({ counts }) => sum(counts)));
+  const series = isComplete ? counts.series : counts.series.slice(0, query.series);
   const left = all.map((count, bucket) => series.reduce((rest, { counts }) => rest - counts[bucket]!, count));
   const rest = sum(left);
   return {

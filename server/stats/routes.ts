@@ -261,7 +261,7 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
     const { all, series, rest, ignored } = await events.measure(query, progress);
     const shown = [
       ...series,
-      ...(query.split ? (rest ? [{ value: null, ...rest }] : []) : [{ value: null, ...all }]),
+      ...(query.split ? (rest ? [{ ...rest, value: null }] : []) : [{ value: null, ...all }]),
     ];
     return {
       series: shown.map((each) => ({ ...each, total: sum(each.counts) })),

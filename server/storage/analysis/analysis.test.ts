@@ -217,10 +217,14 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
           const others = counted.filter(
             (event) => split && !top.some(({ value }) => value === valueIn(event, split)),
           );
+          const otherValues = new Set(others.map((event) => split && valueIn(event, split)));
+          const [only] = otherValues;
+          const isNamed = otherValues.size === 1 && only !== undefined && values?.includes(only) !== false;
+          const restValue = isNamed ? only : null;
           expect(measured).toEqual({
             all: measuredOf(counted),
             series: top,
-            rest: others.length > 0 ? measuredOf(others) : null,
+            rest: others.length > 0 ? { value: restValue, ...measuredOf(others) } : null,
             ignored: metric === "users" ? 0 : all.filter(({ tags }) => amounts[tags.amount!] === null).length,
           });
         },

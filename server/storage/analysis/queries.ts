@@ -41,8 +41,8 @@ export type MeasureQuery = {
 export type Measures = {
   all: Measured;
   series: (Measured & { value: string })[];
-  /** All other events of a split; null if there are none. */
-  rest: Measured | null;
+  /** All other events of a split; null if there are none. `value`: what all of them have, null if they differ. */
+  rest: (Measured & { value: string | null }) | null;
   /** Events whose tag is not a number. */
   ignored: number;
 };
