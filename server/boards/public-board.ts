@@ -18,8 +18,8 @@ function publicTile(tile: Tile): Record<string, unknown> {
 }
 
 /** A board as its public link shows it. */
-export function publicBoard({ name, version, tiles }: Board) {
-  return { name, version, tiles: tiles.map(publicTile) };
+export function publicBoard({ name, version, tiles }: Board, timeZone: string | null) {
+  return { name, version, timeZone, tiles: tiles.map(publicTile) };
 }
 
 /** A tile's result without the users of events. */

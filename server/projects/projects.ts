@@ -63,7 +63,7 @@ export async function changeProject(
   control: Control,
   id: number,
   role: Project["role"],
-  { name, knownChannelsOnly, retentionDays, eventsPerDay }: ProjectChange,
+  { name, knownChannelsOnly, retentionDays, eventsPerDay, timeZone }: ProjectChange,
 ): Promise<Project> {
   const row = await control
     .updateTable("projects")
@@ -72,6 +72,7 @@ export async function changeProject(
       ...(knownChannelsOnly !== undefined && { knownChannelsOnly: knownChannelsOnly ? 1 : 0 }),
       ...(retentionDays !== undefined && { retentionDays }),
       ...(eventsPerDay !== undefined && { eventsPerDay }),
+      ...(timeZone !== undefined && { timeZone }),
     })
     .where("id", "=", id)
     .returningAll()
@@ -140,6 +141,7 @@ function projectOf(row: Selectable<ControlTables["projects"]> & { role: Project[
     knownChannelsOnly: row.knownChannelsOnly === 1,
     retentionDays: row.retentionDays,
     eventsPerDay: row.eventsPerDay,
+    timeZone: row.timeZone,
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

@@ -102,6 +102,10 @@ const PublicBoard = z
   .object({
     name: z.string(),
     version: z.int(),
+    timeZone: z
+      .string()
+      .nullable()
+      .openapi({ description: "Of the project's days. Null: that of the browser." }),
     tiles: z.array(z.record(z.string(), z.unknown())).openapi({ description: "Tiles without searches." }),
   })
   .openapi("PublicBoard");

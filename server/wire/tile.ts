@@ -48,7 +48,8 @@ const chart = {
   ...measure,
   split: split.optional(),
   limit: whole(1, limits.tileSeries).default(5).openapi({
-    description: "With `split`: how many series, largest first. The rest are combined into one, unless it is a single value.",
+    description:
+      "With `split`: how many series, largest first. The rest are combined into one, unless it is a single value.",
   }),
 };
 
