@@ -1,4 +1,4 @@
-import { formatNumber } from "./locale.ts";
+import { formatCompact, formatNumber } from "./locale.ts";
 
 const rules = new Intl.PluralRules("en");
 
@@ -7,9 +7,5 @@ export function countOf(count: number, one: string, other = `${one}s`): string {
   return `${formatNumber(count)} ${rules.select(count) === "one" ? one : other}`;
 }
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-
 /** 12,345 → "12.3K": for narrow columns. */
-export function shortCount(count: number): string {
-  return compact.format(count);
-}
+export const shortCount = formatCompact;

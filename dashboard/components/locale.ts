@@ -7,10 +7,44 @@ export const locale = englishOf(navigator.language);
 export const hourCycle = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions().hourCycle;
 
 /** With Latin digits, as in all other text. */
-const numbers = new Intl.NumberFormat(undefined, { numberingSystem: "latn" });
+const numbers = numbersWith(3);
+const amounts = numbersWith(2);
+const tenths = numbersWith(1);
+const wholes = numbersWith(0);
+
+function numbersWith(maximumFractionDigits: number): Intl.NumberFormat {
+  return new Intl.NumberFormat(undefined, { numberingSystem: "latn", maximumFractionDigits });
+}
 
 export function formatNumber(value: number): string {
   return numbers.format(value);
+}
+
+/** "12,345.67": with at most two decimals. */
+export function formatAmount(value: number): string {
+  return amounts.format(value);
+}
+
+const units = [
+  [1e12, "T"],
+  [1e9, "B"],
+  [1e6, "M"],
+  [1e3, "K"],
+] as const;
+
+/** "12.3K", for narrow places; in Germany "12,3K". */
+export function formatCompact(value: number): string {
+  const size = Math.abs(value);
+  // Rounded to tenths of the unit below: 999,950 is 1M, not 1,000K.
+  const unit = units.find(([each]) => Math.round((size / each) * 10_000) >= 10_000);
+  if (!unit) return (size < 10 ? amounts : tenths).format(value);
+  const [each, letter] = unit;
+  return `${tenths.format(value / each)}${letter}`;
+}
+
+/** "42%", and "0.4%" for small shares. */
+export function formatShare(share: number): string {
+  return `${(share > 0 && share < 0.1 ? tenths : wholes).format(share * 100)}%`;
 }
 
 function englishOf(language: string): string {

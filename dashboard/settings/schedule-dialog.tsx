@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { Preferences, PreferencesChange } from "../../server/wire/preferences.ts";
 import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { TimeZoneField } from "../components/ui/time-zone-field.tsx";
 import { useChangeSettings } from "../notifications/preferences.ts";
 import { type Weekday, weekdays } from "../rules/rule-form.ts";
 import { dayName } from "./schedule-text.ts";
@@ -52,11 +53,7 @@ export function ScheduleDialog({ preferences, close }: Props) {
       submit={submit}
       close={close}
     >
-      <SelectField label="Time zone" value={timeZone} onChange={(event) => setTimeZone(event.target.value)}>
-        {[...new Set([timeZone, "UTC", ...Intl.supportedValuesOf("timeZone")])].map((zone) => (
-          <option key={zone}>{zone}</option>
-        ))}
-      </SelectField>
+      <TimeZoneField label="Time zone" value={timeZone} change={setTimeZone} />
       <Choices label="Quiet hours">
         <Choice
           type="checkbox"

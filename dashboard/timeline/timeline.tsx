@@ -4,7 +4,7 @@ import { type ReactNode, useId, useRef, useState } from "react";
 import { errorMessage } from "../api.ts";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
-import { assignColors } from "../charts/colors.ts";
+import { colorsOfValues, distinctColors } from "../charts/colors.ts";
 import { Legend } from "../charts/legend.tsx";
 import { download } from "../charts/png.ts";
 import { type ChartHandle, TimeChart, type TimeRange } from "../charts/time-chart.tsx";
@@ -173,15 +173,17 @@ function HistogramChart({
   const chart = useRef<ChartHandle>(null);
   const [hiddenOf, setHiddenOf] = useState({ split, keys: none });
   const hidden = hiddenOf.split === split ? hiddenOf.keys : none;
-  const colors = useRef({ split, of: new Map<string, number>() });
   const channelColors = useChannelColors(project);
 
   const values = histogram?.series.flatMap(({ value }) => (value === null ? [] : [value])) ?? [];
-  const previous = colors.current.split === split ? colors.current.of : undefined;
-  colors.current = { split, of: assignColors(values, previous) };
-  const colorsShown = split === "channel" ? assignChannelColors(values, channelColors) : colors.current.of;
+  const colorsShown =
+    split === "channel"
+      ? distinctColors(values, assignChannelColors(values, channelColors))
+      : colorsOfValues(`${project} ${split}`, values);
   const series = histogram ? seriesOf(histogram, split, colorsShown) : [];
   const shown = series.filter(({ key }) => !hidden.has(key));
+  const isEmpty = histogram?.starts.length === 0;
+  const isLastPartial = histogram !== null && !isEmpty && histogram.endMs > Date.now();
   const total = series.reduce((sum, each) => sum + each.total, 0);
   const time = timeLabel(timeIn(filters), Date.now());
 
@@ -202,12 +204,13 @@ function HistogramChart({
   return (
     <>
       <div aria-busy={isStale} className="relative h-20 pr-2 pl-1 aria-busy:opacity-50 md:pr-3">
-        {histogram ? (
+        {histogram && !isEmpty ? (
           <TimeChart
             ref={chart}
             label={`Events over time, ${time}`}
             kind="bars"
             isStacked
+            isLastPartial={isLastPartial}
             starts={histogram.starts}
             endMs={histogram.endMs}
             series={shown}
@@ -216,7 +219,8 @@ function HistogramChart({
             onZoomOut={zoomOut}
           />
         ) : (
-          error !== null && (
+          error !== null &&
+          !isEmpty && (
             <div role="alert" className="flex h-full items-center justify-center gap-2 text-muted text-sm">
               <span className="hostile">{errorMessage(error)}</span>
               <button type="button" onClick={reload} className="font-medium text-accent">
@@ -227,7 +231,7 @@ function HistogramChart({
         )}
         {histogram && total === 0 && (
           <p className="pointer-events-none absolute inset-0 flex items-center justify-center pb-5 text-faint text-xs">
-            No events in this time
+            {isEmpty ? "No events" : "No events in this time"}
           </p>
         )}
       </div>
@@ -247,7 +251,7 @@ function HistogramChart({
               toggle={toggle}
             />
           </div>
-          {histogram && (
+          {histogram && !isEmpty && (
             <Tool
               label="Save as image"
               onClick={save}
@@ -268,6 +272,7 @@ function HistogramChart({
             starts={histogram.starts}
             endMs={histogram.endMs}
             series={series}
+            isLastPartial={isLastPartial}
           />
         </section>
       )}

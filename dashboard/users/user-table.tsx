@@ -1,4 +1,5 @@
 import { clsx } from "clsx";
+import type { Event } from "../../server/event/event.ts";
 import type { UserInList } from "../../server/wire/user.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
@@ -10,10 +11,12 @@ type UserTableProps = {
   /** Names of properties. */
   columns: readonly string[];
   faded: boolean;
+  /** The event because of which each user is listed. */
+  counted?: ReadonlyMap<string, Event>;
 };
 
 /** On narrow screens each user has two lines, because the columns don't fit. */
-export function UserTable({ project, users, columns, faded }: UserTableProps) {
+export function UserTable({ project, users, columns, faded, counted }: UserTableProps) {
   return (
     <table className={clsx("w-full text-sm max-md:block md:table-fixed", faded && "opacity-60")}>
       <thead className="text-left text-muted text-xs max-md:sr-only">
@@ -21,6 +24,11 @@ export function UserTable({ project, users, columns, faded }: UserTableProps) {
           <th scope="col" className="md:w-[20%] xl:w-[30%]">
             User
           </th>
+          {counted && (
+            <th scope="col" className="md:w-[24%]">
+              Counted by
+            </th>
+          )}
           {columns.map((name) => (
             <th key={name} scope="col" className="hostile-line">
               {name}
@@ -56,6 +64,7 @@ export function UserTable({ project, users, columns, faded }: UserTableProps) {
                 {user.userId.trim() === "" ? <span className="text-faint">blank</span> : user.userId}
               </UserLink>
             </th>
+            {counted && <CountedBy event={counted.get(user.userId)!} />}
             {columns.map((name) => (
               <td
                 key={name}
@@ -77,6 +86,15 @@ export function UserTable({ project, users, columns, faded }: UserTableProps) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** A user's event, and how long ago it was. */
+function CountedBy({ event }: { event: Event }) {
+  return (
+    <td className="hostile-line text-muted max-md:col-start-1">
+      {event.name} <RelativeTime at={event.createdAt} className="relative text-faint text-xs" />
+    </td>
   );
 }
 

@@ -160,6 +160,12 @@ test("results are those of the search, in the range, split and compared", async 
   expect(number.values.reduce((sum: number, value) => sum + (value ?? 0), 0)).toBe(3);
   const day = await preview("number", { q: "channel:payments" }, `${range(-24, 0)}&compare=true`);
   expect([day.value, day.before]).toEqual([3, 1]);
+  const hours = await preview(
+    "number",
+    { q: "channel:payments" },
+    `${range(-2.5, -1.5)}&compare=true&before=${at(-30.5)}`,
+  );
+  expect([hours.value, hours.before]).toEqual([2, 1]);
 
   const line = await preview("chart", { split: "channel", limit: 1 }, `${range(-4, 0)}&compare=true`);
   expect(line.series.map(({ value, total }) => [value, total])).toEqual([
@@ -168,6 +174,9 @@ test("results are those of the search, in the range, split and compared", async 
   ]);
   expect(line.starts[0]).toBe(new Date(at(-4.5)).toISOString());
   expect(line.before!.values).toHaveLength(line.starts.length);
+  expect(line.values).toEqual(
+    line.starts.map((_, n) => line.series[0]!.values[n]! + line.series[1]!.values[n]!),
+  );
   for (const { values } of line.series) expect(values).toHaveLength(line.starts.length);
 
   const table = await preview("table", { split: "name", limit: 1 }, `${range(-24, 0)}&compare=true`);

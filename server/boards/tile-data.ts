@@ -77,8 +77,7 @@ async function chartData(
     progress: first,
     splitBy: tile,
   });
-  const span = range.toMs - range.fromMs;
-  const earlier = bounds.map((ms) => ms - span);
+  const earlier = bounds.map((ms) => ms - (range.fromMs - range.beforeMs));
   const before = range.compares && (await measure(tile, context, { bounds: earlier, progress: second }));
   return {
     type: tile.type,
@@ -87,6 +86,7 @@ async function chartData(
     starts: starts.map(isoOf),
     series: tile.split === undefined ? [{ value: null, total, values: all }] : [...series, ...rest],
     total,
+    values: all,
     ...(before && { before: { total: before.total, values: before.all } }),
   };
 }

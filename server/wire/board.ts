@@ -124,6 +124,10 @@ const range = {
     .enum(["true", "false"])
     .optional()
     .openapi({ description: "Also returns the results of the period of the same length before." }),
+  before: timestamp.optional().openapi({
+    description:
+      "With `compare`: where that period begins, before `from`. Default: so that it ends where the range begins.",
+  }),
 };
 /** The period that a board shows. */
 export const PublicTileDataQuery = z.strictObject(range);

@@ -37,6 +37,7 @@ const ChartData = z
       }),
     ),
     total: amount,
+    values: z.array(amount).openapi({ description: "Of all series together, one for each bucket." }),
     before: z
       .object({ total: amount, values: z.array(amount) })
       .optional()
