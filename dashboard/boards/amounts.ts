@@ -56,7 +56,7 @@ export function metricText({
 }): string {
   if (metric === "users") return "Users";
   return tag !== undefined && metric !== undefined && metric in metricTexts
-    ? `${metricTexts[metric]} of ${tag}`
+    ? `${metricTexts[metric]} of ${tag || "a tag"}`
     : "Events";
 }
 

@@ -13,8 +13,15 @@ function endOf(startMs: number, by: BucketUnit): number {
   return startOfDay(wall.getUTCFullYear(), wall.getUTCMonth() + 1, 1);
 }
 
-/** Whether the last bucket of a result isn't over. */
-export function isLastPartial({ by, starts, to }: { by: BucketUnit; starts: string[]; to: string }): boolean {
+type Buckets = { by: BucketUnit; starts: string[]; to: string };
+
+/** When the last bucket of a result ends, also if that is still to come; milliseconds since 1970. */
+export function lastEndOf({ by, starts, to }: Buckets): number {
   const last = starts.at(-1);
-  return last !== undefined && endOf(Date.parse(last), by) > Date.parse(to);
+  return Math.max(Date.parse(to), last === undefined ? 0 : endOf(Date.parse(last), by));
+}
+
+/** Whether the last bucket of a result isn't over. */
+export function isLastPartial(buckets: Buckets): boolean {
+  return lastEndOf(buckets) > Date.parse(buckets.to);
 }

@@ -9,7 +9,7 @@ import { TimeChart, type TimeSeries } from "../charts/time-chart.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { amountText, labelOf, metricText, shortAmount, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
-import { isLastPartial } from "./buckets.ts";
+import { isLastPartial, lastEndOf } from "./buckets.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
 import { leadsOf } from "./leads.tsx";
 import type { BoardRange } from "./ranges.ts";
@@ -60,12 +60,12 @@ export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartD
   }
   const shown = series.filter(({ key }) => !hidden.has(key));
   const starts = data.starts.map((start) => Date.parse(start));
-  const endMs = Date.parse(data.to);
+  const endMs = lastEndOf(data);
 
   function menuOf({ bucket, leftPx }: Picked): ChartMenuProps | null {
     const bounds = {
       from: new Date(Math.max(starts[bucket]!, Date.parse(data.from))).toISOString(),
-      to: new Date(starts[bucket + 1] ?? endMs).toISOString(),
+      to: new Date(starts[bucket + 1] ?? data.to).toISOString(),
     };
     const all = leadsOf(tile, { data, range, bucket: bounds });
     if (project === null || !all) return null;

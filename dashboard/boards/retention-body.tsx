@@ -94,12 +94,13 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
   );
 }
 
-/** What users begin with: "event", "“Order placed”", or "matching event". Public boards don't have the search. */
+/** What users begin with: "event", "“Order placed”", "event in “orders”". Public boards don't have the search. */
 function startText(tile: ShownTile): string {
   if (!("again" in tile)) return "matching event";
   if (tile.q.trim() === "") return "event";
   const name = stepNameOf(tile.q, undefined);
-  return name === null ? "matching event" : `“${name}”`;
+  if (name === null) return "matching event";
+  return tile.q.trimStart().startsWith("channel:") ? `event in “${name}”` : `“${name}”`;
 }
 
 function laterText(weeks: number): string {

@@ -25,7 +25,9 @@ export function TimeDialog({ mode, time, change, close, isWholeDays = false }: T
   const isRange = mode === "range";
   const [start, setStart] = useState(() => {
     const { fromMs, toMs = Date.now() } = boundsOf(time, Date.now());
-    return momentAt(fromMs ?? toMs - dayMs, isWholeDays, 0);
+    return fromMs === undefined
+      ? { day: dayText(toMs - dayMs), clock: "" }
+      : momentAt(fromMs, isWholeDays, 0);
   });
   const [end, setEnd] = useState(() => {
     const nowMs = Date.now();

@@ -21,7 +21,7 @@ export function UserTable({ project, users, columns, faded, counted }: UserTable
     <table className={clsx("w-full text-sm max-md:block md:table-fixed", faded && "opacity-60")}>
       <thead className="text-left text-muted text-xs max-md:sr-only">
         <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-2.5 [&>th]:font-medium [&>th:first-child]:pl-5 [&>th:last-child]:pr-5">
-          <th scope="col" className="md:w-[20%] xl:w-[30%]">
+          <th scope="col" className={counted ? "md:w-[20%]" : "md:w-[20%] xl:w-[30%]"}>
             User
           </th>
           {counted && (

@@ -60,10 +60,8 @@ function Counted({ project, question, showsEvents }: CountedProps) {
         {label}
       </>
     );
-    const about = {
-      className: tabClass,
-      "aria-current": isEvents === showsEvents ? ("page" as const) : undefined,
-    };
+    // The router marks the one that is shown.
+    const about = { className: tabClass, activeOptions: { exact: true } };
     // All events of a search are the feed's.
     return isEvents && question.of === "events" ? (
       <Link to="/p/$project" params={{ project }} search={question.filters} {...about}>
