@@ -33,7 +33,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                     project={project}
                     lead={stepLead(tile, data, index + 1)}
                     className="tile-lead font-semibold"
-                    aria-label={`${amountText(users)} users took “${labels[index]}”: show them`}
+                    more={` users took “${labels[index]}”: show them`}
                   >
                     {amountText(users)}
                   </LeadLink>
@@ -55,7 +55,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                     project={project}
                     lead={stepLead(tile, data, index + 1, { isDropped: true })}
                     className="tile-lead"
-                    aria-label={`${amountText(dropped)} users dropped out after “${labels[index]}”: show them`}
+                    more={` users, after “${labels[index]}”: show them`}
                   >
                     −{shareText(dropped / users)} dropped out
                     <span className="text-faint"> · {amountText(dropped)}</span>
@@ -89,7 +89,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                       project={project}
                       lead={ofValue && stepLead(tile, data, 1, ofValue)}
                       className="tile-lead"
-                      aria-label={`${amountText(steps[0]?.users ?? 0)} users of ${name}: show them`}
+                      more={` users of ${name}: show them`}
                     >
                       {amountText(steps[0]?.users ?? 0)}
                     </LeadLink>
@@ -99,7 +99,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                       project={project}
                       lead={ofValue && stepLead(tile, data, steps.length, ofValue)}
                       className="tile-lead"
-                      aria-label={`${shareText(steps.at(-1)?.conversion ?? 0)} of ${name} took all steps: show them`}
+                      more={` of ${name} took all steps: show them`}
                     >
                       {shareText(steps.at(-1)?.conversion ?? 0)}
                     </LeadLink>

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { ComponentProps } from "react";
+import type { ReactNode } from "react";
 import { parseSearch, printSearch, type Search } from "../../server/event/search.ts";
 import type { TileData, TileDataOf } from "../../server/wire/tile-data.ts";
 import type { Filters } from "../feed/filters.ts";
@@ -102,13 +102,17 @@ export function cohortLead(
   });
 }
 
-type LeadLinkProps = Omit<ComponentProps<"a">, "href"> & {
+type LeadLinkProps = {
   project: string | null;
   lead: Lead | null | undefined;
+  className: string;
+  /** What the number is and what the link does, after its text, for screen readers. */
+  more?: string;
+  children: ReactNode;
 };
 
 /** A number that leads on; on a public board only the number. */
-export function LeadLink({ project, lead, children, className, ...rest }: LeadLinkProps) {
+export function LeadLink({ project, lead, className, more, children }: LeadLinkProps) {
   if (project === null || !lead) return <span className={className}>{children}</span>;
   return (
     <Link
@@ -117,9 +121,9 @@ export function LeadLink({ project, lead, children, className, ...rest }: LeadLi
       search={lead.search}
       preload={false}
       className={className}
-      {...rest}
     >
       {children}
+      {more && <span className="sr-only">{more}</span>}
     </Link>
   );
 }

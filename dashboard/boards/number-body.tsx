@@ -26,7 +26,7 @@ export function NumberBody({ tile, data, range }: NumberProps) {
           project={project}
           lead={data.value === null ? null : leadsOf(tile, { data, range })?.main}
           className="tile-lead"
-          aria-label={`${metric}: ${amountText(data.value)}, show them`}
+          more={` (${metric}): show what is counted`}
         >
           {amountText(data.value)}
         </LeadLink>

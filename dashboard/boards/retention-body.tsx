@@ -54,7 +54,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
                   project={project}
                   lead={users > 0 ? cohortLead(tile, data, index) : null}
                   className="tile-lead"
-                  aria-label={`${amountText(users)} users of this week: show them`}
+                  more=" users began in this week: show them"
                 >
                   {amountText(users)}
                 </LeadLink>
@@ -68,7 +68,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
                     key={starts[index + week + 1]}
                     title={`${counted}${isOver ? "" : " so far: this week isn't over"}`}
                     // Low only because days are missing, which must not look like users who left.
-                    className={isOver ? "" : "text-faint italic"}
+                    className={isOver ? "" : "text-muted italic"}
                     style={{
                       background: `color-mix(in srgb, var(--accent) ${Math.round(share * 45)}%, transparent)`,
                     }}
@@ -78,7 +78,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
                         project={project}
                         lead={count > 0 ? cohortLead(tile, data, index, week + 1) : null}
                         className="tile-lead"
-                        aria-label={`${shareText(share)}, ${counted}, came back ${laterText(week + 1)}${isOver ? "" : " so far"}: show them`}
+                        more={` (${counted}) came back ${laterText(week + 1)}${isOver ? "" : " so far"}: show them`}
                       >
                         {shareText(share)}
                       </LeadLink>

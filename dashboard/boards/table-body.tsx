@@ -64,7 +64,7 @@ export function TableBody({ tile, data, range }: Props) {
                   project={project}
                   lead={leads[index]?.users}
                   className="tile-lead"
-                  aria-label={`${amountText(total)}, ${labelOf(value, true)}: show the users`}
+                  more={` (${labelOf(value, true)}): show the users`}
                 >
                   {amountText(total)}
                 </LeadLink>
