@@ -193,7 +193,7 @@ longTest("a jump lists what was before, and leads back to what is newer", async 
   expect(page.url()).not.toContain("to=");
   await page.keyboard.press("t");
   await page.getByRole("menuitem", { name: "Jump to date" }).click();
-  await page.getByLabel("Show what happened up to").waitFor();
+  await page.getByLabel("Show what happened up to", { exact: true }).waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Jump" }).click();
   await page.waitForURL(/\?to=/);
 });

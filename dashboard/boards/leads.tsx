@@ -122,7 +122,7 @@ export function LeadLink({ project, lead, className, more, children }: LeadLinkP
       preload={false}
       className={className}
     >
-      {children}
+      <span>{children}</span>
       {more && <span className="sr-only">{more}</span>}
     </Link>
   );

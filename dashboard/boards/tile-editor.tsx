@@ -100,7 +100,8 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           </TileSourceContext>
         ) : (
           <p className="tile items-center justify-center text-muted text-sm">
-            {missing ?? "The preview appears when the fields are right."}
+            {missing ??
+              `The preview appears when the ${fieldsError ? "fields are right" : "search is valid"}.`}
           </p>
         )}
       </div>
