@@ -28,7 +28,7 @@ export function leadsOf(
   return { events, users, main: "metric" in tile && tile.metric === "users" ? users : events };
 }
 
-export function leadOf(question: Question): Lead {
+function leadOf(question: Question): Lead {
   return { page: "who", search: addressOf(question) };
 }
 

@@ -42,7 +42,7 @@ export function timeIn({ range, from, to }: Record<string, unknown>): TimeFilter
   };
 }
 
-export function isRange(text: unknown): text is Range {
+function isRange(text: unknown): text is Range {
   return typeof text === "string" && Object.hasOwn(ranges, text);
 }
 
