@@ -2,6 +2,7 @@
  * Reads complete listings and discards them, in a separate process. It reads a `DrainJob` as JSON from stdin and prints
  * a `DrainResult` as JSON on stdout.
  */
+import { runJob } from "./job.ts";
 
 export type DrainJob = {
   /** The ports of one or more servers; readers are assigned to them in turn. */
@@ -75,13 +76,4 @@ function countMarkers(bytes: Buffer): number {
   return count;
 }
 
-if (import.meta.main) {
-  const job = (await Bun.stdin.json()) as DrainJob;
-  try {
-    process.stdout.write(JSON.stringify(await drain(job)));
-    process.exit(0);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    process.exit(1);
-  }
-}
+if (import.meta.main) await runJob(drain);

@@ -1,3 +1,5 @@
+export type LatencySummary = { count: number; p50Ms: number; p99Ms: number; maxMs: number };
+
 const bucketUs = 10;
 const bucketsMax = 6_000_000; // one minute; longer latencies count as one minute
 
@@ -22,5 +24,14 @@ export class Latencies {
       if (left <= 0) return ((bucket + 1) * bucketUs) / 1_000;
     }
     return Number.NaN;
+  }
+
+  summary(): LatencySummary {
+    return {
+      count: this.count,
+      p50Ms: this.percentile(0.5),
+      p99Ms: this.percentile(0.99),
+      maxMs: this.slowestMs,
+    };
   }
 }

@@ -4,6 +4,7 @@
  * little as possible on a request: requests are prebuilt bytes, and only the status and length of responses are read.
  */
 
+import { runJob } from "./job.ts";
 import { Latencies } from "./latencies.ts";
 
 export type LoadJob = {
@@ -201,13 +202,4 @@ function readNumber(bytes: Uint8Array, from: number): number {
   return value;
 }
 
-if (import.meta.main) {
-  const job = (await Bun.stdin.json()) as LoadJob;
-  try {
-    process.stdout.write(JSON.stringify(await load(job)));
-    process.exit(0);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    process.exit(1);
-  }
-}
+if (import.meta.main) await runJob(load);

@@ -3,14 +3,18 @@
  * runs in a process of its own, so that the load of its neighbor doesn't distort its figures. It reads a `NeighborJob`
  * as JSON from stdin and prints a `NeighborResult` as JSON on stdout.
  */
-import { Latencies } from "./latencies.ts";
+import { runJob } from "./job.ts";
+import { Latencies, type LatencySummary } from "./latencies.ts";
 
 export type NeighborJob = { port: number; apiKey: string; durationMs: number };
 
-type Summary = { count: number; p50Ms: number; p99Ms: number; maxMs: number };
-
 /** `failed`: requests that got another status than success. */
-export type NeighborResult = { posts: Summary; pages: Summary; health: Summary; failed: number };
+export type NeighborResult = {
+  posts: LatencySummary;
+  pages: LatencySummary;
+  health: LatencySummary;
+  failed: number;
+};
 
 const postEveryMs = 20;
 const pageEveryMs = 50;
@@ -52,25 +56,7 @@ export async function beNeighbor({ port, apiKey, durationMs }: NeighborJob): Pro
     ),
     repeat(pageEveryMs, (_number, dueMs) => request("/healthz", {}, dueMs, health)),
   ]);
-  return { posts: summaryOf(posts), pages: summaryOf(pages), health: summaryOf(health), failed };
+  return { posts: posts.summary(), pages: pages.summary(), health: health.summary(), failed };
 }
 
-function summaryOf(latencies: Latencies): Summary {
-  return {
-    count: latencies.count,
-    p50Ms: latencies.percentile(0.5),
-    p99Ms: latencies.percentile(0.99),
-    maxMs: latencies.slowestMs,
-  };
-}
-
-if (import.meta.main) {
-  const job = (await Bun.stdin.json()) as NeighborJob;
-  try {
-    process.stdout.write(JSON.stringify(await beNeighbor(job)));
-    process.exit(0);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    process.exit(1);
-  }
-}
+if (import.meta.main) await runJob(beNeighbor);

@@ -101,7 +101,10 @@ async function install(env: Record<string, string>): Promise<string> {
     ["account", "create", "--email", "bench@example.com", "--password-stdin"],
     "password-for-bench",
   );
-  const created = await command(["key", "create", "--project", "default", "--name", "bench"], "");
+  const created = await command(
+    ["key", "create", "--project", "default", "--name", "bench", "--scopes", "ingest,read,manage"],
+    "",
+  );
   return created.trim();
 }
 

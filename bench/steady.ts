@@ -4,7 +4,8 @@
  * `SteadyJob` as JSON from stdin and prints a `SteadyResult` as JSON on stdout.
  */
 import { eventOf } from "./events.ts";
-import { Latencies } from "./latencies.ts";
+import { runJob } from "./job.ts";
+import { Latencies, type LatencySummary } from "./latencies.ts";
 
 export type SteadyJob = {
   /** The ports of one or more servers; posts and streams are assigned to them in turn. */
@@ -22,15 +23,13 @@ export type SteadyJob = {
   watchedStreams: number;
 };
 
-type Summary = { count: number; p50Ms: number; p99Ms: number; maxMs: number };
-
 export type SteadyResult = {
   /** From an event's due time to its response. */
-  answers: Summary;
+  answers: LatencySummary;
   /** The p99 of responses for each full second of due times; a run of less than a second has one. */
   secondsP99Ms: number[];
   /** From an event's due time to its arrival at a stream. */
-  arrivals: Summary;
+  arrivals: LatencySummary;
   posted: number;
   bytesPerSecond: number;
   /** The share of one processor core that this process used. */
@@ -170,9 +169,9 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   isOver = true;
   for (const socket of sockets) socket.end();
   return {
-    answers: summaryOf(answers),
+    answers: answers.summary(),
     secondsP99Ms: seconds.slice(0, Math.max(1, Math.floor(job.durationMs / 1_000))).map(p99Of),
-    arrivals: summaryOf(arrivals),
+    arrivals: arrivals.summary(),
     posted: total,
     bytesPerSecond: streams.reduce((sum, { bytes }) => sum + bytes, 0) / tookSeconds,
     generatorCpuShare: (cpu.user + cpu.system) / 1_000_000 / tookSeconds,
@@ -204,22 +203,4 @@ function p99Of(latencies: number[]): number {
   return latencies.toSorted((a, b) => a - b)[Math.ceil(latencies.length * 0.99) - 1]!;
 }
 
-function summaryOf(latencies: Latencies): Summary {
-  return {
-    count: latencies.count,
-    p50Ms: latencies.percentile(0.5),
-    p99Ms: latencies.percentile(0.99),
-    maxMs: latencies.slowestMs,
-  };
-}
-
-if (import.meta.main) {
-  const job = (await Bun.stdin.json()) as SteadyJob;
-  try {
-    process.stdout.write(JSON.stringify(await steady(job)));
-    process.exit(0);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    process.exit(1);
-  }
-}
+if (import.meta.main) await runJob(steady);

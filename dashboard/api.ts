@@ -1,4 +1,4 @@
-import type { Problem } from "../server/problems.ts";
+import type { ConflictProblem, LastChange } from "../server/problems.ts";
 
 /** A request that the server rejected or that did not reach it. `detail` is a sentence to show to the user. */
 export class ApiError extends Error {
@@ -7,8 +7,12 @@ export class ApiError extends Error {
   readonly code: string;
   readonly detail: string;
   readonly errors: { pointer: string; detail: string }[];
+  /** What is there now, if it was changed after editing began. */
+  readonly current: unknown;
+  /** Its last change, or its deletion, if that is known. */
+  readonly change: LastChange | undefined;
 
-  constructor(status: number, problem: Partial<Problem>) {
+  constructor(status: number, problem: Partial<ConflictProblem>) {
     const detail = problem.detail || problem.title || `The server answered with status ${status}.`;
     super(detail);
     this.name = "ApiError";
@@ -16,6 +20,8 @@ export class ApiError extends Error {
     this.code = problem.type?.split("/").at(-1) ?? "";
     this.detail = detail;
     this.errors = problem.errors ?? [];
+    this.current = problem.current;
+    this.change = problem.change;
   }
 }
 
@@ -29,6 +35,8 @@ type Options = {
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   body?: unknown;
   query?: Record<string, string | undefined>;
+  /** The version that editing began with. The server changes no other one. */
+  version?: string;
   signal?: AbortSignal;
   /** Called with how much is done, from 0 to 1, for the routes that report it. */
   onProgress?: (share: number) => void;
@@ -56,7 +64,7 @@ async function resultOf<Result>(response: Response, { onProgress }: Options): Pr
 }
 
 async function send(path: string, options: Options): Promise<Response> {
-  const { method = "GET", body, query, signal, onProgress } = options;
+  const { method = "GET", body, query, version, signal, onProgress } = options;
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(key, value);
   const url = search.size > 0 ? `${path}?${search}` : path;
@@ -66,6 +74,7 @@ async function send(path: string, options: Options): Promise<Response> {
       credentials: "same-origin",
       headers: {
         ...(body !== undefined && { "content-type": "application/json" }),
+        ...(version !== undefined && { "if-match": `"${version}"` }),
         ...(onProgress && { accept: "text/event-stream" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -77,9 +86,9 @@ async function send(path: string, options: Options): Promise<Response> {
   }
 }
 
-async function problemOf(response: Response): Promise<Partial<Problem>> {
+async function problemOf(response: Response): Promise<Partial<ConflictProblem>> {
   try {
-    return (await response.json()) as Partial<Problem>;
+    return (await response.json()) as Partial<ConflictProblem>;
   } catch {
     // Not JSON, for example from a proxy in front of the server: only the status is known.
     return {};

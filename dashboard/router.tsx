@@ -4,7 +4,7 @@ import { meQuery } from "./account/me.ts";
 import { ApiError } from "./api.ts";
 import { lazyPart } from "./components/lazy-part.tsx";
 import { FeedPage } from "./feed/feed-page.tsx";
-import { type Filters, filtersIn, splitIn } from "./feed/filters.ts";
+import { chosenIn, type Filters, splitIn, typedIn } from "./feed/filters.ts";
 import { permitted } from "./projects/permitted.tsx";
 import { queries } from "./queries.ts";
 import { setupQuery } from "./setup/setup.ts";
@@ -143,7 +143,7 @@ function named<Name extends string>(name: Name) {
 const feed = createRoute({
   getParentRoute: () => project,
   id: "feed",
-  validateSearch: (search): Filters => ({ ...filtersIn(search), ...splitIn(search) }),
+  validateSearch: (search): Filters => ({ ...chosenIn(search), ...splitIn(search), ...typedIn(search) }),
   component: FeedPage,
 });
 const allEvents = createRoute({ getParentRoute: () => feed, path: "/" });

@@ -11,6 +11,7 @@ const order = [
   "permissions.ts",
   "permission-texts.ts",
   "problems.ts",
+  "edit-version.ts",
   "turns.ts",
   "recent-reads.ts",
   "fair-queue.ts",

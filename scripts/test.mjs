@@ -8,9 +8,9 @@
  *   node scripts/test.mjs [--long] [--part N/M] [PATH …]
  *
  * With paths, only test files whose paths contain one of them run, each on one engine: `TIDINGS_TEST_ENGINE`, or else
- * the file's first. With `--long`, tests run at full size (`server/testing/effort.ts`), and each file has a global
- * object of its own, so that what a failed test leaves running can't fail another file's tests. With `--part 2/4`, the
- * second of four parts runs, which take about equally long; the checks are in the first.
+ * the file's first. With `--long`, tests run at full size (`effort` in `server/testing/engine.ts`), and each file has
+ * a global object of its own, so that what a failed test leaves running can't fail another file's tests. With
+ * `--part 2/4`, the second of four parts runs, which take about equally long; the checks are in the first.
  */
 import { spawn, spawnSync } from "node:child_process";
 import {

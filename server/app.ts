@@ -1,4 +1,5 @@
 import { cors } from "hono/cors";
+import { findLastChange } from "./audit/audit-log.ts";
 import { addAuditRoutes } from "./audit/routes.ts";
 import { addAccountRoutes } from "./auth/account-routes.ts";
 import { addAuthRoutes } from "./auth/auth-routes.ts";
@@ -51,7 +52,12 @@ const preflightSeconds = 7_200;
 
 /** @param recordEvents - `POST /api/events`, which Bun's own router handles */
 export function createApp(services: Services, recordEvents: (request: Request) => Promise<Response>): App {
-  const routes = new Routes(services.authorizer, services.addressOf, services.setRequestTimeout);
+  const routes = new Routes(
+    services.authorizer,
+    services.addressOf,
+    services.setRequestTimeout,
+    (projectId, thing, key) => findLastChange(services.store.control, projectId, thing, key),
+  );
   const { app } = routes;
 
   app.use(async (context, next) => {

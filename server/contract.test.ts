@@ -75,6 +75,8 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/events/{id}", 200, { as: "key", params: id });
   await call("GET /api/events/{id}/deliveries", 200, { params: id, query: project });
   await call("GET /api/search/complete", 200, { as: "key", query: "?q=pay" });
+  await call("GET /api/search/complete", 200, { as: "key", query: "?q=received" });
+  await call("GET /api/search/alternatives", 200, { as: "key", query: "?q=user=u1" });
   await call("GET /api/stats", 200, { as: "key", query: "?split=channel&users=true" });
   await call("GET /api/stats", 200, { as: "key", query: "?metric=sum&tag=amount" });
   await call("GET /api/funnel", 200, { as: "key", query: "?step=payment&step=refund" });

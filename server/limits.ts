@@ -15,7 +15,7 @@ export const limits = {
   /** Applies to an array of events, and to what a gzipped body unpacks to. */
   batchEvents: 10_000,
   batchBytes: 16 * 1_048_576,
-  /** For an array with an `Idempotency-Key`: it is stored in one commit, which other events wait for. */
+  /** For an array with an `Idempotency-Key`, whose response is kept whole. */
   keyedBatchBytes: 4 * 1_048_576,
   /** For a request of another service's client (`drop-in/`), packed and unpacked, and the values in all of it. */
   foreignBatchBytes: 8 * 1_048_576,
@@ -91,6 +91,10 @@ export const limits = {
   /** Words and values in a search. */
   searchTerms: 100,
   searchDepth: 10,
+  /** How long a completion waits for texts, names and counts that take long to find. It comes without the others. */
+  completionMs: 1_000,
+  /** How long alternatives to a search are tried. */
+  alternativesMs: 3_000,
   statsBuckets: 5_000,
   statsSeries: 100,
   /** Event names with a counter of their own in each hour of a channel. Names that come later share one counter. */
@@ -110,13 +114,12 @@ export const limits = {
   analysisPairs: 4_000_000,
   analysisEvents: 10_000_000,
   /**
-   * Metrics, funnels and retention tables that a node computes at the same time, in all and of one project, that can
-   * wait of one project, and how long one takes.
+   * Metrics, funnels and retention tables that a node computes at the same time, in all and of one project, and that
+   * can wait of one project.
    */
   analysesRunning: 3,
   analysesOfProject: 2,
   analysesWaiting: 100,
-  analysisSeconds: 120,
   userProperties: 50,
   userNames: 50,
   pageUsers: 1_000,

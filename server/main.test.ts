@@ -265,7 +265,7 @@ describe("on SIGTERM", () => {
     const { events } = (await (await app.request("/api/events")).json()) as { events: Event[] };
     const ids = new Set(events.map(({ id }) => id));
     expect([...stored].filter((id) => !ids.has(id))).toEqual([]);
-  }, 20_000);
+  });
 
   test("a request whose body is still arriving gets its 201", async () => {
     await using app = await testProcess();

@@ -76,7 +76,7 @@ test("a slow migration is told of by /readyz, pages and the log, and /healthz an
   expect((await fetch(`${running.address}/readyz`)).status).toBe(200);
   await running.stop();
   await removeStorage(config);
-}, 60_000);
+});
 
 test("on a terminal, a line of the log takes the place of the bar", async () => {
   let written = "";

@@ -355,7 +355,7 @@ describe("nodes that share work", () => {
     expect(rows.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
       Array(count).fill("delivered 1"),
     );
-  }, 40_000);
+  });
 
   test("send what a killed node was sending", async () => {
     // It accepts messages without responding.
@@ -401,7 +401,7 @@ describe("nodes that share work", () => {
     }
     expect(row).toMatchObject({ state: "delivered", attempts: 2 });
     await before.stop(true);
-  }, 40_000);
+  });
 
   test("continue the job of a killed node, and count what it did", async () => {
     const [first, second] = [await start(), await start()];
@@ -450,5 +450,5 @@ describe("nodes on an empty database", () => {
     expect(claims.map(({ status }) => status).sort()).toEqual([201, 409]);
     for (const node of nodes.slice(1)) await node.end("SIGTERM");
     await removeStorage(storage);
-  }, 30_000);
+  });
 });

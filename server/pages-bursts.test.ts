@@ -72,7 +72,9 @@ async function expectQuick(
   eventsPerSecond: number,
   eventOf: (index: number) => object,
 ): Promise<void> {
-  const empty = await page.context().newPage();
+  // In a window of its own: a tab behind another one draws one frame a second.
+  const emptyContext = await dashboard.newContext();
+  const empty = await emptyContext.newPage();
   const usedMs = await watchProcessor(page);
   const seconds = effort(2, 20);
 
@@ -103,7 +105,7 @@ async function expectQuick(
   for (let attempts = 1; attempts < attemptsMax && measured.frames <= measured.least; attempts++)
     measured = await measure();
   expect(measured.frames).toBeGreaterThan(measured.least);
-  await empty.close();
+  await emptyContext.close();
 }
 
 test("20 notifications a second are at most three toasts, one of which counts the others", async () => {
@@ -116,7 +118,7 @@ test("20 notifications a second are at most three toasts, one of which counts th
   await toasts.first().click();
   await page.waitForURL("**/notifications");
   await page.context().close();
-}, 60_000);
+});
 
 test("the page stays fast at 500 events a second", async () => {
   const page = await openFeed();
@@ -128,7 +130,7 @@ test("the page stays fast at 500 events a second", async () => {
     tags: { plan: "pro" },
   }));
   await page.context().close();
-}, 60_000);
+});
 
 longTest("rows don't move while the pointer is over them", async () => {
   const page = await openFeed("/p/default/channels/history");

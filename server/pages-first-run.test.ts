@@ -39,7 +39,7 @@ test("the key and the command are still there after a reload", async () => {
   await page.reload();
   await page.getByText("Waiting for your first event").first().waitFor();
   expect(await shownKey()).toBe(key);
-}, 30_000);
+});
 
 test("the command uses the browser's address", async () => {
   expect(new URL(running.baseUrl).hostname).toBe("localhost");
@@ -59,7 +59,7 @@ test("after the first event, a reload continues there, and the feed then has its
   await open.click();
   await page.getByRole("article").first().waitFor();
   await page.getByRole("button", { name: "Notifications, 1 unread" }).waitFor();
-}, 30_000);
+});
 
 test("the link doesn't ask signed-in users to sign in, and the key is gone once the feed opens", async () => {
   const link = new URL(running.setupLink!);
@@ -69,4 +69,4 @@ test("the link doesn't ask signed-in users to sign in, and the key is gone once 
   await expectAccessible("set up already", page);
   await page.getByRole("link", { name: "Open the feed" }).click();
   await page.getByRole("article").first().waitFor();
-}, 30_000);
+});

@@ -68,7 +68,7 @@ test("a table is imported by its columns, its faulty rows are rejected, and agai
   await dialog.getByRole("link", { name: "Fix rejected events" }).click();
   await page.getByRole("heading", { name: "Rejected events" }).waitFor();
   await page.context().close();
-}, 60_000);
+});
 
 test("lines are imported while other pages are open; stopped, the import continues where it was", async () => {
   const count = 3_000;
@@ -105,7 +105,7 @@ test("lines are imported while other pages are open; stopped, the import continu
   const names = (await listed("channel=lines&order=asc")).map(({ name }) => name);
   expect(names).toEqual(Array.from({ length: count }, (_, n) => `n${n}`));
   await page.context().close();
-}, 60_000);
+});
 
 test("an export with users is imported; settings and zstd are refused with the way that works", async () => {
   const lines = [
@@ -130,4 +130,4 @@ test("an export with users is imported; settings and zstd are refused with the w
   });
   expect(await response.json()).toMatchObject({ user: { events: 1, properties: { plan: "pro" } } });
   await page.context().close();
-}, 60_000);
+});

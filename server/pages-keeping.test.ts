@@ -92,7 +92,7 @@ test("a channel gets an icon, a description and a retention, and is archived and
   await page.getByRole("button", { name: /archived/ }).waitFor({ state: "detached" });
   await inNav("deliveries").waitFor();
   expect((await channel("deliveries"))!.archivedAt).toBeNull();
-}, 60_000);
+});
 
 test("a project's retention is set, after a confirmation if that deletes events", async () => {
   await post({ channel: "history", name: "Long ago", createdAt: Date.now() - 40 * dayMs });
@@ -133,7 +133,7 @@ test("a project's retention is set, after a confirmation if that deletes events"
     await saved.waitFor();
     expect(await kept()).toBe(days);
   }
-}, 60_000);
+});
 
 test("an event is deleted after a confirmation", async () => {
   const { id } = await post({ channel: "mistakes", name: "Sent by mistake" });
@@ -150,7 +150,7 @@ test("an event is deleted after a confirmation", async () => {
   await page.reload();
   await page.getByRole("heading", { name: "mistakes" }).waitFor();
   expect(await article("Sent by mistake").count()).toBe(0);
-}, 60_000);
+});
 
 test("a channel is deleted once its name is typed, and leaves the list", async () => {
   await Promise.all(Array.from({ length: 150 }, () => post({ channel: "noise", name: "Beep" })));
@@ -170,7 +170,7 @@ test("a channel is deleted once its name is typed, and leaves the list", async (
   expect(await channel("noise")).toBeUndefined();
   expect(await app.list("?channel=noise")).toEqual([]);
   expect(await channel("deliveries")).toBeDefined();
-}, 60_000);
+});
 
 test("a project is deleted once its slug is typed, and another is created", async () => {
   await page.goto(`${app.address}/p/default/settings`);
@@ -186,7 +186,7 @@ test("a project is deleted once its slug is typed, and another is created", asyn
   await expectAccessible("a new project", page);
   await dialog().getByRole("button", { name: "Create project" }).click();
   await page.waitForURL(`${app.address}/p/second-try`);
-}, 60_000);
+});
 
 test("the browser reported no errors", () => {
   expect(complaints).toEqual([]);

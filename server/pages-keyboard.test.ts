@@ -123,7 +123,7 @@ test("sign in, and around the feed without a trap", async () => {
   await tabTo(/^Pause the feed/);
   await tabTo("Skip to content");
   await tabTo("Skip to content", "Shift+Tab");
-}, 60_000);
+});
 
 test("channels are found, opened and left", async () => {
   await press("c");
@@ -140,7 +140,7 @@ test("channels are found, opened and left", async () => {
   await press("Escape");
   await page.getByRole("menu").waitFor({ state: "detached" });
   await untilFocused("Actions for payments");
-}, 60_000);
+});
 
 test("search with completion, open an event, filter by its tag, save the view", async () => {
   await press("/");
@@ -194,7 +194,7 @@ test("search with completion, open an event, filter by its tag, save the view", 
   await dialog("Save view").waitFor({ state: "detached" });
   await heading("Paying");
   await until(async () => (await focus()).name !== "nothing");
-}, 60_000);
+});
 
 test("choose a time, and zoom the histogram", async () => {
   await goTo("All events");
@@ -219,7 +219,7 @@ test("choose a time, and zoom the histogram", async () => {
   await untilFocused(/^Events over time/);
   await press("Escape");
   await page.waitForURL(/range=1h/);
-}, 60_000);
+});
 
 test("a board: add a tile, move it, save", async () => {
   await goTo("Board ");
@@ -252,7 +252,7 @@ test("a board: add a tile, move it, save", async () => {
   await page.locator(".board-wall").waitFor();
   await press("Escape");
   await page.locator(".board-wall").waitFor({ state: "detached" });
-}, 60_000);
+});
 
 test("a user, and the bell", async () => {
   await goTo("Users");
@@ -271,7 +271,7 @@ test("a user, and the bell", async () => {
   await press("Escape");
   await dialog("Notifications").waitFor({ state: "detached" });
   await untilFocused(/^Notifications/);
-}, 60_000);
+});
 
 test("a rejected event is mended and sent again", async () => {
   await goTo("Rejected events");
@@ -287,7 +287,7 @@ test("a rejected event is mended and sent again", async () => {
   await dialog("Fix and resend").waitFor({ state: "detached" });
   await page.getByText("No rejected events").waitFor();
   await until(async () => (await focus()).name !== "nothing");
-}, 60_000);
+});
 
 test("the help, and sign out", async () => {
   await press("?");
@@ -297,4 +297,4 @@ test("the help, and sign out", async () => {
   await goTo("Sign out");
   await page.waitForURL(/\/sign-in/);
   await untilFocused("Email");
-}, 60_000);
+});

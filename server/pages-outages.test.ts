@@ -62,7 +62,7 @@ test("killing the server while the feed is scrolled loses neither events nor the
   await article(page, after.at(-1)!).waitFor();
   expect(await firstNames(page, 9)).toEqual([...[...before, ...after].toReversed(), "Number 299"]);
   await page.context().close();
-}, 30_000);
+});
 
 test("killing the server while a dialog is open keeps what was typed, and it can be sent afterwards", async () => {
   const page = await dashboard.open("/p/default/channels/history");
@@ -78,7 +78,7 @@ test("killing the server while a dialog is open keeps what was typed, and it can
   await page.getByRole("button", { name: "Create channel" }).click();
   await page.getByRole("heading", { name: "typed-before" }).waitFor();
   await page.context().close();
-}, 30_000);
+});
 
 /** A page with a stream of its own, so that its network and clock apply to the stream. */
 async function openAlone(): Promise<Page> {
@@ -108,7 +108,7 @@ test("an offline browser keeps what it shows, says so, and misses nothing", asyn
   await article(page, missed.at(-1)!).waitFor();
   expect(await firstNames(page, 3)).toEqual(missed.toReversed());
   await page.context().close();
-}, 30_000);
+});
 
 test("a silent connection is noticed and reopened", async () => {
   const page = await openAlone();
@@ -131,4 +131,4 @@ test("a silent connection is noticed and reopened", async () => {
   await article(page, name!).waitFor();
   expect(await article(page, name!).count()).toBe(1);
   await page.context().close();
-}, 30_000);
+});

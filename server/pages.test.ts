@@ -412,7 +412,7 @@ describe("keys and sessions", () => {
     }
     await other.close();
     // Six pages are checked for accessibility, which takes a while on a busy machine.
-  }, 20_000);
+  });
 });
 
 test("the client library sends events from a page of another site", async () => {

@@ -51,6 +51,8 @@ const problems = {
   "account-owns-projects": { status: 409, title: "Account owns projects of others" },
   "setup-closed": { status: 409, title: "Already set up" },
   "setup-token-invalid": { status: 403, title: "Invalid setup link" },
+  "if-match-invalid": { status: 400, title: "Invalid If-Match" },
+  "changed-meanwhile": { status: 412, title: "Changed meanwhile" },
   "idempotency-key-invalid": { status: 400, title: "Invalid Idempotency-Key" },
   "idempotency-key-reused": { status: 422, title: "Idempotency-Key already used" },
   "request-under-way": { status: 409, title: "Request in progress" },
@@ -74,7 +76,6 @@ const problems = {
   "view-unknown": { status: 404, title: "View not found" },
   "rule-unknown": { status: 404, title: "Rule not found" },
   "board-unknown": { status: 404, title: "Board not found" },
-  "board-changed": { status: 409, title: "Board changed meanwhile" },
   "tile-unknown": { status: 404, title: "Tile not found" },
   "insight-unknown": { status: 404, title: "Value not found" },
   "destination-exists": { status: 409, title: "Destination already exists" },
@@ -123,11 +124,30 @@ export type Problem = {
   requestId?: string | undefined;
 };
 
+/** A problem of what somebody else has changed or deleted meanwhile. */
+export type ConflictProblem = Problem & {
+  /** What is there now; undefined if it is gone. */
+  current?: Record<string, unknown> | undefined;
+  /** Its last change, or its deletion. */
+  change?: LastChange | undefined;
+};
+
+/** What was last done to something, by whom and when, as the audit log says. */
+export type LastChange = {
+  action: string;
+  at: string;
+  by: { kind: string; id: string | null; name: string | null };
+};
+
 type ProblemOptions = {
   detail: string;
   errors?: Fault[];
   /** Position of the error in a search, from 1. */
   column?: number;
+  /** What is there now, as its GET returns it. */
+  current?: Record<string, unknown>;
+  /** Its last change, or its deletion. */
+  change?: LastChange;
   /** Logged, never sent. */
   log?: unknown;
   retryAfterSeconds?: number;
@@ -181,7 +201,9 @@ export class ProblemError extends Error {
       headers.set("access-control-expose-headers", "retry-after");
     }
     if (this.options.allow) headers.set("allow", this.options.allow.join(", "));
-    return new Response(JSON.stringify(this.toProblem(requestId)), { status: this.status, headers });
+    const { current, change } = this.options;
+    const body = { ...this.toProblem(requestId), current, change };
+    return new Response(JSON.stringify(body), { status: this.status, headers });
   }
 }
 

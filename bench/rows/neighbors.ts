@@ -1,6 +1,7 @@
 import { runNeighbor } from "../generators.ts";
 import type { NeighborResult } from "../neighbor.ts";
 import type { Tidings } from "../servers.ts";
+import { signIn } from "../sign-in.ts";
 import { type Line, milliseconds, type RowOptions } from "../table.ts";
 
 /** Events of the busy project: each has a name of its own, so that a prefix stands for very many words. */
@@ -185,36 +186,29 @@ async function prepare({ ports, apiKey }: Tidings, events: number): Promise<Omit
     q: "n1* OR n2*",
     metric: "users",
   };
-  const { board } = await call("/api/boards", { name: "Public", tiles: [tile] });
-  const { link } = await call(`/api/boards/${board.id}/link`, {});
-  return { origin, apiKey, boardToken: link.split("/").at(-1), events };
+  const { board } = await call<{ board: { id: string } }>("/api/boards", { name: "Public", tiles: [tile] });
+  const { link } = await call<{ link: string }>(`/api/boards/${board.id}/link`, {});
+  return { origin, apiKey, boardToken: link.split("/").at(-1)!, events };
 }
 
 /** Creates another project, and returns a key of it. */
 async function anotherProject({ ports }: Tidings): Promise<string> {
   const call = await signedIn(`http://127.0.0.1:${ports[0]}`);
-  const { project } = await call("/api/projects", { name: "Neighbor" });
-  const { secret } = await call(`/api/keys?project=${project.slug}`, { name: "bench" });
+  const { project } = await call<{ project: { slug: string } }>("/api/projects", { name: "Neighbor" });
+  const { secret } = await call<{ secret: string }>(`/api/keys?project=${project.slug}`, { name: "bench" });
   return secret;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: responses of several routes
-async function signedIn(origin: string): Promise<(path: string, body: object) => Promise<any>> {
-  const headers: Record<string, string> = { "content-type": "application/json", origin };
-  const post = async (path: string, body: object) => {
+type Call = <Body>(path: string, body: object) => Promise<Body>;
+
+/** Posts as the installation's account. */
+async function signedIn(origin: string): Promise<Call> {
+  const headers = await signIn(origin, "bench@example.com", "password-for-bench");
+  return async <Body>(path: string, body: object) => {
     const response = await fetch(origin + path, { method: "POST", headers, body: JSON.stringify(body) });
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-    return response;
+    return (await response.json()) as Body;
   };
-  const response = await post("/api/auth/sign-in/email", {
-    email: "bench@example.com",
-    password: "password-for-bench",
-  });
-  headers.cookie = response.headers
-    .getSetCookie()
-    .map((cookie) => cookie.split(";")[0])
-    .join("; ");
-  return async (path, body) => (await post(path, body)).json();
 }
 
 /** A day, which each client shifts by some seconds, so that it asks for a result of its own. */

@@ -1,6 +1,7 @@
 import { eventBodies, post } from "../events.ts";
 import { runLoad } from "../generators.ts";
 import type { LoadResult } from "../load.ts";
+import { openStream } from "../open-stream.ts";
 import type { Tidings } from "../servers.ts";
 import { type Line, median, milliseconds, perSecond, type RowOptions, ratio } from "../table.ts";
 
@@ -124,19 +125,9 @@ async function openAll(server: Tidings, streams: number, signal: AbortSignal): P
   const { board } = created as { board: { id: string } };
   for (let number = 0; number < streams; number++) {
     const user = (number * 7_919) % 100_000;
-    const response = await fetch(`${address}/api/events/stream?userId=user_${user}`, { headers, signal });
-    if (response.status !== 200) throw new Error(`The stream answered ${response.status}.`);
-    void discard(response.body!);
+    await openStream(`${address}/api/events/stream?userId=user_${user}`, headers, signal);
   }
   void readBoard(`${address}/api/boards/${board.id}/tiles`, headers, signal);
-}
-
-async function discard(body: ReadableStream<Uint8Array>): Promise<void> {
-  try {
-    for await (const _ of body);
-  } catch {
-    // The measurement is over.
-  }
 }
 
 async function readBoard(tilesUrl: string, headers: Record<string, string>, signal: AbortSignal) {

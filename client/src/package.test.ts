@@ -68,7 +68,7 @@ for (const format of ["mjs", "cjs"] as const) {
       gone: expect.stringContaining(`from ${gone.url}/api/events (attempt 1): connect ECONNREFUSED`),
       aborted: "enough",
     });
-  }, 30_000);
+  });
 }
 
 test("every entry can be imported and required", async () => {
@@ -174,7 +174,7 @@ test("the package's types work in strict TypeScript, as ES modules and as Common
       ...files,
     ]);
   }
-}, 60_000);
+});
 
 test("publint and arethetypeswrong find nothing wrong with the package", async () => {
   const { messages } = await publint({
@@ -189,7 +189,7 @@ test("publint and arethetypeswrong find nothing wrong with the package", async (
     checked.types &&
     checked.problems.filter((one) => !("resolutionKind" in one && one.resolutionKind === "node10"));
   expect(problems).toEqual([]);
-}, 60_000);
+});
 
 test("the examples of the README are correct TypeScript", async () => {
   const examples = await readmeExamples();
@@ -200,7 +200,7 @@ test("the examples of the README are correct TypeScript", async () => {
   const language = ["--target", "es2022", "--lib", "es2022,esnext.disposable,dom", "--module", "preserve"];
   const files = ["globals.d.ts", ...examples.map(({ name }) => name)];
   await customer.run(["node", tsc, ...flags, ...language, ...files]);
-}, 60_000);
+});
 
 test("the examples of the README that send and read run as they are", async () => {
   const endless = /live\(|offline|process\.once|@tidings\/client\/|next\/|npm:|export default/;
@@ -213,7 +213,7 @@ test("the examples of the README that send and read run as they are", async () =
   await customer.run([process.execPath, await customer.write("run.ts", imports.join("\n"))]);
   const names = new Set((await app.list("")).map(({ name }) => name));
   for (const name of ["Imported", "Payment received", "Report exported"]) expect(names).toContain(name);
-}, 60_000);
+});
 
 test("the package holds its entries, its license, and no sources or tests", async () => {
   const files = (await customer.run(["tar", "-tzf", customer.tarball])).trim().split("\n");

@@ -126,12 +126,12 @@ for (const [runtime, command] of commands) {
       last: "captured",
       plan: "pro",
     });
-  }, 60_000);
+  });
 
   test(`under ${runtime}, a program that ends sends what it captured`, async () => {
     const { events } = await run("ending");
     expect(events.map(({ name }) => name)).toEqual(["n 0", "n 1", "n 2", "n 3", "n 4"]);
-  }, 60_000);
+  });
 
   for (const entry of ["express", "hono", "fastify", "pino", "react"]) {
     test.skipIf(unsupported[runtime]?.includes(entry) ?? false)(

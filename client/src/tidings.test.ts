@@ -53,7 +53,7 @@ test("each event is stored once although its first two responses are lost", asyn
   const listed = (await client().list({ channel })).events;
   expect(listed.length).toBe(20);
   expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(tracked.map(({ id }) => id)));
-}, 30_000);
+});
 
 test("a rate limit rejects with the time to wait, and splits arrays that are longer than a window", async () => {
   const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };

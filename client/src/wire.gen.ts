@@ -91,6 +91,8 @@ export type User = {
     events: number;
   }>;
   properties: UserProperties;
+  /** Another one with each change of the properties. To change only this version, send it as `If-Match`. */
+  version: string;
 };
 
 export type UserProperties = Record<string, string | number | boolean | null>;

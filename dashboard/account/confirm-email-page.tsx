@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { api, errorMessage } from "../api.ts";
+import { ApiError, api, errorMessage } from "../api.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { refresh } from "../queries.ts";
@@ -20,6 +20,7 @@ export function ConfirmEmailPage() {
   useEffect(() => {
     document.title = "Confirm your email address · Tidings";
   }, []);
+  const needsSignIn = confirm.error instanceof ApiError && confirm.error.code === "sign-in-needed";
   if (confirm.data) {
     return (
       <AuthLayout
@@ -39,9 +40,19 @@ export function ConfirmEmailPage() {
   return (
     <AuthLayout title="Confirm your email address" lead="It is for signing in and for notifications.">
       {confirm.error && <Alert>{errorMessage(confirm.error)}</Alert>}
-      <Button variant="solid" size="lg" busy={confirm.isPending} onClick={() => confirm.mutate()}>
-        Confirm
-      </Button>
+      {needsSignIn ? (
+        <Link
+          to="/sign-in"
+          search={{ next: `/confirm-email?token=${encodeURIComponent(token)}` }}
+          className={buttonClass({ variant: "solid", size: "lg" })}
+        >
+          Sign in
+        </Link>
+      ) : (
+        <Button variant="solid" size="lg" busy={confirm.isPending} onClick={() => confirm.mutate()}>
+          Confirm
+        </Button>
+      )}
     </AuthLayout>
   );
 }

@@ -1,6 +1,5 @@
 import { type QueryClient, queryOptions, useSuspenseQuery } from "@tanstack/react-query";
 import type { Me } from "../../server/wire/account.ts";
-import type { Project } from "../../server/wire/project.ts";
 import { api } from "../api.ts";
 
 export const meQuery = queryOptions({
@@ -16,15 +15,4 @@ export function useMe(): Me {
 
 export function setUnread(queries: QueryClient, unread: number): void {
   queries.setQueryData(meQuery.queryKey, (me) => me && { ...me, unread });
-}
-
-export function putProject(queries: QueryClient, project: Project): void {
-  queries.setQueryData(meQuery.queryKey, (me) => {
-    if (!me) return me;
-    const known = me.projects.some((each) => each.slug === project.slug);
-    const projects = known
-      ? me.projects.map((each) => (each.slug === project.slug ? project : each))
-      : [...me.projects, project];
-    return { ...me, projects };
-  });
 }

@@ -7,9 +7,11 @@ import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { memberError } from "../components/ui/form-errors.tsx";
+import { byParts, part } from "../edits/differences.ts";
+import { useEdit } from "../edits/use-edit.tsx";
 import { refresh } from "../queries.ts";
 import { SavedField } from "../settings/saved-field.tsx";
-import { accountQuery, useAccount } from "./account-query.ts";
+import { type AccountDetails, accountQuery, useAccount } from "./account-query.ts";
 import { CurrentPasswordField, SecurityAlert } from "./current-password.tsx";
 import { meQuery, useMe } from "./me.ts";
 
@@ -17,36 +19,40 @@ export function Profile() {
   const account = useAccount();
   return (
     <>
-      <NameForm key={account.name} name={account.name} />
+      <NameForm account={account} />
       <EmailRow />
     </>
   );
 }
 
-function NameForm({ name: saved }: { name: string }) {
-  const [name, setName] = useState(saved);
-  const rename = useMutation({
-    mutationFn: () => api("/api/account", { method: "PATCH", body: { name: name.trim() } }),
-    onSuccess: () => refresh(accountQuery.queryKey, meQuery.queryKey),
+function NameForm({ account }: { account: AccountDetails }) {
+  const edit = useEdit<AccountDetails, { name: string }>({
+    thing: account,
+    what: "name",
+    isOwn: true,
+    formOf: ({ name }) => ({ name }),
+    compare: byParts([part("Name", ["name"], ({ name }) => name)]),
+    keys: [accountQuery.queryKey, meQuery.queryKey],
+    save: ({ name }, { version }) =>
+      api("/api/account", { method: "PATCH", body: { name: name.trim() }, version }),
   });
+  const { name } = edit.form;
   return (
-    <SavedField
-      save={rename}
-      error={rename.error}
-      changed={name.trim() !== "" && name.trim() !== saved}
-      onSubmit={() => rename.mutate()}
-    >
-      <Field
-        className="flex-1"
-        label="Name"
-        autoComplete="name"
-        required
-        maxLength={limits.accountNameCharacters}
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-        member="name"
-      />
-    </SavedField>
+    <>
+      <SavedField save={edit} changed={edit.isChanged && name.trim() !== ""} onSubmit={() => edit.submit()}>
+        <Field
+          className="flex-1"
+          label="Name"
+          autoComplete="name"
+          required
+          maxLength={limits.accountNameCharacters}
+          value={name}
+          onChange={(event) => edit.change({ name: event.target.value })}
+          member="name"
+        />
+      </SavedField>
+      {edit.dialog}
+    </>
   );
 }
 

@@ -17,6 +17,7 @@ export function useSignOut(): () => Promise<void> {
       return;
     }
     closeFeeds();
+    (await import("../edits/drafts.ts")).removeDrafts();
     await navigate({ to: "/sign-in", search: {} });
     queries.clear();
     beginSigningOut(false);

@@ -11,6 +11,7 @@ import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Choice, Choices } from "../components/ui/field.tsx";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
+import { useKnown } from "../edits/use-known.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 
@@ -66,19 +67,23 @@ export function NewBoardDialog({ close }: { close: () => void }) {
 export function PublicLinkDialog({ board, close }: { board: BoardSummary; close: () => void }) {
   const project = useProjectSlug();
   const path = `/api/boards/${board.id}/link`;
+  const { known, note, errorOf, onError } = useKnown(board);
+  const options = { query: { project }, version: known.linkVersion };
   const create = useMutation({
-    mutationFn: () => api<{ link: string }>(path, { method: "POST", query: { project } }),
+    mutationFn: () => api<{ link: string }>(path, { method: "POST", ...options }),
     onSuccess: () => void refresh(["boards", project]),
+    onError,
   });
   const end = useMutation({
-    mutationFn: () => api(path, { method: "DELETE", query: { project } }),
+    mutationFn: () => api(path, { method: "DELETE", ...options }),
+    onError,
     async onSuccess() {
       await refresh(["boards", project]);
       close();
     },
   });
-  const error = create.error ?? end.error;
-  const { isPublic } = board;
+  const error = errorOf(create.error ?? end.error);
+  const { isPublic } = known;
   return (
     <Dialog
       open
@@ -87,7 +92,8 @@ export function PublicLinkDialog({ board, close }: { board: BoardSummary; close:
       description="Whoever has the link sees this board without signing in: its results, never its searches or the users of events. They can't look at anything else."
     >
       <div className="flex flex-col gap-4">
-        {error && <Alert>{errorMessage(error)}</Alert>}
+        {Boolean(error) && <Alert>{errorMessage(error)}</Alert>}
+        {!create.data && note}
         {create.data ? (
           <>
             <SecretBox secret={create.data.link} label="Copy link" />

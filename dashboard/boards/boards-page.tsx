@@ -1,17 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { Ellipsis, Globe, LayoutDashboard, Maximize2, Pencil, Plus } from "lucide-react";
-import { Suspense, useEffect, useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import type { Board } from "../../server/wire/board.ts";
+import { ApiError } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { LazyMenu } from "../components/ui/lazy-menu.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { DraftNote, useDrafts } from "../edits/draft-note.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { OverlayBoundary } from "../shell/overlays.tsx";
 import { PageHeader } from "../shell/page-header.tsx";
 import { useShortcuts } from "../shell/shortcuts.tsx";
+import type { BoardForm } from "./board-comparison.ts";
 import { BoardGrid } from "./board-grid.tsx";
 import type { BoardMenuProps } from "./board-menu.tsx";
 import { BoardTabs } from "./board-tabs.tsx";
@@ -39,12 +42,20 @@ export function BoardsPage() {
   const { board: id } = useParams({ strict: false });
   const { data: boards, error, refetch } = useQuery(boardsQuery(project));
   const [isCreating, setCreating] = useState(false);
+  /** The board that is being edited: it stays, whatever becomes the first one. */
+  const [edited, setEdited] = useState<string | null>(null);
   const can = useCan();
-  const shown = id ?? boards?.[0]?.id;
+  const shown = id ?? edited ?? boards?.[0]?.id;
   return (
     <>
       {shown !== undefined ? (
-        <BoardPage key={shown} id={shown} create={() => setCreating(true)} />
+        // With a key, another board begins at its top.
+        <BoardPage
+          key={shown}
+          id={shown}
+          create={() => setCreating(true)}
+          onEdit={(isEditing) => setEdited(isEditing ? shown : null)}
+        />
       ) : (
         <>
           <PageHeader title="Boards" />
@@ -77,7 +88,14 @@ export function BoardsPage() {
   );
 }
 
-function BoardPage({ id, create }: { id: string; create: () => void }) {
+type BoardPageProps = {
+  id: string;
+  create: () => void;
+  /** Called when editing begins and ends. */
+  onEdit: (isEditing: boolean) => void;
+};
+
+function BoardPage({ id, create, onEdit }: BoardPageProps) {
   const project = useProjectSlug();
   const { data: boards = [] } = useQuery(boardsQuery(project));
   const { data: board, error, refetch } = useQuery(boardQuery(project, id));
@@ -90,21 +108,38 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
   const position = boards.findIndex((each) => each.id === id);
   const canChange = can("boards:change");
   const { duplicate, move, remove } = useBoardActions(project, id);
+  const { drafts, update, discard } = useDrafts<Board, BoardForm>("board");
+  const draft = drafts.find(({ base }) => base?.id === id);
+  const isGone = error instanceof ApiError && error.code === "board-unknown";
+
+  function edit() {
+    setMode("edit");
+    onEdit(true);
+  }
+  const draftNote = draft && canChange && (
+    <div className="px-4 pt-3 md:px-5">
+      <DraftNote
+        of={`the board ${draft.base!.name}`}
+        draft={draft}
+        resume={edit}
+        discard={() => discard(draft.key)}
+      />
+    </div>
+  );
   useLiveTiles(project);
 
   useShortcuts({
     f: () => board && mode === "view" && setMode("wall"),
-    e: () => board && mode === "view" && canChange && setMode("edit"),
+    e: () => board && mode === "view" && canChange && edit(),
   });
-  // The page is as long as it was for the board before.
-  useEffect(() => document.querySelector(".board-pane")?.scrollTo(0, 0), []);
 
-  if (error && !board)
+  if (error && mode !== "edit" && (!board || isGone))
     return (
       <>
         <PageHeader title="Board" />
+        {isGone && draftNote}
         <ErrorState
-          title="The board couldn't be loaded"
+          title={isGone ? "This board was deleted" : "The board couldn't be loaded"}
           error={error}
           retry={() => void refetch()}
           action={
@@ -115,15 +150,18 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
         />
       </>
     );
-  if (board && mode === "edit")
+  const editable = board ?? draft?.base;
+  if (editable && mode === "edit")
     return (
       <Suspense fallback={null}>
         <BoardEditor
-          board={board}
-          isNew={board.tiles.length === 0}
+          board={editable}
+          isNew={editable.tiles.length === 0}
           close={() => {
             setWasEdited(true);
             setMode("view");
+            onEdit(false);
+            update();
           }}
         />
       </Suspense>
@@ -162,7 +200,7 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
         </Button>
         {canChange && board && (
           // The focus was in the editor, which has just closed.
-          <Button autoFocus={wasEdited} onClick={() => setMode("edit")} aria-keyshortcuts="e">
+          <Button autoFocus={wasEdited} onClick={edit} aria-keyshortcuts="e">
             <Pencil aria-hidden className="size-3.5" />
             Edit
           </Button>
@@ -196,6 +234,7 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
           </LazyMenu>
         )}
       </div>
+      {draftNote}
       <div className="board-pane min-h-0 flex-1 overflow-y-auto bg-canvas p-3 md:p-4">
         {!board || !source ? (
           <div className="grid grid-cols-2 gap-3">

@@ -43,7 +43,7 @@ async function step(project: string, item: HTMLElement, by: -1 | 1): Promise<voi
   if (to < 0 || to >= ids.length) return;
   const nav = item.parentElement!;
   const kind = item.dataset.arrange!;
-  const saving = save(project, kind, moved(ids, id, to), id);
+  const saving = save(project, kind, ids, { id, to });
   requestAnimationFrame(() => {
     const again = [...nav.querySelectorAll<HTMLElement>("[data-arrange]")].find(
       (each) => each.dataset.arrange === kind && idOf(each) === id,
@@ -87,8 +87,7 @@ function drag(project: string, item: HTMLElement, press: PointerEvent): void {
     window.addEventListener("click", swallow, { capture: true, once: true });
     setTimeout(() => window.removeEventListener("click", swallow, { capture: true }));
     const id = idOf(item);
-    if (isDropped && to !== from)
-      void save(project, item.dataset.arrange!, moved(items.map(idOf), id, to), id);
+    if (isDropped && to !== from) void save(project, item.dataset.arrange!, items.map(idOf), { id, to });
   }
 
   const timer = isTouch ? setTimeout(begin, holdMs) : undefined;
@@ -126,8 +125,15 @@ function moved(ids: readonly string[], id: string, to: number): string[] {
   return ids.filter((each) => each !== id).toSpliced(to, 0, id);
 }
 
-async function save(project: string, kind: string, ids: string[], id: string): Promise<void> {
-  if (kind === "pins") return pinChannels(project, ids);
+/** @param listed - the ids of pinned channels or views, before one of them moves */
+async function save(
+  project: string,
+  kind: string,
+  listed: string[],
+  { id, to }: { id: string; to: number },
+): Promise<void> {
+  if (kind === "pins") return pinChannels(project, (pins) => moved(pins, id, to));
+  const ids = moved(listed, id, to);
   const { queryKey } = sidebarQuery(project);
   const arrange = ({ views }: Sidebar) => {
     const arranged = ids.map((each) => views.find((view) => view.id === each)!);
@@ -135,7 +141,7 @@ async function save(project: string, kind: string, ids: string[], id: string): P
   };
   queries.setQueryData(queryKey, (sidebar) => sidebar && { ...sidebar, views: arrange(sidebar) });
   try {
-    const body = { position: ids.indexOf(id) };
+    const body = { position: to };
     await api(`/api/views/${id}`, { method: "PATCH", query: { project }, body });
   } catch (error) {
     toast({ title: "The view couldn't be moved", description: errorMessage(error), failed: true });

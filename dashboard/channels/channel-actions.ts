@@ -1,8 +1,10 @@
 import { pathSegment } from "../../server/wire/path-segment.ts";
 import type { Sidebar } from "../../server/wire/view.ts";
 import { api, errorMessage } from "../api.ts";
+import { changeNow } from "../edits/change-now.ts";
 import { queries, refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
+import { orderChannels } from "./channel-order.ts";
 import { sidebarQuery } from "./channels.ts";
 import { type Looked, postSeen } from "./seen.ts";
 
@@ -41,16 +43,35 @@ export async function markRead(project: string, { channels, views }: Looked): Pr
   }
 }
 
-/** Pins these channels, in this order, and no others. */
-export async function pinChannels(project: string, names: readonly string[]): Promise<void> {
-  change(project, ({ channels }) => ({
-    channels: channels.map((each) => {
-      const pin = names.indexOf(each.id);
-      return { ...each, pin: pin < 0 ? null : pin };
-    }),
-  }));
+type Pins = { channels: readonly string[]; version: string };
+
+/** Changes which channels are pinned, and their order, also if another tab changes them at the same time. */
+export async function pinChannels(
+  project: string,
+  pinsOf: (pins: readonly string[]) => readonly string[],
+): Promise<void> {
+  const shown = queries.getQueryData(sidebarQuery(project).queryKey);
+  if (!shown) return;
+  const pinned = orderChannels(shown.channels, "name", "").pinned.map(({ id }) => id);
+  function show({ channels: names, version }: Pins) {
+    change(project, ({ channels }) => ({
+      channels: channels.map((each) => {
+        const pin = names.indexOf(each.id);
+        return { ...each, pin: pin < 0 ? null : pin };
+      }),
+      pinsVersion: version,
+    }));
+  }
+  show({ channels: pinsOf(pinned), version: shown.pinsVersion });
   try {
-    await api("/api/sidebar/pins", { method: "PUT", query: { project }, body: { channels: names } });
+    const saved = await changeNow(
+      { channels: pinned, version: shown.pinsVersion },
+      ({ channels, version }: Pins) => {
+        const body = { channels: pinsOf(channels) };
+        return api<Pins>("/api/sidebar/pins", { method: "PUT", query: { project }, body, version });
+      },
+    );
+    show(saved);
   } catch (error) {
     failed("The pins couldn't be saved", error);
   }

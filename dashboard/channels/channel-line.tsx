@@ -1,37 +1,4 @@
-import { Pencil } from "lucide-react";
-import { useState } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
-import { lazyPart } from "../components/lazy-part.tsx";
-import { IconButton } from "../components/ui/button.tsx";
-import { OverlayBoundary } from "../shell/overlays.tsx";
-
-type DialogProps = { channel: Channel; close: () => void };
-
-const EditChannelDialog = lazyPart<DialogProps>(
-  async () => (await import("./edit-channel-dialog.tsx")).default,
-);
-
-/** The button in a channel's title that opens its dialog. On phones, the menu in the list of channels has it. */
-export function EditChannel({ channel }: { channel: Channel }) {
-  const [open, setOpen] = useState(false);
-  return (
-    <>
-      <IconButton
-        label="Edit channel"
-        title="Edit channel"
-        onClick={() => setOpen(true)}
-        className="size-7 max-md:hidden"
-      >
-        <Pencil aria-hidden className="size-3.5" />
-      </IconButton>
-      {open && (
-        <OverlayBoundary close={() => setOpen(false)}>
-          <EditChannelDialog channel={channel} close={() => setOpen(false)} />
-        </OverlayBoundary>
-      )}
-    </>
-  );
-}
 
 /** Below a channel's title: its description, and whether it is archived. */
 export function ChannelLine({ channel, className }: { channel: Channel; className?: string }) {

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Archive, ArchiveRestore, ArrowDown, ArrowUp, CheckCheck, Pencil, Pin, PinOff } from "lucide-react";
-import { useState } from "react";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../components/ui/menu.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { openDialog } from "../shell/overlays.tsx";
 import { archiveChannel, markRead, pinChannels } from "./channel-actions.ts";
 import { orderChannels } from "./channel-order.ts";
 import { channelsQuery } from "./channels.ts";
@@ -15,62 +15,60 @@ export default function ChannelMenu({ name, ...props }: MenuContentProps & { nam
   const project = useProjectSlug();
   const { data: channels = [] } = useQuery(channelsQuery(project));
   const mayChange = useCan()("channels:change");
-  const [editing, setEditing] = useState(false);
   const channel = channels.find(({ id }) => id === name);
   const pins = orderChannels(channels, "name", "").pinned.map(({ id }) => id);
   const place = pins.indexOf(name);
   const isArchived = channel?.archivedAt != null;
 
-  const pin = (names: readonly string[]) => void pinChannels(project, names);
-  const move = (step: -1 | 1) => {
-    const moved = pins.toSpliced(place, 1);
-    pin(moved.toSpliced(place + step, 0, name));
-  };
+  const pin = (pinsOf: (pins: readonly string[]) => readonly string[]) => void pinChannels(project, pinsOf);
+  const without = (pins: readonly string[]) => pins.filter((each) => each !== name);
+  const move = (to: number) => pin((pins) => without(pins).toSpliced(to, 0, name));
 
   return (
-    <>
-      <Menu {...props} align="end">
-        <MenuItem onSelect={() => void markRead(project, { channels: [name], views: [] })}>
-          <CheckCheck aria-hidden />
-          Mark as read
+    <Menu {...props} align="end">
+      <MenuItem onSelect={() => void markRead(project, { channels: [name], views: [] })}>
+        <CheckCheck aria-hidden />
+        Mark as read
+      </MenuItem>
+      {place < 0 && !isArchived && (
+        <MenuItem onSelect={() => pin((pins) => [...without(pins), name])}>
+          <Pin aria-hidden />
+          Pin
         </MenuItem>
-        {place < 0 && !isArchived && (
-          <MenuItem onSelect={() => pin([...pins, name])}>
-            <Pin aria-hidden />
-            Pin
+      )}
+      {place >= 0 && (
+        <>
+          <MenuItem onSelect={() => pin(without)}>
+            <PinOff aria-hidden />
+            Unpin
           </MenuItem>
-        )}
-        {place >= 0 && (
-          <>
-            <MenuItem onSelect={() => pin(pins.filter((each) => each !== name))}>
-              <PinOff aria-hidden />
-              Unpin
-            </MenuItem>
-            <MenuItem disabled={place === 0} onSelect={() => move(-1)}>
-              <ArrowUp aria-hidden />
-              Move up
-            </MenuItem>
-            <MenuItem disabled={place === pins.length - 1} onSelect={() => move(1)}>
-              <ArrowDown aria-hidden />
-              Move down
-            </MenuItem>
-          </>
-        )}
-        {mayChange && (
-          <>
-            <MenuSeparator />
-            <MenuItem onSelect={() => setEditing(true)}>
-              <Pencil aria-hidden />
-              Edit
-            </MenuItem>
-            <MenuItem onSelect={() => void archiveChannel(project, name, !isArchived)}>
-              {isArchived ? <ArchiveRestore aria-hidden /> : <Archive aria-hidden />}
-              {isArchived ? "Restore" : "Archive"}
-            </MenuItem>
-          </>
-        )}
-      </Menu>
-      {editing && channel && <EditChannelDialog channel={channel} close={() => setEditing(false)} />}
-    </>
+          <MenuItem disabled={place === 0} onSelect={() => move(place - 1)}>
+            <ArrowUp aria-hidden />
+            Move up
+          </MenuItem>
+          <MenuItem disabled={place === pins.length - 1} onSelect={() => move(place + 1)}>
+            <ArrowDown aria-hidden />
+            Move down
+          </MenuItem>
+        </>
+      )}
+      {mayChange && (
+        <>
+          <MenuSeparator />
+          <MenuItem
+            onSelect={() =>
+              channel && openDialog((close) => <EditChannelDialog channel={channel} close={close} />)
+            }
+          >
+            <Pencil aria-hidden />
+            Edit
+          </MenuItem>
+          <MenuItem onSelect={() => void archiveChannel(project, name, !isArchived)}>
+            {isArchived ? <ArchiveRestore aria-hidden /> : <Archive aria-hidden />}
+            {isArchived ? "Restore" : "Archive"}
+          </MenuItem>
+        </>
+      )}
+    </Menu>
   );
 }

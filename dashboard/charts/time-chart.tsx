@@ -156,7 +156,9 @@ export function TimeChart({
     };
   }, [lookKey, height]);
 
-  useEffect(() => plot.current?.setData(data), [data]);
+  useEffect(() => {
+    plot.current?.setData(data);
+  }, [data]);
 
   useImperativeHandle(ref, () => ({
     toPng: (title) => chartPng(plot.current!.ctx.canvas, title, series, isDark),

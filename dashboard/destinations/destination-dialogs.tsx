@@ -1,4 +1,4 @@
-import { type UseMutationResult, useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
@@ -7,15 +7,12 @@ import { Dialog } from "../components/ui/dialog.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { byParts } from "../edits/differences.ts";
+import { useEdit } from "../edits/use-edit.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
-import {
-  DestinationFields,
-  type Entered,
-  enteredOf,
-  settingsChangeOf,
-  settingsOf,
-} from "./destination-fields.tsx";
+import { DestinationFields, settingsChangeOf, settingsOf } from "./destination-fields.tsx";
+import { type DestinationForm, destinationParts, formOf, newForm } from "./destination-form.ts";
 import {
   type DestinationKind,
   destinationKindsQuery,
@@ -23,8 +20,6 @@ import {
   projectDestinationsQuery,
 } from "./project-destinations.ts";
 import { SigningSecretDialog } from "./signing-secret-dialog.tsx";
-
-type Form = { name: string; entered: Entered };
 
 /** Asks for a kind, then for its settings. */
 export function AddDestinationDialog({ close }: { close: () => void }) {
@@ -74,16 +69,9 @@ type NewDestinationProps = { kind: DestinationKind; back: () => void; close: () 
 
 function NewDestinationDialog({ kind, back, close }: NewDestinationProps) {
   const project = useProjectSlug();
+  const [form, setForm] = useState<DestinationForm>(() => newForm(kind));
   const add = useMutation({
-    mutationFn: ({ name, entered }: Form) =>
-      api<{ ok: true; destination: ProjectDestination; signingSecret?: string }>(
-        "/api/project-destinations",
-        {
-          method: "POST",
-          query: { project },
-          body: { kind: kind.kind, name: name.trim(), settings: settingsOf(kind.fields, entered) },
-        },
-      ),
+    mutationFn: () => create(project, kind, form),
     onSuccess({ signingSecret }) {
       void refresh(projectDestinationsQuery(project).queryKey);
       if (!signingSecret) close();
@@ -94,7 +82,11 @@ function NewDestinationDialog({ kind, back, close }: NewDestinationProps) {
     <DestinationDialog
       title={`Add a destination: ${kind.label}`}
       kind={kind}
-      save={add}
+      form={form}
+      onChange={setForm}
+      error={add.error}
+      busy={add.isPending}
+      submit={() => add.mutate()}
       action="Add destination"
       back={back}
       close={close}
@@ -102,45 +94,87 @@ function NewDestinationDialog({ kind, back, close }: NewDestinationProps) {
   );
 }
 
+type Created = { ok: true; destination: ProjectDestination; signingSecret?: string };
+
+function create(
+  project: string,
+  kind: DestinationKind,
+  { name, entered }: DestinationForm,
+): Promise<Created> {
+  const body = { kind: kind.kind, name: name.trim(), settings: settingsOf(kind.fields, entered) };
+  return api("/api/project-destinations", { method: "POST", query: { project }, body });
+}
+
 type EditProps = { destination: ProjectDestination; close: () => void };
 
 export function EditDestinationDialog({ destination, close }: EditProps) {
-  const project = useProjectSlug();
-  const { data: kinds } = useQuery(destinationKindsQuery(project));
+  const { data: kinds } = useQuery(destinationKindsQuery(useProjectSlug()));
   const kind = kinds?.find((each) => each.kind === destination.kind);
-  const save = useMutation({
-    async mutationFn({ name, entered }: Form) {
-      const settings = settingsChangeOf(kind!.fields, entered, destination);
+  return kind && <EditDialog kind={kind} destination={destination} close={close} />;
+}
+
+function EditDialog({ kind, destination, close }: EditProps & { kind: DestinationKind }) {
+  const project = useProjectSlug();
+  const [secret, setSecret] = useState<string>();
+  const { form, change, error, isPending, submit, dialog } = useEdit<
+    ProjectDestination,
+    DestinationForm,
+    Created | null
+  >({
+    thing: destination,
+    what: "destination",
+    formOf: (each) => formOf(kind, each),
+    compare: byParts(destinationParts(kind)),
+    keys: [projectDestinationsQuery(project).queryKey],
+    async save({ name, entered }, base) {
+      const settings = settingsChangeOf(kind.fields, entered, base);
       const body = {
-        ...(name.trim() !== destination.name && { name: name.trim() }),
+        ...(name.trim() !== base.name && { name: name.trim() }),
         ...(Object.keys(settings).length > 0 && { settings }),
       };
-      if (Object.keys(body).length === 0) return;
-      await api(`/api/project-destinations/${destination.id}`, { method: "PATCH", query: { project }, body });
+      if (Object.keys(body).length === 0) return null;
+      const { version } = base;
+      await api(`/api/project-destinations/${destination.id}`, {
+        method: "PATCH",
+        query: { project },
+        body,
+        version,
+      });
+      return null;
     },
-    onSuccess() {
-      void refresh(projectDestinationsQuery(project).queryKey);
-      close();
+    saved(created) {
+      if (created?.signingSecret) setSecret(created.signingSecret);
+      else close();
     },
+    gone: { code: "destination-unknown", recreate: (form) => create(project, kind, form) },
   });
-  if (!kind) return null;
+  if (secret !== undefined) return <SigningSecretDialog secret={secret} close={close} />;
   return (
-    <DestinationDialog
-      title={`Edit destination: ${kind.label}`}
-      kind={kind}
-      existing={destination}
-      save={save}
-      action="Save"
-      close={close}
-    />
+    <>
+      <DestinationDialog
+        title={`Edit destination: ${kind.label}`}
+        kind={kind}
+        form={form}
+        onChange={change}
+        error={error}
+        busy={isPending}
+        submit={() => submit()}
+        action="Save"
+        close={close}
+      />
+      {dialog}
+    </>
   );
 }
 
 type Props = {
   title: string;
   kind: DestinationKind;
-  existing?: ProjectDestination;
-  save: UseMutationResult<unknown, Error, Form>;
+  form: DestinationForm;
+  onChange: (form: DestinationForm) => void;
+  error: unknown;
+  busy: boolean;
+  submit: () => void;
   /** The submit button's label. */
   action: string;
   back?: () => void;
@@ -148,26 +182,13 @@ type Props = {
 };
 
 /** Asks for a destination's name and the settings of its kind. */
-function DestinationDialog({ title, kind, existing, save, action, back, close }: Props) {
-  const { fields } = kind;
-  const [name, setName] = useState(existing?.name ?? "");
-  const [entered, setEntered] = useState(() => enteredOf(fields, existing));
-
+function DestinationDialog({ kind, form, onChange, ...dialog }: Props) {
   return (
-    <FormDialog
-      wide
-      title={title}
-      error={save.error}
-      action={action}
-      busy={save.isPending}
-      submit={() => save.mutate({ name, entered })}
-      {...(back && { back })}
-      close={close}
-    >
+    <FormDialog wide {...dialog}>
       <Field
         label="Name"
-        value={name}
-        onChange={(event) => setName(event.target.value)}
+        value={form.name}
+        onChange={(event) => onChange({ ...form, name: event.target.value })}
         required
         maxLength={limits.destinationNameCharacters}
         placeholder="On call"
@@ -176,10 +197,10 @@ function DestinationDialog({ title, kind, existing, save, action, back, close }:
         member="name"
       />
       <DestinationFields
-        fields={fields}
-        entered={entered}
-        onChange={setEntered}
-        {...(existing && { secrets: existing.secrets })}
+        fields={kind.fields}
+        entered={form.entered}
+        onChange={(entered) => onChange({ ...form, entered })}
+        secrets={form.secrets}
       />
     </FormDialog>
   );

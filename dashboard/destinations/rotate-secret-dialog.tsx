@@ -3,6 +3,7 @@ import type { ProjectDestination } from "../../server/wire/destination.ts";
 import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { useKnown } from "../edits/use-known.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { projectDestinationsQuery } from "./project-destinations.ts";
@@ -12,13 +13,15 @@ type Props = { destination: ProjectDestination; close: () => void };
 
 export function RotateSecretDialog({ destination, close }: Props) {
   const project = useProjectSlug();
+  const { known, note, errorOf, onError } = useKnown(destination);
   const rotate = useMutation({
     mutationFn: () =>
       api<{ ok: true; signingSecret: string; previousValidUntil: string }>(
         `/api/project-destinations/${destination.id}/rotate-secret`,
-        { method: "POST", query: { project } },
+        { method: "POST", query: { project }, version: known.version },
       ),
     onSuccess: () => refresh(projectDestinationsQuery(project).queryKey),
+    onError,
   });
   if (rotate.data) {
     const { signingSecret, previousValidUntil } = rotate.data;
@@ -31,7 +34,13 @@ export function RotateSecretDialog({ destination, close }: Props) {
     );
   }
   return (
-    <ConfirmDialog title="Rotate the signing secret?" action="Rotate secret" mutation={rotate} close={close}>
+    <ConfirmDialog
+      title="Rotate the signing secret?"
+      action="Rotate secret"
+      mutation={{ ...rotate, error: errorOf(rotate.error) }}
+      close={close}
+      note={note}
+    >
       <b className="font-semibold text-ink">{destination.name}</b> gets a new secret. For a day, webhooks are
       signed with both, so that your server can change to the new one.
     </ConfirmDialog>

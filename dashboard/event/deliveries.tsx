@@ -9,8 +9,8 @@ import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import { DeliveryReason } from "../deliveries/delivery-reason.tsx";
 import { accountKinds, DeliveryState, placeOf } from "../deliveries/delivery-state.tsx";
+import { deliveriesQuery } from "./deliveries-query.ts";
 import { Section } from "./event-facts.tsx";
-import { deliveriesQuery } from "./event-query.ts";
 
 /** Who was notified of the event, how and when, or why nobody was. */
 export function Deliveries({ project, id }: { project: string; id: string }) {

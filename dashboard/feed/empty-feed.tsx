@@ -1,34 +1,35 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Inbox, SearchX } from "lucide-react";
+import { Inbox } from "lucide-react";
 import { channelsQuery } from "../channels/channels.ts";
-import { WaitingMark } from "../components/mark.tsx";
-import { Button, buttonClass } from "../components/ui/button.tsx";
-import { EmptyState } from "../components/ui/states.tsx";
+import { buttonClass } from "../components/ui/button.tsx";
+import { WaitingMark } from "../components/waiting-mark.tsx";
 import { useCan } from "../projects/can.ts";
 import { ExampleTabs } from "../setup/example-tabs.tsx";
+import { FeedSkeleton } from "./feed-skeleton.tsx";
 import type { Filters } from "./filters.ts";
+import { NoMatches } from "./no-matches.tsx";
 
-export type EmptyFeedProps = { project: string; filters: Filters; clear: () => void };
+export type EmptyFeedProps = { project: string; filters: Filters; change: (filters: Filters) => void };
 
-export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
-  const { data: channels } = useQuery(channelsQuery(project));
+/** A feed without events: how to send the first ones, or what to search for instead. */
+export function EmptyFeed({ project, filters, change }: EmptyFeedProps) {
+  const { data: channels = [], isPending, isSuccess } = useQuery(channelsQuery(project));
   const { channel, ...others } = filters;
   const mayGetKey = useCan()("keys:manage");
-  if (Object.keys(others).length > 0) {
+  if (isPending) return <FeedSkeleton />;
+  const isUnknown = isSuccess && channel !== undefined && !channels.some(({ id }) => id === channel);
+  const projectIsEmpty = !channels.some(({ events }) => events > 0);
+  if (Object.keys(others).length > 0 || (isUnknown && !projectIsEmpty)) {
     return (
-      <EmptyState
-        icon={<SearchX aria-hidden />}
-        title="No matching events"
-        action={<Button onClick={clear}>Clear filters</Button>}
-      >
-        {filters.to === undefined
-          ? "No events match these filters yet. New matches appear here."
-          : "No events match these filters in this time."}
-      </EmptyState>
+      <NoMatches
+        project={project}
+        filters={filters}
+        unknownChannel={isUnknown ? channel : undefined}
+        change={change}
+      />
     );
   }
-  const projectIsEmpty = !channels?.some((each) => each.events > 0);
   return (
     <div className="min-h-0 flex-1 overflow-y-auto px-4 py-10 md:py-16">
       <div className="mx-auto flex max-w-xl flex-col gap-6">

@@ -27,6 +27,8 @@ import { useRowLayout } from "./use-row-layout.ts";
 type FeedListProps = {
   cached: CachedFeed;
   state: FeedState;
+  /** Another feed is loading, which will take its place. */
+  isStale: boolean;
   project: string;
   filters: Filters;
   /** What the histogram is split by, which links to events keep. */
@@ -48,7 +50,17 @@ const loadOlderWithinRows = 20;
 const foldedMax = 1_000;
 const eventsPerRow = 10;
 
-export function FeedList({ cached, state, project, filters, split, openId, label, pick }: FeedListProps) {
+export function FeedList({
+  cached,
+  state,
+  isStale,
+  project,
+  filters,
+  split,
+  openId,
+  label,
+  pick,
+}: FeedListProps) {
   const { feed } = cached;
   const search = useMemo(() => ({ ...filters, ...splitIn({ split }) }), [filters, split]);
   const scroller = useRef<HTMLDivElement>(null);
@@ -102,9 +114,8 @@ export function FeedList({ cached, state, project, filters, split, openId, label
   const scrollToTop = useCallback(() => {
     feed.showNew();
     choose(null);
-    // Through the virtualizer, which may still be scrolling to another row.
-    virtual.scrollToOffset(0);
-  }, [feed, choose, virtual]);
+    scroller.current!.scrollTop = 0;
+  }, [feed, choose]);
 
   const onScroll = useCallback(() => {
     const { scrollTop } = scroller.current!;
@@ -113,7 +124,9 @@ export function FeedList({ cached, state, project, filters, split, openId, label
   }, [cached, feed]);
   // Opening an event adds a history entry with the same scroll position.
   // biome-ignore lint/correctness/useExhaustiveDependencies: openId stands for the history entry
-  useLayoutEffect(onScroll, [onScroll, openId]);
+  useLayoutEffect(() => {
+    onScroll();
+  }, [onScroll, openId]);
   const pointer = usePointerHold(cached);
 
   const current = useRef({ rows, entries: state.entries });
@@ -140,9 +153,11 @@ export function FeedList({ cached, state, project, filters, split, openId, label
     project,
     search,
     scrollToTop,
-    // Keep the day heading above the first event visible.
-    show: (index) =>
-      index <= 1 ? virtual.scrollToOffset(0) : virtual.scrollToIndex(index, { align: "auto" }),
+    show(index) {
+      // Keep the day heading above the first event visible. All heights are known, so no second scroll corrects the
+      // first, as the virtualizer's own would: it could undo what another key did meanwhile.
+      scroller.current!.scrollTop = index <= 1 ? 0 : (virtual.getOffsetForIndex(index)?.[0] ?? 0);
+    },
     scroller,
   });
 
@@ -170,8 +185,8 @@ export function FeedList({ cached, state, project, filters, split, openId, label
         <div
           role="feed"
           aria-label={label}
-          aria-busy={state.older === "loading"}
-          className="relative"
+          aria-busy={isStale || state.older === "loading"}
+          className={clsx("relative", isStale && "opacity-60")}
           style={{ height: virtual.getTotalSize() }}
         >
           {items.map(({ index, start, size }) => {

@@ -3,9 +3,11 @@ import { Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-route
 import { clsx } from "clsx";
 import { Filter, Hash } from "lucide-react";
 import { Suspense, useCallback, useMemo } from "react";
+import type { Channel } from "../../server/wire/channel.ts";
 import { isTemporary } from "../api.ts";
-import { ChannelLine, EditChannel } from "../channels/channel-line.tsx";
+import { ChannelLine } from "../channels/channel-line.tsx";
 import { channelsQuery } from "../channels/channels.ts";
+import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Button } from "../components/ui/button.tsx";
@@ -21,20 +23,25 @@ import type { EmptyFeedProps } from "./empty-feed.tsx";
 import { FeedControls } from "./feed-controls.tsx";
 import { FeedList } from "./feed-list.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
-import { FilterBar } from "./filter-bar.tsx";
+import { type ChangeOptions, FilterBar } from "./filter-bar.tsx";
 import {
+  chosenIn,
   type Filters,
   filtersIn,
   isExcluding,
   mistakeIn,
   type PickFilter,
   splitIn,
+  typedIn,
   without,
 } from "./filters.ts";
 import { LazyFeedTools } from "./lazy-feed-tools.tsx";
 import { tagKeysOf } from "./rows.ts";
-import { useFeed } from "./use-feed.ts";
+import { useFeed, useSettled } from "./use-feed.ts";
 
+const EditChannel = lazyPart<{ channel: Channel }>(
+  async () => (await import("../channels/edit-channel.tsx")).EditChannel,
+);
 const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-feed.tsx")).EmptyFeed);
 
 /** The live feed of a project or a channel. An open event is next to it, or covers it on phones. */
@@ -43,31 +50,43 @@ export function FeedPage() {
   const project = params.project ?? "";
   const search = useSearch({ strict: false });
   const { split } = splitIn(search);
-  const filters: Filters = {
-    ...filtersIn(search),
-    ...(params.channel !== undefined && { channel: params.channel }),
-  };
+  const { typed = "" } = typedIn(search);
+  const filters = filtersIn(search, params.channel);
   const key = JSON.stringify(filters);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key changes when the filters do
   const stableFilters = useMemo(() => filters, [key]);
-  const { cached, state } = useFeed(project, stableFilters);
+  const feed = useFeed(project, stableFilters, typed !== "");
+  const shown = useSettled({ ...feed, filters: stableFilters }, typed !== "");
+  const { cached, state } = shown;
   const { data: channels } = useQuery(channelsQuery(project));
   const mistake = mistakeIn(stableFilters.q ?? "");
   const navigate = useNavigate();
   const can = useCan();
 
   const change = useCallback(
-    ({ channel, ...others }: Filters) => {
-      const rest = { ...others, ...splitIn({ split }) };
-      if (channel === undefined) void navigate({ to: "/p/$project", params: { project }, search: rest });
+    ({ channel, ...others }: Filters, { typed, replace = false }: ChangeOptions = {}) => {
+      const rest = { ...others, ...splitIn({ split }), ...typedIn({ typed }) };
+      if (channel === undefined)
+        void navigate({ to: "/p/$project", params: { project }, search: rest, replace });
       else
         void navigate({
           to: "/p/$project/channels/$channel",
           params: { project, channel },
           search: rest,
+          replace,
         });
     },
     [navigate, project, split],
+  );
+  const type = useCallback(
+    (text: string) =>
+      void navigate({
+        to: ".",
+        search: (now) => ({ ...now, typed: text || undefined }),
+        // One step back leads to what was shown before anything was typed.
+        replace: typed !== "",
+      }),
+    [navigate, typed],
   );
   const pick = useCallback<PickFilter>(
     (click, key, value) =>
@@ -79,7 +98,11 @@ export function FeedPage() {
   const channel = channels?.find((each) => each.id === channelId);
   const openView = useOpenView(project);
   const title = openView?.name ?? channel?.name ?? channelId ?? "All events";
-  const { channel: _, ...chips } = withoutTime(stableFilters);
+  const chosen = withoutTime({
+    ...chosenIn(search),
+    ...(params.channel !== undefined && { channel: params.channel }),
+  });
+  const { channel: _, ...chips } = chosen;
   const eventOpen = params.id !== undefined;
   // A channel that the title already names needs no chip; one from the URL's filters has one.
   const channelIsPage = params.channel !== undefined || eventOpen;
@@ -105,7 +128,12 @@ export function FeedPage() {
         titleActions={
           <>
             {channel && !openView && can("channels:change") && (
-              <EditChannel key={channel.id} channel={channel} />
+              // The page is of use without it.
+              <ErrorBoundary resetKey={channel.id} fallback={() => null}>
+                <Suspense fallback={<span aria-hidden className="size-7 max-md:hidden" />}>
+                  <EditChannel key={channel.id} channel={channel} />
+                </Suspense>
+              </ErrorBoundary>
             )}
             <LiveIndicator isPaused={state.isPaused} />
             <FeedControls feed={cached.feed} state={state} />
@@ -122,18 +150,25 @@ export function FeedPage() {
         >
           <FilterBar
             project={project}
-            filters={channelIsPage ? chips : withoutTime(stableFilters)}
+            filters={channelIsPage ? chips : chosen}
             change={withChannel}
+            typed={typed}
+            type={type}
           >
             {state.status !== "error" && (
-              <LazyFeedTools project={project} filters={stableFilters} isReady={state.status === "ready"} />
+              <LazyFeedTools
+                project={project}
+                filters={stableFilters}
+                isReady={feed.state.status === "ready"}
+                isSplit={split !== undefined}
+              />
             )}
           </FilterBar>
           {!isBlank && (
             <TimelinePart
               project={project}
               filters={stableFilters}
-              isReady={state.status !== "loading"}
+              isReady={feed.state.status !== "loading"}
               tagKeys={() => tagKeysOf(cached.feed.snapshot().entries)}
               showTime={(time: TimeFilter) => change({ ...withoutTime(stableFilters), ...time })}
             />
@@ -156,15 +191,16 @@ export function FeedPage() {
           {state.status === "ready" &&
             (state.entries.length === 0 ? (
               <Suspense fallback={<FeedSkeleton />}>
-                <EmptyFeed project={project} filters={stableFilters} clear={() => change({})} />
+                <EmptyFeed project={project} filters={shown.filters} change={change} />
               </Suspense>
             ) : (
               <FeedList
-                key={`${project} ${key}`}
+                key={`${project} ${JSON.stringify(shown.filters)}`}
                 cached={cached}
                 state={state}
+                isStale={shown.isStale}
                 project={project}
-                filters={stableFilters}
+                filters={shown.filters}
                 split={split}
                 openId={params.id}
                 label={title}
@@ -178,8 +214,9 @@ export function FeedPage() {
   );
 
   /** The chips omit the time, and the channel if it is the page. Changed filters keep both. */
-  function withChannel(changed: Filters) {
-    const channelOfPage: Filters = channelIsPage && channelId !== undefined ? { channel: channelId } : {};
-    change({ ...channelOfPage, ...timeIn(stableFilters), ...changed });
+  function withChannel(changed: Filters, options?: ChangeOptions) {
+    const channelOfPage: Filters =
+      channelIsPage && chosen.channel !== undefined ? { channel: chosen.channel } : {};
+    change({ ...channelOfPage, ...timeIn(stableFilters), ...changed }, options);
   }
 }

@@ -4,6 +4,7 @@ import { type ComponentType, Suspense, useState, useSyncExternalStore } from "re
 import { countOf } from "../components/counts.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { sizeOf } from "../components/size.ts";
+import { SaveView } from "../views/save-view.tsx";
 import { addressOf } from "../who/question.ts";
 import { currentExport, subscribeExport } from "./export-events.ts";
 import type { ExportMenuProps } from "./export-menu.tsx";
@@ -22,7 +23,7 @@ export type FeedToolsProps = {
   opensExport: boolean;
 };
 
-/** The number of events that match the filters, and a menu that exports them. */
+/** What to do with the events that match the filters, and their number. */
 export function FeedTools({ project, filters, isReady, button: Button, opensExport }: FeedToolsProps) {
   const [isOpened, setOpened] = useState(opensExport);
   const isFiltered = Object.keys(filters).length > 0;
@@ -33,6 +34,7 @@ export function FeedTools({ project, filters, isReady, button: Button, opensExpo
   const matches = count === undefined ? null : countOf(count, "match", "matches");
   return (
     <div className="ml-auto flex shrink-0 items-center gap-1.5 text-sm">
+      <SaveView project={project} />
       {isFiltered && matches !== null && <span className="px-1 text-muted tabular-nums">{matches}</span>}
       {isFiltered && (
         <Link

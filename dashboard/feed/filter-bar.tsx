@@ -1,44 +1,63 @@
 import { ListFilter, Search, X } from "lucide-react";
-import { type KeyboardEvent, type MouseEvent, type ReactNode, Suspense, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { SearchError } from "../../server/event/search.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
+import { IconButton } from "../components/ui/button.tsx";
 import { Kbd, useShortcuts } from "../shell/shortcuts.tsx";
-import { SaveView } from "../views/save-view.tsx";
 import { type Filters, labelOf, withSearch } from "./filters.ts";
 import { recentSearches, rememberSearch } from "./recent-searches.ts";
 import type { SearchMistakeProps } from "./search-mistake.tsx";
 import { Suggestions, useSuggestions } from "./suggestions.tsx";
+import { entered, searchSoFar } from "./typed.ts";
 
 const SearchMistake = lazyPart<SearchMistakeProps>(
   async () => (await import("./search-mistake.tsx")).SearchMistake,
 );
 
+export type ChangeOptions = {
+  /** What stays in the search field; nothing by default. */
+  typed?: string;
+  /** The change is no step of the history. */
+  replace?: boolean;
+};
+
 type FilterBarProps = {
   project: string;
   filters: Filters;
-  change: (filters: Filters) => void;
+  change: (filters: Filters, options?: ChangeOptions) => void;
+  /** What is in the search field, as the feed shows it. */
+  typed: string;
+  type: (text: string) => void;
   /** Shown at the end. */
   children?: ReactNode;
 };
 
+/** How long nothing was typed before the feed shows it. */
+const typingMs = 200;
+
 /** The feed's filters as removable chips, and an input to search and add filters. */
-export function FilterBar({ project, filters, change, children }: FilterBarProps) {
+export function FilterBar({ project, filters, change, typed, type, children }: FilterBarProps) {
   const input = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState("");
+  const [text, setText] = useTypedText(typed, type);
   const [error, setError] = useState<SearchError | null>(null);
   const offered = () => recentSearches(project);
-  const suggestions = useSuggestions(
-    project,
-    input,
-    error ? "" : text,
-    setInput,
-    error ? undefined : offered,
-  );
+  const suggestions = useSuggestions(project, input, error ? "" : text, setInput, {
+    offered: error ? undefined : offered,
+    endsTerms: true,
+  });
   const chips = Object.entries(filters);
 
   /** Removes filters. Who used the keyboard, which has no pointer's count of clicks, goes on in the input. */
   function remove({ detail }: MouseEvent, remaining: Filters) {
-    change(remaining);
+    change(remaining, { typed: text });
     if (detail === 0) input.current?.focus();
   }
 
@@ -54,10 +73,10 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
     setError(null);
   }
 
-  function search(typed = text) {
+  function search(sought = entered(text)) {
     try {
-      change(withSearch(filters, typed));
-      rememberSearch(project, typed);
+      change(withSearch(filters, sought), { replace: typed !== "" });
+      rememberSearch(project, sought);
       setInput("");
       suggestions.close();
     } catch (thrown) {
@@ -116,7 +135,19 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
         enterKeyHint="search"
         className="h-7 min-w-32 flex-1 rounded bg-transparent px-1 text-sm outline-offset-0 placeholder:text-faint placeholder-shown:text-ellipsis max-md:text-lg"
       />
-      <SaveView project={project} />
+      {text !== "" && (
+        <IconButton
+          label="Clear the search field"
+          onClick={() => {
+            setInput("");
+            type("");
+            input.current?.focus();
+          }}
+          className="size-7 max-md:size-10"
+        >
+          <X aria-hidden className="size-3.5" />
+        </IconButton>
+      )}
       {chips.length > 1 && (
         <button
           type="button"
@@ -128,7 +159,7 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
         </button>
       )}
       {children}
-      {chips.length === 0 && (
+      {chips.length === 0 && text === "" && (
         <span aria-hidden className="max-md:hidden">
           <Kbd>/</Kbd>
         </span>
@@ -141,4 +172,25 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
       <Suggestions {...suggestions} />
     </div>
   );
+}
+
+/** The text of the search field. The URL has it once nothing was typed for a moment, and can change it. */
+function useTypedText(typed: string, type: (text: string) => void) {
+  const [text, setText] = useState(typed);
+  const [last, setLast] = useState(typed);
+  /** What this field has asked the URL to have, which may come after more was typed. */
+  const asked = useRef(new Set<string>());
+  if (typed !== last) {
+    setLast(typed);
+    if (!asked.current.delete(typed)) setText(typed);
+  }
+  useEffect(() => {
+    if (text === typed || (typed === "" && searchSoFar(text) === "")) return;
+    const timer = setTimeout(() => {
+      asked.current.add(text);
+      type(text);
+    }, typingMs);
+    return () => clearTimeout(timer);
+  }, [text, typed, type]);
+  return [text, setText] as const;
 }

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parseSearch, printSearch } from "../../server/event/search.ts";
-import { type Filters, filtersOfView, matcherOf, searchOf, without } from "./filters.ts";
+import { searchOf } from "../views/saved-search.ts";
+import { type Filters, filtersOfView, matcherOf, without } from "./filters.ts";
 
 const text = fc.constantFrom("a", "b c", 'x"y', "-z", "ü:1", "1,2", "OR", "");
 

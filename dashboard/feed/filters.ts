@@ -3,6 +3,7 @@ import { type EventFilter, passes } from "../../server/event/filter.ts";
 import { matchesSearch } from "../../server/event/match-search.ts";
 import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
 import { boundsOf, timeIn, timeQuery, withoutTime } from "../time-range/time-range.ts";
+import { searchSoFar } from "./typed.ts";
 
 /** A feed's filters, as in the URL: `channel`, `userId`, `name`, `tag.KEY`, `q`, and the time (`time-range.ts`). */
 export type Filters = Record<string, string>;
@@ -22,12 +23,36 @@ function isFilter(key: string): boolean {
   return plainFilters.includes(key) || (key.startsWith("tag.") && key.length > 4);
 }
 
-export function filtersIn(search: Record<string, unknown>): Filters {
+/**
+ * The filters that a feed shows: those that were chosen, and what is being typed into the search field so far.
+ *
+ * @param channel - of a channel's page
+ */
+export function filtersIn(search: Record<string, unknown>, channel?: string): Filters {
+  const chosen = { ...chosenIn(search), ...(channel !== undefined && { channel }) };
+  const { typed } = typedIn(search);
+  if (typed === undefined) return chosen;
+  try {
+    return withSearch(chosen, searchSoFar(typed));
+  } catch (error) {
+    // What was chosen isn't valid, which the page says.
+    if (error instanceof SearchError) return chosen;
+    throw error;
+  }
+}
+
+/** The filters that were chosen. */
+export function chosenIn(search: Record<string, unknown>): Filters {
   const filters: Filters = {};
   for (const [key, value] of Object.entries(search)) {
     if (isFilter(key) && typeof value === "string" && value !== "") filters[key] = value;
   }
   return { ...filters, ...timeIn(search) };
+}
+
+/** What is in the search field, as in the URL, so that a link shows the same. */
+export function typedIn({ typed }: Record<string, unknown>): { typed?: string } {
+  return typeof typed === "string" && typed !== "" ? { typed } : {};
 }
 
 /** What a feed's histogram is split by, as in the URL; missing if nobody chose. It is no filter, so events don't care. */
@@ -77,11 +102,12 @@ export function mistakeIn(q: string): SearchError | null {
   }
 }
 
-/** A chip's label: "tag.plan" → "plan", "userId" → "user". */
+/** A chip's label: "tag.plan" → "plan", "userId" → "user", "tag.user" → "tag user". */
 export function labelOf(key: string): string {
-  if (key.startsWith("tag.")) return key.slice(4);
-  if (key === "q") return "search";
-  return key === "userId" ? "user" : key;
+  const label = key === "q" ? "search" : key === "userId" ? "user" : key;
+  if (!key.startsWith("tag.")) return label;
+  const tag = key.slice(4);
+  return plainFilters.some((each) => labelOf(each) === tag) ? `tag ${tag}` : tag;
 }
 
 /**
@@ -106,15 +132,6 @@ export function searchableIn(filters: Filters): Filters {
   return Object.fromEntries(Object.entries(filters).filter(([key]) => isFilter(key)));
 }
 
-/** The filters as one search: what a saved view keeps. */
-export function searchOf(filters: Filters): string {
-  const terms = Object.entries(searchableIn(filters)).flatMap(([key, value]) =>
-    key === "q" ? termsOf(parseSearch(value)) : [termOf(key, value)],
-  );
-  if (terms.length === 1) return printSearch(terms[0]!);
-  return printSearch({ kind: "all", of: terms });
-}
-
 /** The filters that a view's search stands for; a search that doesn't parse is shown as it is. */
 export function filtersOfView(q: string): Filters {
   try {
@@ -135,13 +152,13 @@ export function without(filters: Filters, key: string, value: string): Filters {
 }
 
 /** A filter as a term of a search. */
-function termOf(key: string, value: string): Search {
+export function termOf(key: string, value: string): Search {
   if (key.startsWith("tag.")) return { kind: "tag", key: key.slice(4), values: [value] };
   const field = key === "userId" ? "user" : (key as "channel" | "name");
   return { kind: "field", field, values: [value] };
 }
 
-function termsOf(search: Search | null): Search[] {
+export function termsOf(search: Search | null): Search[] {
   if (search === null) return [];
   return search.kind === "all" ? search.of : [search];
 }

@@ -5,10 +5,15 @@ import type { FeedToolsProps } from "./feed-tools.tsx";
 
 const FeedTools = lazyPart<FeedToolsProps>(async () => (await import("./feed-tools.tsx")).FeedTools);
 
-/** The tools of a feed, which are loaded once it is filtered or exported. */
-export function LazyFeedTools(props: Omit<FeedToolsProps, "opensExport" | "button">) {
+type LazyFeedToolsProps = Omit<FeedToolsProps, "opensExport" | "button"> & {
+  /** The histogram is split by something else than usual. */
+  isSplit: boolean;
+};
+
+/** The tools of a feed, which are loaded once it is filtered or exported, or can be saved as a view. */
+export function LazyFeedTools({ isSplit, ...props }: LazyFeedToolsProps) {
   const [opensExport, setOpensExport] = useState(false);
-  const isNeeded = opensExport || Object.keys(props.filters).length > 0;
+  const isNeeded = opensExport || isSplit || Object.keys(props.filters).length > 0;
   if (!isNeeded) return <ExportButton onClick={() => setOpensExport(true)} />;
   return (
     <Suspense fallback={<ExportButton />}>

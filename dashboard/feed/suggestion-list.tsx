@@ -1,4 +1,5 @@
 import { clsx } from "clsx";
+import { formatNumber } from "../components/locale.ts";
 import type { SuggestionsProps } from "./suggestions.tsx";
 
 /** What a search box suggests, below it. */
@@ -27,8 +28,18 @@ export function SuggestionList({ id, list, active, choose }: SuggestionsProps) {
             index === active ? "bg-pressed" : "hover:bg-hover",
           )}
         >
-          <span className="hostile-line">{suggestion.text}</span>
-          <span className="shrink-0 text-faint text-xs">{suggestion.kind}</span>
+          <span className="hostile-line min-w-0">
+            {suggestion.kind === "tag" ? suggestion.insert : suggestion.text}
+            {suggestion.kind !== "tag" && suggestion.detail !== undefined && (
+              <span className="text-muted"> {suggestion.detail}</span>
+            )}
+          </span>
+          <span className="flex shrink-0 items-center gap-2 text-faint text-xs">
+            {suggestion.events !== undefined && (
+              <span className="text-muted tabular-nums">{formatNumber(suggestion.events)}</span>
+            )}
+            {suggestion.kind}
+          </span>
         </div>
       ))}
     </div>

@@ -8,18 +8,23 @@ const SuggestionList = lazyPart<SuggestionsProps>(
   async () => (await import("./suggestion-list.tsx")).SuggestionList,
 );
 
+type SuggestionOptions = {
+  /** What an empty search box offers, read when it gets the focus. */
+  offered?: (() => Suggestion[]) | undefined;
+  /** A space follows what is chosen, unless a value must follow: the term is finished. */
+  endsTerms?: boolean;
+};
+
 /**
  * Completes what is typed into a search box: a list of suggestions, and the keys that choose from it. A combobox as
  * the ARIA Authoring Practices describe it (https://www.w3.org/WAI/ARIA/apg/patterns/combobox/).
- *
- * @param offered - what an empty search box offers, read when it gets the focus
  */
 export function useSuggestions(
   project: string,
   input: RefObject<HTMLInputElement | null>,
   text: string,
   write: (text: string) => void,
-  offered?: () => Suggestion[],
+  { offered, endsTerms = false }: SuggestionOptions = {},
 ) {
   const id = useId();
   const [caret, setCaret] = useState<number | null>(null);
@@ -42,9 +47,12 @@ export function useSuggestions(
 
   function choose(suggestion: Suggestion) {
     const { start, end: after } = text === "" ? { start: 0, end: 0 } : data!;
-    const end = start + suggestion.insert.length;
     // What was typed since the suggestions came is before the caret.
-    write(text.slice(0, start) + suggestion.insert + text.slice(Math.max(after, caret!)));
+    const rest = text.slice(Math.max(after, caret!));
+    const isFinished = endsTerms && suggestion.kind !== "field" && suggestion.kind !== "key";
+    const insert = isFinished && rest === "" ? `${suggestion.insert} ` : suggestion.insert;
+    const end = start + insert.length;
+    write(text.slice(0, start) + insert + rest);
     setActive(-1);
     setCaret(end);
     // After React has put the new text into the input.
@@ -105,7 +113,7 @@ export function Suggestions(props: SuggestionsProps) {
 export type Suggestion = Omit<Completion["suggestions"][number], "kind"> & { kind: string };
 
 /** Suggestions for the text at the cursor of a search. */
-function completionQuery(project: string, q: string, at: number) {
+export function completionQuery(project: string, q: string, at: number) {
   return queryOptions({
     queryKey: ["completion", project, q, at],
     queryFn: ({ signal }) =>

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import type { EventList } from "../../server/event/event.ts";
 import { api } from "../api.ts";
 import { isFollowing, listen } from "../live/connection.ts";
@@ -18,6 +18,8 @@ export type CachedFeed = {
   project: string;
   feed: Feed;
   isMounted: boolean;
+  /** It is shown while a search is typed, and seldom again. */
+  isPassing: boolean;
   close: () => void;
   /** The scroll position when the page was left, for one history entry. */
   scroll: { entry: string; top: number } | null;
@@ -28,8 +30,16 @@ export type CachedFeed = {
 /** The most recently used feeds, kept live so that going back shows the same rows at the same position. */
 const cache = new Map<string, CachedFeed>();
 
-/** Returns the live feed of a project with these filters. */
-export function useFeed(project: string, filters: Filters): { state: FeedState; cached: CachedFeed } {
+/**
+ * Returns the live feed of a project with these filters.
+ *
+ * @param isPassing - the filters are still being typed
+ */
+export function useFeed(
+  project: string,
+  filters: Filters,
+  isPassing: boolean,
+): { state: FeedState; cached: CachedFeed } {
   // Equal filters in a new object are the same feed.
   const key = JSON.stringify({ project, filters });
   const current = useMemo(() => {
@@ -38,12 +48,24 @@ export function useFeed(project: string, filters: Filters): { state: FeedState; 
   }, [key]);
   useEffect(() => {
     current.isMounted = true;
+    current.isPassing = isPassing;
     return () => {
       current.isMounted = false;
     };
-  }, [current]);
+  }, [current, isPassing]);
   const { feed } = current;
   return { state: useSyncExternalStore(feed.subscribe, feed.snapshot), cached: current };
+}
+
+type ShownFeed = { filters: Filters; state: FeedState; cached: CachedFeed };
+
+/** What the page shows: while a search is typed, the last feed until the next one has loaded. */
+export function useSettled(feed: ShownFeed, isTyping: boolean): ShownFeed & { isStale: boolean } {
+  const settled = useRef(feed);
+  const isStale =
+    isTyping && feed.state.status === "loading" && settled.current.cached.project === feed.cached.project;
+  if (!isStale) settled.current = feed;
+  return { ...settled.current, isStale: isStale && settled.current.state.status !== "loading" };
 }
 
 function cachedFeed(key: string, project: string, filters: Filters): CachedFeed {
@@ -53,7 +75,7 @@ function cachedFeed(key: string, project: string, filters: Filters): CachedFeed 
   const feed = known ?? openFeed(project, filters);
   cache.set(key, feed);
   for (const [other, each] of cache) {
-    const isSurplus = cache.size > feedsMax || each.project !== project;
+    const isSurplus = cache.size > feedsMax || each.isPassing || each.project !== project;
     if (each === feed || each.isMounted || !isSurplus) continue;
     each.close();
     cache.delete(other);
@@ -101,6 +123,7 @@ function openFeed(project: string, filters: Filters): CachedFeed {
     project,
     feed,
     isMounted: true,
+    isPassing: false,
     scroll: null,
     unfolded: new Set(),
     close() {

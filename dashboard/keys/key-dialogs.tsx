@@ -1,19 +1,29 @@
-import { type UseMutationResult, useMutation } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { byParts } from "../edits/differences.ts";
+import { useEdit } from "../edits/use-edit.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { KeyFields } from "./key-fields.tsx";
-import { type KeySettings, keyChangeOf, newKeyOf, newKeySettings, settingsOf } from "./key-settings.ts";
+import {
+  type KeySettings,
+  keyChangeOf,
+  keyParts,
+  newKeyOf,
+  newKeySettings,
+  settingsOf,
+} from "./key-settings.ts";
 import { keysQuery } from "./key-table.tsx";
 import { NewSecretDialog } from "./new-secret-dialog.tsx";
 
 export function NewKeyDialog({ close }: { close: () => void }) {
   const project = useProjectSlug();
+  const [settings, setSettings] = useState(newKeySettings);
   const create = useMutation({
-    mutationFn: (settings: KeySettings) =>
+    mutationFn: () =>
       api<{ ok: true; key: Key; secret: string }>("/api/keys", {
         method: "POST",
         query: { project },
@@ -24,69 +34,51 @@ export function NewKeyDialog({ close }: { close: () => void }) {
   if (create.data)
     return <NewSecretDialog created={create.data.key} secret={create.data.secret} close={close} />;
   return (
-    <KeyDialog title="New API key" initial={newKeySettings} save={create} action="Create key" close={close} />
+    <FormDialog
+      wide
+      title="New API key"
+      error={create.error}
+      action="Create key"
+      busy={create.isPending}
+      submit={() => create.mutate()}
+      close={close}
+    >
+      <KeyFields settings={settings} onChange={setSettings} error={create.error} existing={false} />
+    </FormDialog>
   );
 }
 
 export function EditKeyDialog({ apiKey, close }: { apiKey: Key; close: () => void }) {
   const project = useProjectSlug();
-  const save = useMutation({
-    async mutationFn(settings: KeySettings) {
-      const body = keyChangeOf(apiKey, settings);
+  const { form, change, error, isPending, submit, dialog } = useEdit<Key, KeySettings>({
+    thing: apiKey,
+    what: "API key",
+    formOf: settingsOf,
+    compare: byParts(keyParts),
+    keys: [keysQuery(project).queryKey],
+    async save(settings, base) {
+      const body = keyChangeOf(base, settings);
       if (Object.keys(body).length === 0) return;
-      await api(`/api/keys/${apiKey.id}`, { method: "PATCH", query: { project }, body });
+      const { version } = base;
+      await api(`/api/keys/${apiKey.id}`, { method: "PATCH", query: { project }, body, version });
     },
-    onSuccess() {
-      void refresh(keysQuery(project).queryKey);
-      close();
-    },
+    saved: close,
   });
   return (
-    <KeyDialog
-      title="Edit API key"
-      description="Changes take effect at once."
-      initial={settingsOf(apiKey)}
-      existing={apiKey}
-      save={save}
-      action="Save"
-      close={close}
-    />
-  );
-}
-
-type Props = {
-  title: string;
-  description?: ReactNode;
-  initial: KeySettings;
-  existing?: { expiresAt: string | null };
-  /** Saves the settings. */
-  save: UseMutationResult<unknown, Error, KeySettings>;
-  /** The submit button's label. */
-  action: string;
-  close: () => void;
-};
-
-/** Asks for the settings of a key. */
-function KeyDialog({ title, description, initial, existing, save, action, close }: Props) {
-  const [settings, setSettings] = useState(initial);
-
-  return (
-    <FormDialog
-      wide
-      title={title}
-      description={description}
-      error={save.error}
-      action={action}
-      busy={save.isPending}
-      submit={() => save.mutate(settings)}
-      close={close}
-    >
-      <KeyFields
-        settings={settings}
-        onChange={setSettings}
-        error={save.error}
-        {...(existing && { existing })}
-      />
-    </FormDialog>
+    <>
+      <FormDialog
+        wide
+        title="Edit API key"
+        description="Changes take effect at once."
+        error={error}
+        action="Save"
+        busy={isPending}
+        submit={() => submit()}
+        close={close}
+      >
+        <KeyFields settings={form} onChange={change} error={error} existing />
+      </FormDialog>
+      {dialog}
+    </>
   );
 }

@@ -15,7 +15,7 @@ type Props = {
   onChange: (settings: KeySettings) => void;
   error: unknown;
   /** A key that exists keeps its kind. */
-  existing?: { expiresAt: string | null };
+  existing: boolean;
 };
 
 export function KeyFields({ settings, onChange, error, existing }: Props) {
@@ -90,9 +90,7 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
           member={settings.expiry === "date" ? undefined : "expiresAt"}
         >
           <option value="never">Never</option>
-          {existing?.expiresAt && (
-            <option value="present">{formatDate(existing.expiresAt, "dayOfYear")}</option>
-          )}
+          {settings.present && <option value="present">{formatDate(settings.present, "dayOfYear")}</option>}
           <option value="30">In 30 days</option>
           <option value="90">In 90 days</option>
           <option value="365">In a year</option>

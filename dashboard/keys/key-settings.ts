@@ -1,6 +1,8 @@
 import { limits } from "../../server/limits.ts";
 import type { KeyKind, Scope } from "../../server/permissions.ts";
 import type { Key, KeyChange, NewKey } from "../../server/wire/key.ts";
+import { formatDate } from "../components/dates.ts";
+import { orNone, type Part, part } from "../edits/differences.ts";
 
 export const scopeLabels: Record<Scope, { label: string; hint: string }> = {
   ingest: { label: "Send", hint: "Record events and set the properties of users" },
@@ -19,6 +21,8 @@ export type KeySettings = {
   /** One on each line. */
   origins: string;
   expiry: Expiry;
+  /** When a key that exists expires. */
+  present: string | null;
   /** The chosen day, as `2030-01-31`. */
   date: string;
   /** Empty is unlimited. */
@@ -31,6 +35,7 @@ export const newKeySettings: KeySettings = {
   scopes: ["ingest", "read"],
   origins: "",
   expiry: "never",
+  present: null,
   date: "",
   eventsPerSecond: "",
 };
@@ -42,6 +47,7 @@ export function settingsOf(key: Key): KeySettings {
     scopes: key.scopes,
     origins: key.origins.join("\n"),
     expiry: key.expiresAt === null ? "never" : "present",
+    present: key.expiresAt,
     date: "",
     eventsPerSecond: key.eventsPerSecond === null ? "" : String(key.eventsPerSecond),
   };
@@ -59,7 +65,7 @@ export function newKeyOf(settings: KeySettings): NewKey {
     name: settings.name.trim(),
     kind,
     ...(kind === "secret" ? { scopes } : { origins: originsOf(settings) }),
-    expiresAt: expiryOf(settings, null),
+    expiresAt: expiryOf(settings),
     eventsPerSecond: rateOf(settings),
   };
 }
@@ -69,7 +75,7 @@ export function keyChangeOf(key: Key, settings: KeySettings): KeyChange {
   const { expiresAt, eventsPerSecond, kind } = key;
   const name = settings.name.trim();
   const origins = originsOf(settings);
-  const expiry = expiryOf(settings, expiresAt);
+  const expiry = expiryOf(settings);
   const rate = rateOf(settings);
   return {
     ...(name !== key.name && { name }),
@@ -91,10 +97,24 @@ function rateOf({ eventsPerSecond }: KeySettings): number | null {
   return eventsPerSecond === "" ? null : Number(eventsPerSecond);
 }
 
-function expiryOf({ expiry, date }: KeySettings, present: string | null): string | null {
+function expiryOf({ expiry, present, date }: KeySettings): string | null {
   if (expiry === "never") return null;
   if (expiry === "present") return present;
   const at =
     expiry === "date" ? new Date(`${date}T23:59:59`) : new Date(Date.now() + Number(expiry) * 86_400_000);
   return at.toISOString();
 }
+
+/** The parts of a key, for when two people have changed it. */
+export const keyParts: Part<KeySettings>[] = [
+  part("Name", ["name"], ({ name }) => name),
+  part("What it may do", ["scopes"], ({ scopes }) =>
+    scopes.map((scope) => scopeLabels[scope].label).join(", "),
+  ),
+  part("Pages that may use it", ["origins"], ({ origins }) => orNone(origins, "All pages")),
+  part("Expires", ["expiry", "present", "date"], (settings) => {
+    const at = settings.expiry === "date" && settings.date === "" ? null : expiryOf(settings);
+    return at === null ? "Never" : formatDate(at, "dayOfYear");
+  }),
+  part("Events a second", ["eventsPerSecond"], ({ eventsPerSecond }) => orNone(eventsPerSecond, "Unlimited")),
+];

@@ -1,4 +1,3 @@
-import { useMutation } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useState } from "react";
 import type { Role } from "../../server/permissions.ts";
@@ -7,12 +6,14 @@ import { meQuery, useMe } from "../account/me.ts";
 import { api, errorMessage } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { IconButton } from "../components/ui/button.tsx";
+import { byParts, part } from "../edits/differences.ts";
+import { useEdit } from "../edits/use-edit.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { Panel } from "../settings/group.tsx";
 import { toast } from "../shell/toasts.tsx";
-import { refreshMembers, roleNames, rolesUpTo } from "./members.ts";
+import { invitationsQuery, membersQuery, refreshMembers, roleNames, rolesUpTo } from "./members.ts";
 import { RemoveDialog } from "./remove-dialog.tsx";
 
 export function MemberList({ members }: { members: Member[] }) {
@@ -91,27 +92,40 @@ function Seen({ at }: { at: string | null }) {
 
 function RoleSelect({ member, choices }: { member: Member; choices: Role[] }) {
   const project = useProjectSlug();
-  const change = useMutation({
-    mutationFn: (role: Role) =>
-      api(`/api/members/${member.id}`, { method: "PATCH", query: { project }, body: { role } }),
-    onError: (error) =>
-      toast({ title: "The role wasn't changed", description: errorMessage(error), failed: true }),
+  const { form, change, submit, isPending, dialog } = useEdit<Member, { role: Role }>({
+    thing: member,
+    what: "role",
+    formOf: ({ role }) => ({ role }),
+    compare: byParts([part(`Role of ${member.name}`, ["role"], ({ role }) => roleNames[role].name)]),
     // The own role may be why it failed.
-    onSettled: () => Promise.all([refreshMembers(project), refresh(meQuery.queryKey)]),
+    keys: [membersQuery(project).queryKey, invitationsQuery(project).queryKey, meQuery.queryKey],
+    save: ({ role }, { version }) =>
+      api(`/api/members/${member.id}`, { method: "PATCH", query: { project }, body: { role }, version }),
+    failed(error) {
+      toast({ title: "The role wasn't changed", description: errorMessage(error), failed: true });
+      void Promise.all([refreshMembers(project), refresh(meQuery.queryKey)]);
+    },
   });
   return (
-    <select
-      aria-label={`Role of ${member.name}`}
-      value={change.isPending ? change.variables : member.role}
-      disabled={change.isPending}
-      onChange={(event) => change.mutate(event.target.value as Role)}
-      className="h-8 w-25 rounded-md border border-line-strong bg-raised pl-2.5 text-sm disabled:opacity-60 max-md:h-10"
-    >
-      {choices.map((role) => (
-        <option key={role} value={role}>
-          {roleNames[role].name}
-        </option>
-      ))}
-    </select>
+    <>
+      <select
+        aria-label={`Role of ${member.name}`}
+        value={form.role}
+        disabled={isPending}
+        onChange={(event) => {
+          const role = event.target.value as Role;
+          change({ role });
+          submit({ role });
+        }}
+        className="h-8 w-25 rounded-md border border-line-strong bg-raised pl-2.5 text-sm disabled:opacity-60 max-md:h-10"
+      >
+        {choices.map((role) => (
+          <option key={role} value={role}>
+            {roleNames[role].name}
+          </option>
+        ))}
+      </select>
+      {dialog}
+    </>
   );
 }

@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Project } from "../../server/wire/project.ts";
-import { putProject, useMe } from "../account/me.ts";
+import { useMe } from "../account/me.ts";
 import { api } from "../api.ts";
 import { SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { putProject } from "../projects/put-project.ts";
 import { membersQuery, refreshMembers } from "./members.ts";
 
 export function TransferDialog({ project, close }: { project: Project; close: () => void }) {

@@ -10,8 +10,9 @@ import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import { dismissNotifications } from "../shell/toasts.tsx";
 import { ChannelFilter } from "./channel-filter.tsx";
+import { recentGroupsQuery } from "./group-queries.ts";
 import { NotificationGroupItem } from "./notification-group.tsx";
-import { recentGroupsQuery, useMarkRead } from "./notifications.ts";
+import { useMarkRead } from "./notifications.ts";
 
 export default function BellPopover({ trigger }: { trigger: ReactNode }) {
   const [open, setOpen] = useState(true);
@@ -46,7 +47,9 @@ function Recent({ close }: { close: () => void }) {
     placeholderData: keepPreviousData,
   });
   const { mutate: markRead } = useMarkRead();
-  useEffect(dismissNotifications, []);
+  useEffect(() => {
+    dismissNotifications();
+  }, []);
   return (
     <>
       <div className="flex h-12 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">

@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import { useState } from "react";
 import { Button } from "../components/ui/button.tsx";
-import { minutesUntilTomorrow, useMute } from "./preferences.ts";
+import { muteDurations, useMute } from "./preferences.ts";
 
 export type MuteChoicesProps = {
   project: string;
@@ -11,13 +11,6 @@ export type MuteChoicesProps = {
   onDone: () => void;
   className?: string;
 };
-
-const durations: { label: string; minutes: () => number | null }[] = [
-  { label: "30 minutes", minutes: () => 30 },
-  { label: "2 hours", minutes: () => 120 },
-  { label: "Until tomorrow", minutes: () => minutesUntilTomorrow() },
-  { label: "For good", minutes: () => null },
-];
 
 /** What to mute, the event's name or its channel, and for how long. */
 export default function MuteChoices({ project, channel, name, onDone, className }: MuteChoicesProps) {
@@ -39,7 +32,7 @@ export default function MuteChoices({ project, channel, name, onDone, className 
         <option value="channel">Mute all of {channel}</option>
       </select>
       <div className="flex flex-wrap gap-1.5">
-        {durations.map(({ label, minutes }) => (
+        {muteDurations.map(({ label, minutes }) => (
           <Button key={label} disabled={mute.isPending} onClick={() => choose(minutes())}>
             {label}
           </Button>

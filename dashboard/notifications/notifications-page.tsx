@@ -11,8 +11,9 @@ import { FeedSkeleton } from "../feed/feed-skeleton.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
 import { ChannelFilter } from "./channel-filter.tsx";
+import { groupsQuery } from "./group-queries.ts";
 import { NotificationGroupItem } from "./notification-group.tsx";
-import { groupsQuery, useMarkRead } from "./notifications.ts";
+import { useMarkRead } from "./notifications.ts";
 
 export function NotificationsPage() {
   const { unread } = useMe();

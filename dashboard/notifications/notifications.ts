@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, type QueryClient, queryOptions, useMutation } from "@tanstack/react-query";
+import { type QueryClient, useMutation } from "@tanstack/react-query";
 import type {
   Notification,
   NotificationFilter,
@@ -15,27 +15,6 @@ export const notificationsKey = ["notifications"] as const;
 
 /** Which notifications to mark as read: some, a group up to its newest one, those of a filter, or without all, all. */
 export type Marked = { ids?: string[]; group?: string } & NotificationFilter;
-
-/** The newest groups, for the bell. */
-export function recentGroupsQuery(filter: NotificationFilter) {
-  return queryOptions({
-    queryKey: [...notificationsKey, "recent", filter],
-    queryFn: async () => (await fetchGroups("8", filter)).groups,
-  });
-}
-
-export function groupsQuery(filter: NotificationFilter) {
-  return infiniteQueryOptions({
-    queryKey: [...notificationsKey, "groups", filter],
-    queryFn: ({ pageParam }) => fetchGroups("50", filter, pageParam),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-  });
-}
-
-function fetchGroups(limit: string, filter: NotificationFilter, cursor?: string) {
-  return api<NotificationGroupList>("/api/notifications/groups", { query: { limit, ...filter, cursor } });
-}
 
 /** Marks notifications as read, in this tab at once. */
 export function useMarkRead() {

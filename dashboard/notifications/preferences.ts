@@ -1,12 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import type { Destination } from "../../server/wire/account-destination.ts";
-import type {
-  LevelChange,
-  Mute,
-  NewMute,
-  Preferences,
-  PreferencesChange,
-} from "../../server/wire/preferences.ts";
+import type { LevelChange, Mute, NewMute, Preferences } from "../../server/wire/preferences.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { queries, refresh } from "../queries.ts";
@@ -23,15 +17,6 @@ const { queryKey } = preferencesQuery;
 
 function showError(title: string) {
   return (error: unknown) => toast({ title, description: errorMessage(error), failed: true });
-}
-
-export function useChangeSettings() {
-  return useMutation({
-    mutationFn: (body: PreferencesChange) =>
-      api<PreferencesResponse>("/api/preferences", { method: "PATCH", body }),
-    onSuccess: ({ preferences }) => queries.setQueryData(queryKey, preferences),
-    onSettled: () => refresh(queryKey),
-  });
 }
 
 export function useChangeLevel() {
@@ -80,8 +65,16 @@ export function describeUntil({ until }: Pick<Mute, "until">): string {
   return until === null ? "Until you unmute it" : `Until ${formatDate(until, "soon")}`;
 }
 
+/** For how long something is muted; null is for good. */
+export const muteDurations: { label: string; minutes: () => number | null }[] = [
+  { label: "30 minutes", minutes: () => 30 },
+  { label: "2 hours", minutes: () => 120 },
+  { label: "Until tomorrow", minutes: () => minutesUntilTomorrow() },
+  { label: "For good", minutes: () => null },
+];
+
 /** Minutes until 8:00 of the next day here. */
-export function minutesUntilTomorrow(now: Date = new Date()): number {
+function minutesUntilTomorrow(now: Date = new Date()): number {
   const morning = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, 8);
   return Math.ceil((morning.getTime() - now.getTime()) / 60_000);
 }

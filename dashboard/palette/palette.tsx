@@ -1,56 +1,75 @@
-import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
-import {
-  Activity,
-  BookOpen,
-  CheckCheck,
-  FileUp,
-  Filter,
-  Folder,
-  Hash,
-  LogOut,
-  Moon,
-  Plus,
-  Sun,
-  UserRound,
-} from "lucide-react";
+import { ChevronRight } from "lucide-react";
 import { Dialog } from "radix-ui";
-import { useDeferredValue, useState } from "react";
-import { useMe } from "../account/me.ts";
-import { useSignOut } from "../account/sign-out.ts";
-import { markAllRead } from "../channels/channel-actions.ts";
-import { sidebarQuery } from "../channels/channels.ts";
-import { EventIcon } from "../components/event-icon.tsx";
-import { useCan } from "../projects/can.ts";
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { openDocs } from "../shell/docs.ts";
 import { focusOpener } from "../shell/opener.ts";
-import { openOverlay } from "../shell/overlays.tsx";
-import { chooseTheme, useDark } from "../theme/theme.ts";
-import { foundUsersQuery } from "../users/users.ts";
-import { parametersOf } from "../views/views.ts";
-import { PageItems } from "./page-items.tsx";
+import { type MuteStep, useActionItems, useMuteItems } from "./action-items.tsx";
+import { type DialogName, dialogs } from "./dialogs.ts";
+import { useEventItem, useFoundItems, useSearchItem, useUserItem } from "./found-items.tsx";
+import { type Group, type Item, matchingGroups } from "./items.ts";
 import { PaletteGroup, PaletteItem } from "./palette-item.tsx";
+import { usePlaceItems } from "./place-items.tsx";
+import { recentlyChosen, rememberChosen } from "./recent-items.ts";
 
-/** The command palette: go to any channel, page or project, or run a command. */
+/** The command palette: go anywhere, find events and users, or do something. */
 export default function Palette({ close }: { close: () => void }) {
-  const project = useProjectSlug();
-  const { data: sidebar } = useQuery(sidebarQuery(project));
-  const { channels = [], views = [] } = sidebar ?? {};
-  const [typed, setTyped] = useState("");
-  const { data: users = [] } = useQuery(foundUsersQuery(project, useDeferredValue(typed.trim())));
-  const { projects, ownsInstallation } = useMe();
-  const can = useCan();
-  const navigate = useNavigate();
-  const signOut = useSignOut();
-  const dark = useDark();
-  const params = { project };
+  const [dialog, setDialog] = useState<DialogName | null>(null);
+  const Opened = dialog && dialogs[dialog];
+  return Opened ? <Opened close={close} /> : <PaletteDialog close={close} open={setDialog} />;
+}
 
-  const closeAnd = (action: () => unknown) => () => {
-    close();
-    action();
-  };
+function PaletteDialog({ close, open }: { close: () => void; open: (dialog: DialogName) => void }) {
+  const project = useProjectSlug();
+  const [typed, setTyped] = useState("");
+  const [muting, setMuting] = useState<MuteStep | null>(null);
+  const found = useFoundItems(muting ? "" : typed);
+  const known = [...usePlaceItems(), ...useActionItems({ open, mute: stepTo })];
+  const recent = useRecentItems(project, known);
+  const muteItems = useMuteItems(muting ?? { channel: null }, stepTo);
+  const matching = matchingGroups(
+    muting ? muteItems : typed.trim() === "" ? [...recent, ...known] : known,
+    typed,
+  );
+  const shown = joined([
+    ...found.first,
+    ...matching.flatMap(({ isNamed, items }) => (isNamed ? items : [])),
+    ...found.last,
+    ...matching.flatMap(({ isNamed, items }) => (isNamed ? [] : items)),
+  ]);
+
+  // The first item is selected, also when better ones arrive, until another one is chosen.
+  const first = shown[0]?.[1][0];
+  const firstValue = first ? itemValue(shown[0]![0], first) : "";
+  const [selected, setSelected] = useState("");
+  const hasMoved = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is typed begins anew, also if the first item stays
+  useEffect(() => {
+    if (!hasMoved.current) setSelected(firstValue);
+  }, [firstValue, typed]);
+
+  function type(text: string) {
+    setTyped(text);
+    hasMoved.current = false;
+  }
+
+  function stepTo(step: MuteStep | null) {
+    setMuting(step);
+    type("");
+  }
+
+  function choose(item: Item) {
+    // Nobody wants to sign out again by Enter in the open palette.
+    if (!muting && item.group !== "Actions") rememberChosen(project, item);
+    if (!item.stays) close();
+    item.run();
+  }
+
+  function onKey({ key }: KeyboardEvent) {
+    if (/^(Arrow(Up|Down)|Home|End)$/.test(key)) hasMoved.current = true;
+    if (key === "Backspace" && typed === "" && muting)
+      stepTo(muting.channel === null ? null : { channel: null });
+  }
 
   return (
     <Dialog.Root open onOpenChange={close}>
@@ -62,131 +81,94 @@ export default function Palette({ close }: { close: () => void }) {
           className="fixed inset-x-4 top-[12vh] z-50 mx-auto max-w-xl animate-rise overflow-hidden rounded-xl border border-line-strong bg-raised shadow-lg outline-none"
         >
           <Dialog.Title className="sr-only">Search and commands</Dialog.Title>
-          <Command label="Search and commands" loop>
+          <Command
+            label="Search and commands"
+            loop
+            shouldFilter={false}
+            value={selected}
+            onValueChange={(value) => hasMoved.current && setSelected(value)}
+            onKeyDown={onKey}
+            onPointerMove={() => {
+              hasMoved.current = true;
+            }}
+          >
+            {muting && <Steps step={muting} />}
             <Command.Input
               value={typed}
-              onValueChange={setTyped}
-              placeholder="Type a channel, page, user or command…"
-              className="h-12 w-full border-line border-b bg-transparent px-4 text-lg outline-none placeholder:text-faint"
+              onValueChange={type}
+              placeholder={
+                muting
+                  ? muting.channel === null
+                    ? "Which channel?"
+                    : "For how long?"
+                  : "Search events, users, pages and actions…"
+              }
+              className="h-12 w-full border-line border-b bg-transparent px-4 text-lg outline-none placeholder:text-faint placeholder-shown:text-ellipsis"
             />
             <Command.List className="max-h-[min(420px,60vh)] overflow-y-auto p-1.5">
-              <Command.Empty className="py-8 text-center text-muted text-sm">No results</Command.Empty>
-              <PaletteGroup heading="Channels">
-                {channels.map(({ id, name, icon }) => (
-                  <PaletteItem
-                    key={id}
-                    value={`channel ${id}`}
-                    icon={icon ? <EventIcon icon={icon} name={name} size="sm" bare /> : <Hash aria-hidden />}
-                    onSelect={closeAnd(() =>
-                      navigate({
-                        to: "/p/$project/channels/$channel",
-                        params: { project, channel: id },
-                        search: {},
-                      }),
-                    )}
-                  >
-                    {name}
-                  </PaletteItem>
-                ))}
-                {can("channels:change") && (
-                  <PaletteItem icon={<Plus aria-hidden />} onSelect={() => openOverlay("new-channel")}>
-                    New channel
-                  </PaletteItem>
-                )}
-                <PaletteItem
-                  icon={<CheckCheck aria-hidden />}
-                  onSelect={closeAnd(() => sidebar && markAllRead(project, sidebar))}
-                >
-                  Mark all channels as read
-                </PaletteItem>
-              </PaletteGroup>
-              <PaletteGroup heading="Users">
-                {users.map(({ userId }) => (
-                  <PaletteItem
-                    key={userId}
-                    // What was typed may be in a property.
-                    value={`user ${userId} ${typed}`}
-                    icon={<UserRound aria-hidden />}
-                    onSelect={closeAnd(() =>
-                      navigate({ to: "/p/$project/users/$userId", params: { project, userId } }),
-                    )}
-                  >
-                    {userId}
-                  </PaletteItem>
-                ))}
-              </PaletteGroup>
-              {views.length > 0 && (
-                <PaletteGroup heading="Views">
-                  {views.map((view) => (
+              {shown.length === 0 && <p className="py-8 text-center text-muted text-sm">No results</p>}
+              {shown.map(([group, items]) => (
+                <PaletteGroup key={group} {...(!muting && { heading: group })}>
+                  {items.map((item) => (
                     <PaletteItem
-                      key={view.id}
-                      value={`view ${view.name} ${view.id}`}
-                      icon={<Filter aria-hidden />}
-                      onSelect={closeAnd(() =>
-                        navigate({ to: "/p/$project", params, search: parametersOf(view) }),
-                      )}
-                    >
-                      {view.name}
-                    </PaletteItem>
+                      key={item.id}
+                      item={item}
+                      value={itemValue(group, item)}
+                      onSelect={() => choose(item)}
+                    />
                   ))}
                 </PaletteGroup>
-              )}
-              <PaletteGroup heading="Pages">
-                <PageItems closeAnd={closeAnd} />
-              </PaletteGroup>
-              <PaletteGroup heading="Projects">
-                {projects.length > 1 &&
-                  projects.map(({ slug, name }) => (
-                    <PaletteItem
-                      key={slug}
-                      value={`project ${name} ${slug}`}
-                      icon={<Folder aria-hidden />}
-                      onSelect={closeAnd(() =>
-                        navigate({ to: "/p/$project", params: { project: slug }, search: {} }),
-                      )}
-                    >
-                      {name}
-                    </PaletteItem>
-                  ))}
-                <PaletteItem icon={<Plus aria-hidden />} onSelect={() => openOverlay("new-project")}>
-                  New project
-                </PaletteItem>
-              </PaletteGroup>
-              <PaletteGroup heading="Commands">
-                {ownsInstallation && (
-                  <PaletteItem
-                    icon={<Activity aria-hidden />}
-                    onSelect={closeAnd(() => navigate({ to: "/status" }))}
-                  >
-                    Server status
-                  </PaletteItem>
-                )}
-                <PaletteItem
-                  icon={dark ? <Sun aria-hidden /> : <Moon aria-hidden />}
-                  onSelect={closeAnd(() => chooseTheme(dark ? "light" : "dark"))}
-                >
-                  {dark ? "Switch to light theme" : "Switch to dark theme"}
-                </PaletteItem>
-                {can("events:send") && (
-                  <PaletteItem icon={<FileUp aria-hidden />} onSelect={() => openOverlay("import")}>
-                    Import events
-                  </PaletteItem>
-                )}
-                <PaletteItem
-                  icon={<BookOpen aria-hidden />}
-                  value="docs documentation help"
-                  onSelect={closeAnd(openDocs)}
-                >
-                  Docs
-                </PaletteItem>
-                <PaletteItem icon={<LogOut aria-hidden />} onSelect={closeAnd(signOut)}>
-                  Sign out
-                </PaletteItem>
-              </PaletteGroup>
+              ))}
             </Command.List>
           </Command>
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>
   );
+}
+
+/** What was chosen to get here. */
+function Steps({ step }: { step: MuteStep }) {
+  return (
+    <p className="flex items-center gap-1 px-4 pt-3 text-muted text-sm">
+      Mute
+      {step.channel !== null && (
+        <>
+          <ChevronRight aria-hidden className="size-3.5 text-faint" />
+          <span className="hostile-line">{step.channel}</span>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** What was chosen last, as far as it is still there. */
+function useRecentItems(project: string, known: readonly Item[]): Item[] {
+  const chosen = useMemo(() => recentlyChosen(project), [project]);
+  const searchItem = useSearchItem();
+  const userItem = useUserItem();
+  const eventItem = useEventItem();
+  const made = ({ id, label, detail }: (typeof chosen)[number]): Item | undefined => {
+    const [kind, text] = [id.slice(0, id.indexOf(" ")), id.slice(id.indexOf(" ") + 1)];
+    if (kind === "search") return searchItem(text, label);
+    if (kind === "user") return userItem({ text: label, detail });
+    if (kind === "event") return eventItem(text, label, detail);
+    return known.find((item) => item.id === id);
+  };
+  return chosen.flatMap((each) => {
+    const item = made(each);
+    return item ? [{ ...item, group: "Recent" }] : [];
+  });
+}
+
+/** The items by group, in the order of each group's first. */
+function joined(items: readonly Item[]): [Group, Item[]][] {
+  const groups = new Map<Group, Item[]>();
+  for (const item of items) groups.set(item.group, [...(groups.get(item.group) ?? []), item]);
+  return [...groups];
+}
+
+/** As cmdk compares it: recent items stand for others. */
+function itemValue(group: Group, { id }: Item): string {
+  return `${group} ${id}`.trim();
 }

@@ -2,9 +2,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { limits } from "../../server/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
-import { putProject } from "../account/me.ts";
 import { api } from "../api.ts";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
+import { putProject } from "./put-project.ts";
 
 export default function NewProjectDialog({ close }: { close: () => void }) {
   const queries = useQueryClient();

@@ -1,5 +1,4 @@
-import { type UseMutationResult, useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { limits } from "../../server/limits.ts";
 import type { Rule } from "../../server/wire/rule.ts";
 import { api } from "../api.ts";
@@ -7,11 +6,15 @@ import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { Choice, Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
+import { byParts, changedMembers } from "../edits/differences.ts";
+import { useDraftKey, useNewForm } from "../edits/draft-note.tsx";
+import { useEdit } from "../edits/use-edit.tsx";
 import { membersQuery } from "../members/members.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { RecipientFields } from "./recipient-fields.tsx";
 import { formOf, newRuleForm, type RuleForm, ruleOf } from "./rule-form.ts";
+import { ruleParts } from "./rule-parts.ts";
 import { RulePreview } from "./rule-preview.tsx";
 import { rulesQuery } from "./rules.ts";
 import { SearchField } from "./search-field.tsx";
@@ -19,38 +22,74 @@ import { WhenFields } from "./when-fields.tsx";
 
 export function NewRuleDialog({ close }: { close: () => void }) {
   const project = useProjectSlug();
+  const { form, change, discard } = useNewForm(useDraftKey("rule")(""), newRuleForm);
   const create = useMutation({
-    mutationFn: (form: RuleForm) =>
-      api("/api/rules", { method: "POST", query: { project }, body: ruleOf(form) }),
+    mutationFn: () => api("/api/rules", { method: "POST", query: { project }, body: ruleOf(form) }),
     onSuccess() {
       void refresh(rulesQuery(project).queryKey);
+      discard();
       close();
     },
   });
   return (
-    <RuleDialog title="New rule" initial={newRuleForm()} save={create} action="Create rule" close={close} />
+    <RuleDialog
+      title="New rule"
+      form={form}
+      onChange={change}
+      error={create.error}
+      busy={create.isPending}
+      submit={() => create.mutate()}
+      action="Create rule"
+      close={() => {
+        discard();
+        close();
+      }}
+    />
   );
 }
 
 export function EditRuleDialog({ rule, close }: { rule: Rule; close: () => void }) {
   const project = useProjectSlug();
-  const save = useMutation({
-    async mutationFn(form: RuleForm) {
-      const changed = ruleOf(form);
-      const body = Object.fromEntries(
-        Object.entries(changed).filter(
-          ([name, value]) => JSON.stringify(value) !== JSON.stringify(rule[name as keyof typeof changed]),
-        ),
-      );
+  const { data: members = [] } = useQuery(membersQuery(project));
+  const { data: destinations = [] } = useQuery(projectDestinationsQuery(project));
+  const { form, change, error, isPending, submit, discard, dialog } = useEdit<Rule, RuleForm>({
+    thing: rule,
+    what: "rule",
+    formOf,
+    compare: byParts(ruleParts(members, destinations)),
+    keys: [rulesQuery(project).queryKey],
+    draft: useDraftKey("rule")(rule.id),
+    async save(form, base) {
+      const body = changedMembers(ruleOf(form), ruleOf(formOf(base)));
       if (Object.keys(body).length === 0) return;
-      await api(`/api/rules/${rule.id}`, { method: "PATCH", query: { project }, body });
+      const { version } = base;
+      await api(`/api/rules/${rule.id}`, { method: "PATCH", query: { project }, body, version });
     },
-    onSuccess() {
-      void refresh(rulesQuery(project).queryKey);
-      close();
+    saved: close,
+    gone: {
+      code: "rule-unknown",
+      recreate: (form, { enabled }) =>
+        api("/api/rules", { method: "POST", query: { project }, body: { ...ruleOf(form), enabled } }),
     },
   });
-  return <RuleDialog title="Edit rule" initial={formOf(rule)} save={save} action="Save" close={close} />;
+  return (
+    <>
+      <RuleDialog
+        title="Edit rule"
+        form={form}
+        onChange={change}
+        error={error}
+        busy={isPending}
+        submit={() => submit()}
+        action="Save"
+        close={() => {
+          discard();
+          close();
+        }}
+      />
+      {dialog}
+    </>
+  );
 }
 
 export function DeleteRuleDialog({ rule, close }: { rule: Rule; close: () => void }) {
@@ -72,52 +111,46 @@ export function DeleteRuleDialog({ rule, close }: { rule: Rule; close: () => voi
 
 type Props = {
   title: string;
-  initial: RuleForm;
-  save: UseMutationResult<unknown, Error, RuleForm>;
+  form: RuleForm;
+  onChange: (form: RuleForm) => void;
+  error: unknown;
+  busy: boolean;
+  submit: () => void;
   /** The submit button's label. */
   action: string;
   close: () => void;
 };
 
 /** Asks for a rule, and shows what it would have notified of. */
-function RuleDialog({ title, initial, save, action, close }: Props) {
+function RuleDialog({ form, onChange, ...dialog }: Props) {
   const project = useProjectSlug();
   const { data: members = [] } = useQuery(membersQuery(project));
   const { data: destinations = [] } = useQuery(projectDestinationsQuery(project));
-  const [form, setForm] = useState(initial);
   const { name, q, urgent } = form;
 
   return (
-    <FormDialog
-      wide
-      title={title}
-      error={save.error}
-      action={action}
-      busy={save.isPending}
-      submit={() => save.mutate(form)}
-      close={close}
-    >
+    <FormDialog wide {...dialog}>
       <Field
         label="Name"
         value={name}
-        onChange={(event) => setForm({ ...form, name: event.target.value })}
+        onChange={(event) => onChange({ ...form, name: event.target.value })}
         required
         maxLength={limits.ruleNameCharacters}
         placeholder="Failed payments"
         autoComplete="off"
         member="name"
       />
-      <SearchField member="q" q={q} onChange={(q) => setForm({ ...form, q })} />
-      <WhenFields form={form} onChange={setForm} />
+      <SearchField member="q" q={q} onChange={(q) => onChange({ ...form, q })} />
+      <WhenFields form={form} onChange={onChange} />
       <RulePreview q={q} when={ruleOf(form).when} />
-      <RecipientFields form={form} onChange={setForm} members={members} destinations={destinations} />
+      <RecipientFields form={form} onChange={onChange} members={members} destinations={destinations} />
       <Choice
         type="checkbox"
         name="urgent"
         label="Urgent"
         hint="Also notifies during quiet hours"
         checked={urgent}
-        onChange={(urgent) => setForm({ ...form, urgent })}
+        onChange={(urgent) => onChange({ ...form, urgent })}
       />
     </FormDialog>
   );

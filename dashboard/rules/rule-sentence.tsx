@@ -30,7 +30,7 @@ function Matching({ q }: { q: string }): ReactNode {
 }
 
 /** What comes before and after the search. */
-function whenTexts(when: RuleWhen): [before: string, after: string] {
+export function whenTexts(when: RuleWhen): [before: string, after: string] {
   switch (when.type) {
     case "each":
       return ["Each event", ""];
@@ -60,7 +60,11 @@ function digestTime(when: Extract<RuleWhen, { type: "digest" }>): string {
 }
 
 /** The names of one or two members, or the number of more. Who has left or was deleted is left out. */
-function recipientNames(to: Rule["to"], members: Member[], destinations: ProjectDestination[]): string[] {
+export function recipientNames(
+  to: Rule["to"],
+  members: Member[],
+  destinations: ProjectDestination[],
+): string[] {
   const named = members.filter(({ id }) => to.members.includes(id)).map(({ name, email }) => name || email);
   return [
     ...(to.everyone ? ["everyone"] : []),
@@ -69,7 +73,7 @@ function recipientNames(to: Rule["to"], members: Member[], destinations: Project
   ];
 }
 
-function listText(names: string[]): string {
+export function listText(names: string[]): string {
   if (names.length === 0) return "nobody who is still here";
   return new Intl.ListFormat("en").format(names);
 }

@@ -4,10 +4,12 @@ import { Bell } from "lucide-react";
 import { useState } from "react";
 import type { Rule } from "../../server/wire/rule.ts";
 import { buttonClass } from "../components/ui/button.tsx";
+import { DraftNote, useDrafts } from "../edits/draft-note.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { ListPage, useItemDialog } from "../shell/list-page.tsx";
 import { DeleteRuleDialog, EditRuleDialog, NewRuleDialog } from "./rule-dialogs.tsx";
+import type { RuleForm } from "./rule-form.ts";
 import { RuleList } from "./rule-list.tsx";
 import { rulesQuery } from "./rules.ts";
 
@@ -21,6 +23,7 @@ export function RulesPage() {
   const [creating, setCreating] = useState(false);
   const { opened, open, close } = useItemDialog<Rule, keyof typeof dialogs>();
   const Opened = opened && dialogs[opened.name];
+  const { drafts, update, discard } = useDrafts<Rule, RuleForm>("rule");
   return (
     <>
       <ListPage
@@ -38,10 +41,40 @@ export function RulesPage() {
             Destinations
           </Link>
         }
+        notes={
+          canManage &&
+          !opened &&
+          !creating &&
+          drafts.map(({ key, base, form, ...draft }) => (
+            <DraftNote
+              key={key}
+              of={base ? `the rule ${base.name}` : "a new rule"}
+              draft={draft}
+              resume={() => (base ? open("edit")(base) : setCreating(true))}
+              discard={() => discard(key)}
+            />
+          ))
+        }
         list={(rules) => <RuleList rules={rules} edit={open("edit")} remove={open("delete")} />}
       />
-      {creating && <NewRuleDialog close={() => setCreating(false)} />}
-      {Opened && <Opened rule={opened.item} close={close} />}
+      {creating && (
+        <NewRuleDialog
+          close={() => {
+            setCreating(false);
+            update();
+          }}
+        />
+      )}
+      {Opened && (
+        <Opened
+          key={opened.item.id}
+          rule={opened.item}
+          close={() => {
+            close();
+            update();
+          }}
+        />
+      )}
     </>
   );
 }

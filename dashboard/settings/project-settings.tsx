@@ -2,20 +2,22 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
-import { putProject, useMe } from "../account/me.ts";
+import { useMe } from "../account/me.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { putProject } from "../projects/put-project.ts";
 import { DeleteProjectDialog } from "./delete-project-dialog.tsx";
 import { Group, Panel } from "./group.tsx";
 import { ProjectPages } from "./project-pages.tsx";
 import { QuotaForm } from "./quota-form.tsx";
 import { RetentionForm } from "./retention-form.tsx";
-import { changeProject, SavedField } from "./saved-field.tsx";
+import { SavedField } from "./saved-field.tsx";
 import { TimeZoneForm } from "./time-zone-form.tsx";
+import { changeProject, useProjectSetting } from "./use-project-setting.ts";
 
 export function ProjectSettings() {
   const project = useProject();
@@ -72,7 +74,7 @@ function KnownChannelsSwitch({ project }: { project: Project }) {
   const queries = useQueryClient();
   const change = useMutation({
     mutationFn: (knownChannelsOnly: boolean) => changeProject(project.slug, { knownChannelsOnly }),
-    onSuccess: (response) => putProject(queries, response.project),
+    onSuccess: (saved) => putProject(queries, saved),
   });
   return (
     <>
@@ -91,29 +93,29 @@ function KnownChannelsSwitch({ project }: { project: Project }) {
 }
 
 function RenameForm({ project }: { project: Project }) {
-  const queries = useQueryClient();
-  const [name, setName] = useState(project.name);
-  const rename = useMutation({
-    mutationFn: () => changeProject(project.slug, { name: name.trim() }),
-    onSuccess(response) {
-      putProject(queries, response.project);
-      setName(response.project.name);
-    },
+  const edit = useProjectSetting(project, {
+    label: "Project name",
+    textOf: ({ name }) => name,
+    changeOf: (name) => ({ name: name.trim() }),
   });
-  const changed = name.trim() !== "" && name.trim() !== project.name;
+  const { text } = edit.form;
+  const changed = edit.isChanged && text.trim() !== "";
 
   return (
-    <SavedField save={rename} error={rename.error} changed={changed} onSubmit={() => rename.mutate()}>
-      <Field
-        className="flex-1"
-        label="Project name"
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-        required
-        maxLength={limits.projectNameCharacters}
-        autoComplete="off"
-        member="name"
-      />
-    </SavedField>
+    <>
+      <SavedField save={edit} changed={changed} onSubmit={() => edit.submit()}>
+        <Field
+          className="flex-1"
+          label="Project name"
+          value={text}
+          onChange={(event) => edit.change({ text: event.target.value })}
+          required
+          maxLength={limits.projectNameCharacters}
+          autoComplete="off"
+          member="name"
+        />
+      </SavedField>
+      {edit.dialog}
+    </>
   );
 }

@@ -6,7 +6,9 @@ import { listen } from "../live/connection.ts";
 /** Says that an example worked: shows the next event of the project as soon as it arrives. */
 export function ArrivalNote({ project }: { project: string }) {
   const [event, setEvent] = useState<Event>();
-  useEffect(() => listen(project, { events: (batch) => setEvent(batch.at(-1)) }), [project]);
+  useEffect(() => {
+    return listen(project, { events: (batch) => setEvent(batch.at(-1)) });
+  }, [project]);
   return (
     <div role="status" className="flex min-h-9 items-center gap-2.5 text-muted text-sm">
       {event ? (

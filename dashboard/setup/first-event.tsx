@@ -8,13 +8,13 @@ import { AuthLayout } from "../account/auth-layout.tsx";
 import { meQuery, setUnread } from "../account/me.ts";
 import { api } from "../api.ts";
 import { EventIcon } from "../components/event-icon.tsx";
-import { WaitingMark } from "../components/mark.tsx";
 import { buttonClass } from "../components/ui/button.tsx";
 import { SecretBox } from "../components/ui/copy-button.tsx";
+import { WaitingMark } from "../components/waiting-mark.tsx";
 import { follow, isFollowing, listen } from "../live/connection.ts";
 import { queries } from "../queries.ts";
 import { ExampleTabs } from "./example-tabs.tsx";
-import { clearSetupResult, type SetupResult } from "./setup.ts";
+import { clearSetupResult, type SetupResult } from "./setup-result.ts";
 
 /** The last step of setup: shows the API key and a command to copy, and waits for the first event. */
 export function FirstEvent({ project, secret }: SetupResult) {

@@ -4,7 +4,7 @@ import { AccountFields, accountBody, useAccountInput } from "../account/account-
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { FormErrors } from "../components/ui/form-errors.tsx";
-import type { SetupResult } from "./setup.ts";
+import type { SetupResult } from "./setup-result.ts";
 
 export function SetupForm({ token, onDone }: { token: string; onDone: (result: SetupResult) => void }) {
   const [account, setAccount] = useAccountInput();

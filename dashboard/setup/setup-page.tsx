@@ -8,8 +8,9 @@ import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Alert, Skeleton } from "../components/ui/states.tsx";
 import { queries } from "../queries.ts";
 import { FirstEvent } from "./first-event.tsx";
-import { loadSetupResult, type SetupResult, saveSetupResult, setupQuery } from "./setup.ts";
+import { setupQuery } from "./setup.ts";
 import { SetupForm } from "./setup-form.tsx";
+import { loadSetupResult, type SetupResult, saveSetupResult } from "./setup-result.ts";
 
 /** The first-run setup on one page: account, API key and first event. */
 export function SetupPage() {

@@ -1,37 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { Project } from "../../server/wire/project.ts";
 import { api } from "../api.ts";
-
-/** What setup created: the first project and its API key. */
-export type SetupResult = { project: Project; secret: string };
-
-// Kept for this tab until the feed is opened, because the server shows the key only once and a reload would lose it.
-const storageKey = "tidings.made";
-
-export function saveSetupResult(result: SetupResult): void {
-  try {
-    sessionStorage.setItem(storageKey, JSON.stringify(result));
-  } catch {
-    // Storage is blocked: a reload loses the key, but another can be created.
-  }
-}
-
-export function loadSetupResult(): SetupResult | null {
-  try {
-    const stored = sessionStorage.getItem(storageKey);
-    return stored === null ? null : (JSON.parse(stored) as SetupResult);
-  } catch {
-    return null;
-  }
-}
-
-export function clearSetupResult(): void {
-  try {
-    sessionStorage.removeItem(storageKey);
-  } catch {
-    // Storage is blocked, so nothing was stored.
-  }
-}
 
 export const setupQuery = queryOptions({
   queryKey: ["setup"],

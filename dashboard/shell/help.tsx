@@ -16,7 +16,7 @@ const shortcuts: [string[], string][] = [
   [["t"], "Choose the time that is shown"],
   [["e"], "Edit the board"],
   [["f"], "Show the board on the full screen"],
-  [["Ctrl", "K"], "Go to a channel or page"],
+  [["Ctrl", "K"], "Find anything, or do something"],
   [["?"], "Keyboard shortcuts"],
 ];
 

@@ -14,6 +14,8 @@ type Props<Item> = {
   create?: { label: string; open: () => void } | false;
   /** Links beside that button. */
   links?: ReactNode;
+  /** What is said above the list. */
+  notes?: ReactNode;
   /** Lists the items. */
   list: (items: Item[]) => ReactNode;
   /** What comes below the list. */
@@ -22,7 +24,7 @@ type Props<Item> = {
 
 /** A page of settings that lists what a project has of one kind. */
 export function ListPage<Item>(props: Props<Item>) {
-  const { title, intro, empty, create, links, list, children } = props;
+  const { title, intro, empty, create, links, notes, list, children } = props;
   const { data: items, error, refetch } = props.query;
   const button = create && (
     <Button variant="solid" onClick={create.open}>
@@ -42,6 +44,7 @@ export function ListPage<Item>(props: Props<Item>) {
               {items && items.length > 0 && button}
             </div>
           </div>
+          {notes}
           {error && !items ? (
             <ErrorState title={`${title} couldn't be loaded`} error={error} retry={() => void refetch()} />
           ) : !items ? (

@@ -11,7 +11,9 @@ export function OverlayError({ error, retry, close }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const reason = error instanceof PartError ? error.reason : "unknown";
   useServerBack(reason === "unreachable", retry);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
   return (
     <dialog
       ref={dialog}

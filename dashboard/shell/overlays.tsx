@@ -25,11 +25,20 @@ const SessionDialog = lazyPart(async () => (await import("../account/session-dia
 
 export type Overlay = keyof typeof overlays;
 
+type DialogOfPage = (close: () => void) => ReactNode;
+
 let current: Overlay | null = null;
+let dialog: DialogOfPage | null = null;
 const listeners = new Set<() => void>();
 
 export function openOverlay(overlay: Overlay | null): void {
   current = overlay;
+  for (const listener of listeners) listener();
+}
+
+/** Opens a dialog that stays open whatever becomes of what opened it, such as the row of something that is deleted. */
+export function openDialog(opened: DialogOfPage | null): void {
+  dialog = opened;
   for (const listener of listeners) listener();
 }
 
@@ -39,6 +48,7 @@ function subscribe(listener: () => void) {
 }
 
 const close = () => openOverlay(null);
+const closeDialog = () => openDialog(null);
 
 /** The dialog that is open. */
 export function useOverlay(): Overlay | null {
@@ -48,6 +58,7 @@ export function useOverlay(): Overlay | null {
 export function Overlays() {
   const overlay = useOverlay();
   const Opened = overlay && overlays[overlay];
+  const openedDialog = useSyncExternalStore(subscribe, () => dialog);
   const isSessionOver = useSessionEnded();
   useShortcuts({ "?": () => openOverlay("help") });
 
@@ -68,6 +79,7 @@ export function Overlays() {
           <Opened close={close} />
         </OverlayBoundary>
       )}
+      {openedDialog && <OverlayBoundary close={closeDialog}>{openedDialog(closeDialog)}</OverlayBoundary>}
       {isSessionOver && (
         <OverlayBoundary close={() => location.reload()}>
           <SessionDialog />

@@ -1,4 +1,3 @@
-import { useMutation } from "@tanstack/react-query";
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { User } from "../../server/wire/user.ts";
@@ -6,8 +5,9 @@ import type { UserProperties } from "../../server/wire/user-rule.ts";
 import { Button, IconButton } from "../components/ui/button.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
+import { type Comparison, orNone, whoChanged } from "../edits/differences.ts";
+import { useEdit } from "../edits/use-edit.tsx";
 import { useCan } from "../projects/can.ts";
-import { refresh } from "../queries.ts";
 import { valueText } from "./user-table.tsx";
 import { saveProperties, userQuery } from "./users.ts";
 
@@ -61,92 +61,130 @@ const newRow = (): Row => ({ id: ids++, name: "", value: "", original: undefined
 const inputClass =
   "h-9 min-w-0 flex-1 rounded-md border border-line-strong bg-raised px-2.5 text-sm max-md:h-11 max-md:text-lg";
 
+function rowsOf({ properties }: Pick<User, "properties">): Row[] {
+  const rows = Object.entries(properties).map(([name, original]) => ({
+    id: ids++,
+    name,
+    value: valueText(original),
+    original,
+  }));
+  return [...rows, newRow()];
+}
+
+/** Each property is compared by itself. */
+const comparison: Comparison<Row[]> = {
+  differences(...forms) {
+    const names = new Set(forms.flat().map(({ name }) => name));
+    return [...names].flatMap((name) => {
+      if (name === "") return [];
+      const [base, mine, theirs] = forms.map((rows) => rows.find((row) => row.name === name));
+      const value = (row: Row | undefined) => row && valueIn(row);
+      const changedBy = whoChanged(value(base), value(mine), value(theirs));
+      if (changedBy === null) return [];
+      const text = (row: Row | undefined) => (row ? orNone(row.value, "Empty") : "No such property");
+      return [
+        { key: name, label: name, changedBy, before: text(base), mine: text(mine), theirs: text(theirs) },
+      ];
+    });
+  },
+  merge(mine, theirs, choices) {
+    const isTheirs = ({ name }: Row) => choices[name] === "theirs";
+    return [...mine.filter((row) => !isTheirs(row)), ...theirs.filter(isTheirs)];
+  },
+};
+
 function PropertiesDialog({ project, user, close }: { project: string; user: User; close: () => void }) {
-  const [rows, setRows] = useState<Row[]>(() => [
-    ...Object.entries(user.properties).map(([name, original]) => ({
-      id: ids++,
-      name,
-      value: valueText(original),
-      original,
-    })),
-    newRow(),
-  ]);
-  const save = useMutation({
-    mutationFn: () => saveProperties(project, user.userId, propertiesOf(rows)),
-    async onSuccess() {
-      await refresh(userQuery(project, user.userId).queryKey, ["users", project]);
-      close();
-    },
+  const { userId } = user;
+  const save = (rows: Row[], version?: string) =>
+    saveProperties(project, userId, propertiesOf(rows), version);
+  const edit = useEdit<User, Row[]>({
+    thing: user,
+    what: "user",
+    formOf: rowsOf,
+    compare: comparison,
+    keys: [userQuery(project, userId).queryKey, ["users", project]],
+    save: (rows, { version }) => save(rows, version),
+    saved: close,
+    gone: { code: "user-unknown", recreate: (rows) => save(rows) },
   });
+  const { form: rows, change: setRows } = edit;
   const change = (id: number, part: Partial<Row>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
   const names = rows.map(({ name }) => name).filter(Boolean);
   const repeated = names.find((name, at) => names.indexOf(name) !== at);
 
   return (
-    <FormDialog
-      title="Properties"
-      wide
-      error={save.error}
-      action="Save"
-      busy={save.isPending}
-      disabled={repeated !== undefined}
-      submit={() => save.mutate()}
-      close={close}
-    >
-      {repeated !== undefined && <Alert>There are two properties with the name "{repeated}".</Alert>}
-      {rows.map(({ id, name, value }) => (
-        <div key={id} className="flex items-center gap-2">
-          <input
-            aria-label="Name"
-            placeholder="Name"
-            dir="auto"
-            value={name}
-            onChange={(event) => change(id, { name: event.target.value })}
-            className={inputClass}
-          />
-          <input
-            aria-label={`Value of ${name || "the new property"}`}
-            placeholder="Value"
-            dir="auto"
-            value={value}
-            onChange={(event) => change(id, { value: event.target.value, original: undefined })}
-            className={inputClass}
-          />
-          <IconButton
-            label={`Remove ${name || "this row"}`}
-            className="size-8 max-md:size-10"
-            onClick={() => setRows(rows.filter((row) => row.id !== id))}
-          >
-            <Trash2 aria-hidden className="size-4" />
-          </IconButton>
-        </div>
-      ))}
-      <Button variant="ghost" className="self-start" onClick={() => setRows([...rows, newRow()])}>
-        <Plus aria-hidden className="size-4" />
-        Add property
-      </Button>
-      <p className="text-faint text-xs">
-        <code className="font-mono">true</code>, <code className="font-mono">false</code> and numbers are
-        stored as such.
-      </p>
-    </FormDialog>
+    <>
+      <FormDialog
+        title="Properties"
+        wide
+        error={edit.error}
+        action="Save"
+        busy={edit.isPending}
+        disabled={repeated !== undefined}
+        submit={() => edit.submit()}
+        close={close}
+      >
+        {repeated !== undefined && <Alert>There are two properties with the name "{repeated}".</Alert>}
+        {rows.map(({ id, name, value }) => (
+          <div key={id} className="flex items-center gap-2">
+            <input
+              aria-label="Name"
+              placeholder="Name"
+              dir="auto"
+              value={name}
+              onChange={(event) => change(id, { name: event.target.value })}
+              className={inputClass}
+            />
+            <input
+              aria-label={`Value of ${name || "the new property"}`}
+              placeholder="Value"
+              dir="auto"
+              value={value}
+              onChange={(event) => change(id, { value: event.target.value, original: undefined })}
+              className={inputClass}
+            />
+            <IconButton
+              label={`Remove ${name || "this row"}`}
+              className="size-8 max-md:size-10"
+              onClick={() => setRows(rows.filter((row) => row.id !== id))}
+            >
+              <Trash2 aria-hidden className="size-4" />
+            </IconButton>
+          </div>
+        ))}
+        <Button variant="ghost" className="self-start" onClick={() => setRows([...rows, newRow()])}>
+          <Plus aria-hidden className="size-4" />
+          Add property
+        </Button>
+        <p className="text-faint text-xs">
+          <code className="font-mono">true</code>, <code className="font-mono">false</code> and numbers are
+          stored as such.
+        </p>
+      </FormDialog>
+      {edit.dialog}
+    </>
   );
 }
 
 /** Rows without a name are left out. `fromEntries` would lose a property named `__proto__`. */
 function propertiesOf(rows: readonly Row[]): UserProperties {
   const properties: UserProperties = {};
-  for (const { name, value, original } of rows) {
+  for (const row of rows) {
+    const { name } = row;
     if (name === "") continue;
     Object.defineProperty(properties, name, {
-      value: original === undefined ? typedValue(value) : original,
+      value: valueIn(row),
       enumerable: true,
       configurable: true,
       writable: true,
     });
   }
   return properties;
+}
+
+function valueIn({ value, original }: Row): UserProperties[string] {
+  return original === undefined ? typedValue(value) : original;
 }
 
 /** A number only if it is written as JSON writes it, so that "007" and long digits stay texts. */

@@ -37,19 +37,6 @@ export function usersQuery(project: string, sort: UserSort, q: string) {
   });
 }
 
-/** A few users whose ID or properties have a text. URLs can't have the ids "." and "..". */
-export function foundUsersQuery(project: string, q: string) {
-  return queryOptions({
-    queryKey: ["users", project, "found", q],
-    queryFn: async ({ signal }) =>
-      (await api<UserList>("/api/users", { query: { project, q, limit: "5" }, signal })).users.filter(
-        ({ userId }) => !/^\.\.?$/.test(userId),
-      ),
-    enabled: q !== "" && project !== "",
-    retry: false,
-  });
-}
-
 const pathOf = (userId: string) => `/api/users/${pathSegment(userId)}`;
 
 export function userQuery(project: string, userId: string) {
@@ -60,8 +47,15 @@ export function userQuery(project: string, userId: string) {
   });
 }
 
-export function saveProperties(project: string, userId: string, properties: User["properties"]) {
-  return api(pathOf(userId), { method: "PUT", query: { project }, body: properties });
+/** @param version - the version of the properties that are replaced; without it, whichever there are */
+export function saveProperties(
+  project: string,
+  userId: string,
+  properties: User["properties"],
+  version?: string,
+) {
+  const options = { method: "PUT", query: { project }, body: properties } as const;
+  return api(pathOf(userId), { ...options, ...(version !== undefined && { version }) });
 }
 
 export function eraseUser(project: string, userId: string) {

@@ -6,6 +6,7 @@ import { boardQuery } from "../boards/boards.ts";
 import { freePlace } from "../boards/layout.ts";
 import { inReadingOrder } from "../boards/reading-order.ts";
 import { newTileId, tileTypes } from "../boards/tile-form.ts";
+import { changeNow } from "../edits/change-now.ts";
 import { queries, refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 
@@ -30,15 +31,17 @@ export async function addValueTile(project: string, boardId: string, key: string
   }
 }
 
-/** Changes the tiles that the board has now. */
+/** Changes the tiles that the board has now, also if somebody else changes them at the same time. */
 async function change(project: string, boardId: string, tilesOf: (tiles: Tile[]) => Tile[]): Promise<Board> {
   const query = boardQuery(project, boardId);
-  const { tiles, version } = await queries.fetchQuery({ ...query, staleTime: 0 });
-  const { board } = await api<{ board: Board }>(`/api/boards/${boardId}`, {
-    method: "PATCH",
-    query: { project },
-    body: { tiles: inReadingOrder(tilesOf(tiles)), version },
-  });
+  const board = await changeNow<Board, Board>(
+    await queries.fetchQuery({ ...query, staleTime: 0 }),
+    async ({ tiles, version }) => {
+      const body = { tiles: inReadingOrder(tilesOf(tiles)) };
+      const options = { method: "PATCH", query: { project }, body, version } as const;
+      return (await api<{ board: Board }>(`/api/boards/${boardId}`, options)).board;
+    },
+  );
   queries.setQueryData(query.queryKey, board);
   void refresh(["boards", project]);
   return board;

@@ -2,10 +2,11 @@ import { Bookmark } from "lucide-react";
 import { useState } from "react";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { OverlayBoundary } from "../shell/overlays.tsx";
+import { savedSearch } from "./saved-search.ts";
 import type { NewViewProps } from "./view-dialog.tsx";
-import { savedSearch, useOpenView, useShownView } from "./views.ts";
+import { useOpenView, useShownView } from "./views.ts";
 
-const ViewDialog = lazyPart<NewViewProps>(async () => (await import("./view-dialog.tsx")).ViewDialog);
+const NewViewDialog = lazyPart<NewViewProps>(async () => (await import("./view-dialog.tsx")).NewViewDialog);
 
 /** The button that saves the feed's filters as a view, if there are any and they aren't saved yet. */
 export function SaveView({ project }: { project: string }) {
@@ -28,7 +29,7 @@ export function SaveView({ project }: { project: string }) {
       </button>
       {saving && (
         <OverlayBoundary close={() => setSaving(false)}>
-          <ViewDialog shown={{ q, range, split }} close={() => setSaving(false)} />
+          <NewViewDialog shown={{ q, range, split }} close={() => setSaving(false)} />
         </OverlayBoundary>
       )}
     </>

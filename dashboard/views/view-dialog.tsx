@@ -7,6 +7,8 @@ import { sidebarQuery } from "../channels/channels.ts";
 import { Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
+import { byParts, part } from "../edits/differences.ts";
+import { useEdit } from "../edits/use-edit.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
@@ -17,26 +19,19 @@ export type NewViewProps = {
   close: () => void;
 };
 
-type ViewDialogProps = { close: () => void } & (
-  | { view: View; shown?: never }
-  | (NewViewProps & { view?: never })
-);
-
-/** Saves what the page shows as a view, or renames a view. */
-export function ViewDialog({ view, shown, close }: ViewDialogProps) {
+/** Saves what the page shows as a view. */
+export function NewViewDialog({ shown, close }: NewViewProps) {
   const project = useProjectSlug();
   const mayShare = useCan()("views:share");
-  const [name, setName] = useState(view?.name ?? "");
+  const [name, setName] = useState("");
   const [shared, setShared] = useState(false);
   const save = useMutation({
     mutationFn: () =>
-      view
-        ? api(`/api/views/${view.id}`, { method: "PATCH", query: { project }, body: { name: name.trim() } })
-        : api("/api/views", {
-            method: "POST",
-            query: { project },
-            body: { name: name.trim(), ...shown, shared },
-          }),
+      api("/api/views", {
+        method: "POST",
+        query: { project },
+        body: { name: name.trim(), ...shown, shared },
+      }),
     async onSuccess() {
       await refresh(sidebarQuery(project).queryKey);
       close();
@@ -45,25 +40,16 @@ export function ViewDialog({ view, shown, close }: ViewDialogProps) {
 
   return (
     <FormDialog
-      title={view ? "Rename view" : "Save view"}
-      description={view ? undefined : "Lists this search in the sidebar, with its unread count."}
+      title="Save view"
+      description="Lists this search in the sidebar, with its unread count."
       error={save.error}
       action="Save"
       busy={save.isPending}
       submit={() => save.mutate()}
       close={close}
     >
-      <Field
-        label="Name"
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-        required
-        maxLength={limits.viewNameCharacters}
-        autoComplete="off"
-        placeholder="Failed payments"
-        member="name"
-      />
-      {!view && mayShare && (
+      <NameField value={name} onChange={setName} />
+      {mayShare && (
         <div className="rounded-md border border-line">
           <SwitchRow
             label="For the project"
@@ -74,5 +60,63 @@ export function ViewDialog({ view, shown, close }: ViewDialogProps) {
         </div>
       )}
     </FormDialog>
+  );
+}
+
+type RenameProps = { view: View; close: () => void };
+
+export function RenameViewDialog({ view, close }: RenameProps) {
+  const project = useProjectSlug();
+  const edit = useEdit<View, { name: string }>({
+    thing: view,
+    what: "view",
+    isOwn: !view.shared,
+    isSingle: true,
+    formOf: ({ name }) => ({ name }),
+    compare: byParts([part("Name", ["name"], ({ name }) => name)]),
+    keys: [sidebarQuery(project).queryKey],
+    async save({ name }, base) {
+      if (name.trim() === base.name) return;
+      const options = { method: "PATCH", query: { project }, version: base.version } as const;
+      await api(`/api/views/${view.id}`, { ...options, body: { name: name.trim() } });
+    },
+    saved: close,
+    gone: {
+      code: "view-unknown",
+      recreate({ name }, { q, range, split, shared }) {
+        const body = { name: name.trim(), q, range, split, shared };
+        return api("/api/views", { method: "POST", query: { project }, body });
+      },
+    },
+  });
+  return (
+    <>
+      <FormDialog
+        title="Rename view"
+        error={edit.error}
+        action="Save"
+        busy={edit.isPending}
+        submit={() => edit.submit()}
+        close={close}
+      >
+        <NameField value={edit.form.name} onChange={(name) => edit.change({ name })} />
+      </FormDialog>
+      {edit.dialog}
+    </>
+  );
+}
+
+function NameField({ value, onChange }: { value: string; onChange: (name: string) => void }) {
+  return (
+    <Field
+      label="Name"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      required
+      maxLength={limits.viewNameCharacters}
+      autoComplete="off"
+      placeholder="Failed payments"
+      member="name"
+    />
   );
 }

@@ -1,25 +1,33 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, CheckCheck, Pencil, Replace, Trash2 } from "lucide-react";
-import { useState } from "react";
 import type { SidebarView, View } from "../../server/wire/view.ts";
 import { api, errorMessage } from "../api.ts";
 import { markRead } from "../channels/channel-actions.ts";
 import { sidebarQuery } from "../channels/channels.ts";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../components/ui/menu.tsx";
+import { byParts, orNone, part } from "../edits/differences.ts";
+import { useEdit } from "../edits/use-edit.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
+import { openDialog } from "../shell/overlays.tsx";
 import { toast } from "../shell/toasts.tsx";
-import { ViewDialog } from "./view-dialog.tsx";
-import { savedSearch, useOpenView, useShownView } from "./views.ts";
+import { savedSearch } from "./saved-search.ts";
+import { RenameViewDialog } from "./view-dialog.tsx";
+import { useOpenView, useShownView } from "./views.ts";
+
+type Shown = Pick<View, "q" | "range" | "split">;
+
+function showError(error: unknown): void {
+  toast({ title: "The view couldn't be changed", description: errorMessage(error), failed: true });
+}
 
 export default function ViewMenu({ view, ...props }: MenuContentProps & { view: SidebarView }) {
   const project = useProjectSlug();
   const { queryKey } = sidebarQuery(project);
   const { data } = useQuery(sidebarQuery(project));
   const mayChange = useCan()("views:share") || !view.shared;
-  const [renaming, setRenaming] = useState(false);
   const group = data?.views.filter(({ shared }) => shared === view.shared) ?? [];
   const place = group.findIndex(({ id }) => id === view.id);
   const path = `/api/views/${view.id}`;
@@ -28,7 +36,7 @@ export default function ViewMenu({ view, ...props }: MenuContentProps & { view: 
     try {
       await action();
     } catch (error) {
-      toast({ title: "The view couldn't be changed", description: errorMessage(error), failed: true });
+      showError(error);
     }
     await refresh(queryKey);
   }
@@ -40,15 +48,28 @@ export default function ViewMenu({ view, ...props }: MenuContentProps & { view: 
   const q = savedSearch(filters);
   const openView = useOpenView(project);
   const canReplace = !openView && q !== null && (q !== "" || range !== null);
-  const replace = () =>
-    run(async () => {
-      const options = { method: "PATCH", query: { project } } as const;
-      await api(path, { ...options, body: { q, range, split } });
-      const { q: oldQ, range: oldRange, split: oldSplit } = view;
-      const undo = () =>
-        run(() => api(path, { ...options, body: { q: oldQ, range: oldRange, split: oldSplit } }));
+  const put = async (body: Shown, version: string) =>
+    (await api<{ view: View }>(path, { method: "PATCH", query: { project }, body, version })).view;
+  const replacement = useEdit<View, Shown, View>({
+    thing: view,
+    what: "view",
+    isOwn: !view.shared,
+    isSingle: true,
+    formOf: ({ q, range, split }) => ({ q, range, split }),
+    compare: byParts([
+      part("Search", ["q"], ({ q }) => q || "All events"),
+      part("Time", ["range"], ({ range }) => orNone(range, "The newest events")),
+      part("Charts split by", ["split"], ({ split }) => orNone(split, "Nothing")),
+    ]),
+    keys: [queryKey],
+    save: (form, base) => put(form, base.version),
+    saved(saved) {
+      const { q, range, split } = view;
+      const undo = () => run(() => put({ q, range, split }, saved.version));
       toast({ title: `View "${view.name}" updated`, undo });
-    });
+    },
+    failed: showError,
+  });
 
   const remove = () =>
     run(async () => {
@@ -82,12 +103,12 @@ export default function ViewMenu({ view, ...props }: MenuContentProps & { view: 
               Move down
             </MenuItem>
             {canReplace && (
-              <MenuItem onSelect={() => void replace()}>
+              <MenuItem onSelect={() => replacement.submit({ q: q!, range, split })}>
                 <Replace aria-hidden />
                 Update to the current search
               </MenuItem>
             )}
-            <MenuItem onSelect={() => setRenaming(true)}>
+            <MenuItem onSelect={() => openDialog((close) => <RenameViewDialog view={view} close={close} />)}>
               <Pencil aria-hidden />
               Rename
             </MenuItem>
@@ -99,7 +120,7 @@ export default function ViewMenu({ view, ...props }: MenuContentProps & { view: 
           </>
         )}
       </Menu>
-      {renaming && <ViewDialog view={view} close={() => setRenaming(false)} />}
+      {replacement.dialog}
     </>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import type { SidebarView } from "../../server/wire/view.ts";
 import { sidebarQuery } from "../channels/channels.ts";
-import { type Filters, filtersIn, filtersOfView, searchableIn, searchOf } from "../feed/filters.ts";
+import { type Filters, filtersIn, filtersOfView, searchableIn } from "../feed/filters.ts";
 
 type SearchParameters = Record<string, string | undefined>;
 
@@ -10,7 +10,7 @@ type SearchParameters = Record<string, string | undefined>;
 export function useShownView() {
   const { channel } = useParams({ strict: false });
   const search: SearchParameters = useSearch({ strict: false });
-  const filters = searchableIn({ ...filtersIn(search), ...(channel !== undefined && { channel }) });
+  const filters = searchableIn(filtersIn(search, channel));
   return { filters, range: rangeOf(search), split: search.split ?? null };
 }
 
@@ -45,13 +45,4 @@ function keyOf(filters: Filters): string {
 /** A view's search parameters, for links to it. */
 export function parametersOf({ q, range, split }: Pick<SidebarView, "q" | "range" | "split">): Filters {
   return { ...filtersOfView(q), ...(range && timeOf(range)), ...(split && { split }) };
-}
-
-/** The search of what the page shows; null if its filters are no valid search. */
-export function savedSearch(filters: Filters): string | null {
-  try {
-    return searchOf(filters);
-  } catch {
-    return null;
-  }
 }

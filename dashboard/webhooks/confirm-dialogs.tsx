@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import type { Webhook } from "../../server/wire/webhook.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { useKnown } from "../edits/use-known.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { AddressDialog } from "./address-dialog.tsx";
@@ -11,16 +12,26 @@ type Props = { webhook: Webhook; close: () => void };
 
 export function RotateWebhookDialog({ webhook, close }: Props) {
   const project = useProjectSlug();
+  const { known, note, errorOf, onError } = useKnown(webhook);
   const rotate = useMutation({
     mutationFn: () =>
       api<{ ok: true; webhook: Webhook; url: string }>(`/api/webhooks/${webhook.id}/rotate`, {
         method: "POST",
         query: { project },
+        version: known.version,
       }),
+    onSuccess: () => void refresh(webhooksQuery(project).queryKey),
+    onError,
   });
   if (rotate.data) return <AddressDialog {...rotate.data} close={close} />;
   return (
-    <ConfirmDialog title="Replace the address?" action="Replace address" mutation={rotate} close={close}>
+    <ConfirmDialog
+      title="Replace the address?"
+      action="Replace address"
+      mutation={{ ...rotate, error: errorOf(rotate.error) }}
+      close={close}
+      note={note}
+    >
       <b className="font-semibold text-ink">{webhook.name}</b> gets a new address. The old one ends at once,
       so enter the new one at the sender right away.
     </ConfirmDialog>

@@ -1,4 +1,4 @@
-import { keepPreviousData, type UseMutationResult, useMutation, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Webhook, WebhookPreview, WebhookSource } from "../../server/wire/webhook.ts";
@@ -7,12 +7,14 @@ import { channelsQuery } from "../channels/channels.ts";
 import { Dialog } from "../components/ui/dialog.tsx";
 import { Field, SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { byParts, changedMembers } from "../edits/differences.ts";
+import { useEdit } from "../edits/use-edit.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { AddressDialog } from "./address-dialog.tsx";
 import { MappingFields } from "./mapping-fields.tsx";
 import { MappingPreview } from "./mapping-preview.tsx";
-import { formOf, mappingOf, newForm, type WebhookForm, webhookOf } from "./webhook-form.ts";
+import { formOf, mappingOf, newForm, type WebhookForm, webhookOf, webhookParts } from "./webhook-form.ts";
 import {
   type Sample,
   sampleFor,
@@ -61,22 +63,22 @@ function NewFromDialog({
   close: () => void;
 }) {
   const project = useProjectSlug();
-  const create = useMutation({
-    mutationFn: (form: WebhookForm) =>
-      api<{ ok: true; webhook: Webhook; url: string }>("/api/webhooks", {
-        method: "POST",
-        query: { project },
-        body: { source, ...webhookOf(form) },
-      }),
+  const [form, setForm] = useState(() => newForm(source));
+  const creation = useMutation({
+    mutationFn: () => create(project, source, form),
     onSuccess: () => refresh(webhooksQuery(project).queryKey),
   });
-  if (create.data) return <AddressDialog {...create.data} close={close} />;
+  if (creation.data) return <AddressDialog {...creation.data} close={close} />;
   return (
     <WebhookDialog
       title={`New webhook: ${sources[source].label}`}
       source={source}
       existing={null}
-      save={create}
+      form={form}
+      onChange={setForm}
+      error={creation.error}
+      busy={creation.isPending}
+      submit={() => creation.mutate()}
       action="Create webhook"
       back={back}
       close={close}
@@ -84,25 +86,52 @@ function NewFromDialog({
   );
 }
 
+type Created = { webhook: Webhook; url: string };
+
+function create(project: string, source: WebhookSource, form: WebhookForm): Promise<Created> {
+  const body = { source, ...webhookOf(form) };
+  return api("/api/webhooks", { method: "POST", query: { project }, body });
+}
+
 export function EditWebhookDialog({ webhook, close }: { webhook: Webhook; close: () => void }) {
   const project = useProjectSlug();
-  const save = useMutation({
-    mutationFn: (form: WebhookForm) =>
-      api(`/api/webhooks/${webhook.id}`, { method: "PATCH", query: { project }, body: webhookOf(form) }),
-    onSuccess() {
-      void refresh(webhooksQuery(project).queryKey);
-      close();
+  const [created, setCreated] = useState<Created>();
+  const { form, change, error, isPending, submit, dialog } = useEdit<Webhook, WebhookForm, Created | null>({
+    thing: webhook,
+    what: "webhook",
+    formOf,
+    compare: byParts(webhookParts),
+    keys: [webhooksQuery(project).queryKey],
+    async save(form, base) {
+      const body = changedMembers(webhookOf(form), webhookOf(formOf(base)));
+      if (Object.keys(body).length === 0) return null;
+      const { version } = base;
+      await api(`/api/webhooks/${webhook.id}`, { method: "PATCH", query: { project }, body, version });
+      return null;
     },
+    saved(again) {
+      if (again) setCreated(again);
+      else close();
+    },
+    gone: { code: "webhook-unknown", recreate: (form) => create(project, webhook.source, form) },
   });
+  if (created) return <AddressDialog {...created} close={close} />;
   return (
-    <WebhookDialog
-      title="Edit webhook"
-      source={webhook.source}
-      existing={webhook}
-      save={save}
-      action="Save"
-      close={close}
-    />
+    <>
+      <WebhookDialog
+        title="Edit webhook"
+        source={webhook.source}
+        existing={webhook}
+        form={form}
+        onChange={change}
+        error={error}
+        busy={isPending}
+        submit={() => submit()}
+        action="Save"
+        close={close}
+      />
+      {dialog}
+    </>
   );
 }
 
@@ -110,7 +139,11 @@ type Props = {
   title: string;
   source: WebhookSource;
   existing: Webhook | null;
-  save: UseMutationResult<unknown, Error, WebhookForm>;
+  form: WebhookForm;
+  onChange: (form: WebhookForm) => void;
+  error: unknown;
+  busy: boolean;
+  submit: () => void;
   /** The submit button's label. */
   action: string;
   back?: () => void;
@@ -118,8 +151,7 @@ type Props = {
 };
 
 /** Asks for a webhook's settings, and shows what it would make of a request. */
-function WebhookDialog({ title, source, existing, save, action, back, close }: Props) {
-  const [form, setForm] = useState(() => (existing ? formOf(existing) : newForm(source)));
+function WebhookDialog({ source, existing, form, onChange, ...dialog }: Props) {
   const last = useLastRequest(existing);
   const [chosen, setSample] = useState<Sample>();
   const sample = chosen ?? last ?? sampleFor(source);
@@ -128,23 +160,14 @@ function WebhookDialog({ title, source, existing, save, action, back, close }: P
     preview.data?.errors.find((each) => each.pointer === pointer)?.detail;
 
   return (
-    <FormDialog
-      wide="columns"
-      title={title}
-      error={save.error}
-      action={action}
-      busy={save.isPending}
-      submit={() => save.mutate(form)}
-      {...(back && { back })}
-      close={close}
-    >
+    <FormDialog wide="columns" {...dialog}>
       <div className="grid gap-x-6 gap-y-5 lg:grid-cols-2">
         <div className="flex min-w-0 flex-col gap-4">
-          <SettingsFields source={source} existing={existing} form={form} onChange={setForm} />
+          <SettingsFields source={source} existing={existing} form={form} onChange={onChange} />
           {form.isMapped && (
             <MappingFields
               mapping={form.mapping}
-              onChange={(mapping) => setForm({ ...form, mapping })}
+              onChange={(mapping) => onChange({ ...form, mapping })}
               errorOf={(field) => previewErrorOf(`/mapping/${field}`)}
             />
           )}

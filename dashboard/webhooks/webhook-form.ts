@@ -1,4 +1,5 @@
 import type { Webhook, WebhookMapping, WebhookSource } from "../../server/wire/webhook.ts";
+import { orNone, type Part, part, whoChanged } from "../edits/differences.ts";
 import { sources } from "./webhooks.ts";
 
 /** What the form for a webhook holds. */
@@ -6,6 +7,8 @@ export type WebhookForm = {
   name: string;
   channel: string;
   secret: string;
+  /** Another one if another secret is saved, and maybe otherwise; null if none is saved. */
+  savedSecret: string | null;
   signatureHeader: string;
   /** Whether the mapping below applies, and not the source's own events. */
   isMapped: boolean;
@@ -35,6 +38,7 @@ export function newForm(source: WebhookSource): WebhookForm {
     name: "",
     channel: "",
     secret: "",
+    savedSecret: null,
     signatureHeader: "",
     isMapped: !sources[source].hasEvents,
     mapping: mappingForm(
@@ -45,11 +49,13 @@ export function newForm(source: WebhookSource): WebhookForm {
   };
 }
 
-export function formOf({ name, channel, signatureHeader, mapping, source }: Webhook): WebhookForm {
+export function formOf(webhook: Webhook): WebhookForm {
+  const { name, channel, signatureHeader, mapping, source, hasSecret, version } = webhook;
   return {
     ...newForm(source),
     name,
     channel,
+    savedSecret: hasSecret ? version : null,
     signatureHeader: signatureHeader ?? "",
     isMapped: mapping !== null,
     ...(mapping && { mapping: mappingForm(mapping) }),
@@ -87,5 +93,60 @@ export function mappingOf({ isMapped, mapping }: WebhookForm): WebhookMapping | 
     name: mapping.name,
     ...(notify !== "never" && { notify: notify === "always" || notifyWhen }),
     ...(named.length > 0 && { tags: Object.fromEntries(named.map(({ key, value }) => [key.trim(), value])) }),
+  };
+}
+
+/** The parts of a webhook, for when two people have changed it. */
+export const webhookParts: Part<WebhookForm>[] = [
+  part("Name", ["name"], ({ name }) => name),
+  part("Channel", ["channel"], ({ channel }) => channel),
+  part("Header with the signature", ["signatureHeader"], ({ signatureHeader }) => orNone(signatureHeader)),
+  {
+    // It isn't shown, so any other version may have another one.
+    ...part<WebhookForm>("Signing secret", ["secret", "savedSecret"], ({ secret, savedSecret }) =>
+      secret ? "The one that you entered" : savedSecret === null ? "None" : "The one that is saved",
+    ),
+    changedBy(base, mine, theirs) {
+      if (!mine.secret) return null;
+      return base.savedSecret === theirs.savedSecret ? "mine" : "both";
+    },
+  },
+  {
+    label: "Events",
+    value: ({ isMapped }) => isMapped,
+    text: ({ isMapped }) => (isMapped ? "By a mapping of my own" : "Ready made"),
+    take: (mine, { isMapped, mapping }) => ({ ...mine, isMapped, mapping }),
+  },
+  mappingPart("Only if", ["when"], ({ when }) => orNone(when)),
+  mappingPart("Event name", ["name"], ({ name }) => name),
+  mappingPart("User", ["userId"], ({ userId }) => orNone(userId)),
+  mappingPart("Icon", ["icon"], ({ icon }) => orNone(icon)),
+  mappingPart("Description", ["description"], ({ description }) => orNone(description)),
+  mappingPart("Tags", ["tags"], ({ tags }) =>
+    orNone(tags.map(({ key, value }) => `${key} = ${value}`).join("\n")),
+  ),
+  mappingPart("Notify", ["notify", "notifyWhen"], ({ notify, notifyWhen }) =>
+    notify === "when" ? `If ${notifyWhen}` : notify === "always" ? "Always" : "Never",
+  ),
+  mappingPart("Time", ["createdAt"], ({ createdAt }) => orNone(createdAt, "The time of arrival")),
+  mappingPart("Delivery ID", ["id"], ({ id }) => orNone(id, "The sender's own")),
+];
+
+/** A part of the mapping. Without a mapping on one of the sides, it is compared as a whole. */
+function mappingPart(
+  label: string,
+  fields: (keyof MappingForm)[],
+  text: (mapping: MappingForm) => string,
+): Part<WebhookForm> {
+  const { value, take } = part<MappingForm>(label, fields, text);
+  return {
+    label,
+    value: ({ mapping }) => value(mapping),
+    text: ({ mapping }) => text(mapping),
+    take: (mine, theirs) => ({ ...mine, mapping: take(mine.mapping, theirs.mapping) }),
+    changedBy: (...forms) =>
+      forms.every(({ isMapped }) => isMapped)
+        ? whoChanged(...(forms.map(({ mapping }) => value(mapping)) as [unknown, unknown, unknown]))
+        : null,
   };
 }

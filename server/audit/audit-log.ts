@@ -1,6 +1,8 @@
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import { msOf } from "../event/event-query.ts";
 import type { Actor } from "../http/caller.ts";
+import type { VersionedThing } from "../http/routes.ts";
+import type { LastChange } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type AuditAction, type AuditEntry, type AuditQuery, auditActions } from "../wire/audit.ts";
 
@@ -98,6 +100,43 @@ export async function listAudit(
     .limit(limit)
     .execute();
   return rows.map(entryOf);
+}
+
+/**
+ * The last change of something in a project, or its deletion. Null if the log has none.
+ *
+ * @param key - its ID, or the name of a channel
+ */
+export async function findLastChange(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  thing: VersionedThing,
+  key: string,
+): Promise<LastChange | null> {
+  const row = await control
+    .selectFrom("auditLog")
+    .select(["action", "createdAt", "actorKind", "actorId", "actor"])
+    .where("projectId", "=", projectId)
+    .where(
+      "action",
+      "in",
+      auditActions.filter((each) => each.startsWith(`${thing}.`)),
+    )
+    .$if(thing === "channel", (query) => query.where("target", "=", key))
+    .$if(thing === "member", (query) =>
+      query.where("target", "=", (eb) =>
+        eb.selectFrom("accounts").select("accounts.email").where("accounts.id", "=", key),
+      ),
+    )
+    .$if(thing !== "channel" && thing !== "member" && thing !== "project", (query) =>
+      query.where(sql<boolean>`detail LIKE ${patternOf(`"id":"${key}"`)} ESCAPE '!'`),
+    )
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (!row) return null;
+  const by = { kind: row.actorKind, id: row.actorId, name: row.actor };
+  return { action: row.action, at: new Date(row.createdAt).toISOString(), by };
 }
 
 /** A pattern of LIKE for texts that contain this one. */

@@ -53,4 +53,4 @@ test("the audit log shows changes in sentences, filtered by kind and person, and
   await page.getByRole("button", { name: "Clear filters" }).click();
   await entries.filter({ hasText: "created the API key Audited key" }).waitFor();
   await page.context().close();
-}, 30_000);
+});

@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import { versionOf } from "../edit-version.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { AccountResponse } from "../wire/account.ts";
 import { passwordHashOf } from "./reauthenticate.ts";
@@ -27,6 +28,7 @@ export async function accountResponse(
       passkeys: passkeys.map(({ name, ...passkey }) => ({ ...passkey, name: name ?? "Passkey" })),
       hasPassword: (await passwordHashOf(control, accountId)) !== null,
       twoFactorEnabled: twoFactorEnabled === 1,
+      version: versionOf(account.name),
     },
   };
 }

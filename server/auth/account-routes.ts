@@ -1,5 +1,6 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import { version } from "../config.ts";
+import { checkVersion } from "../edit-version.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { countUnread } from "../notifications/inbox.ts";
@@ -20,7 +21,7 @@ import {
   Me,
 } from "../wire/account.ts";
 import type { AccountEmails } from "./account-emails.ts";
-import { consumeLink, createLink } from "./account-links.ts";
+import { consumeLink, createLink, findLink } from "./account-links.ts";
 import { accountResponse } from "./account-response.ts";
 import { type Auth, requireSession, sessionOf } from "./auth.ts";
 import { changeEmail, restoreEmail } from "./change-email.ts";
@@ -103,11 +104,19 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       by: "account",
       tag: "Account",
       summary: "Change your name",
+      versioned: null,
       body: AccountChange,
       response: AccountResponse,
     },
-    async ({ account, actor, body: { name } }) => {
+    async ({ account, actor, ifMatch, body: { name } }) => {
       await control.transaction().execute(async (transaction) => {
+        // Locks the row until the transaction ends.
+        await transaction
+          .updateTable("accounts")
+          .set({ id: account.id })
+          .where("id", "=", account.id)
+          .execute();
+        checkVersion(ifMatch, (await accountResponse(transaction, account.id)).account);
         await transaction
           .updateTable("accounts")
           .set({ name, updatedAt: new Date().toISOString() })
@@ -176,19 +185,27 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       by: "anyone",
       tag: "Account",
       summary: "Confirm an email address",
-      description: "Takes the token from the link that was sent to the address.",
+      description:
+        "Takes the token from the link that was sent to the address, and a session of the account that asked for it.",
       body: LinkToken,
       response: EmailConfirmed,
-      problems: [403, 409],
+      problems: [401, 403, 409],
     },
     async ({ actor, request, body }) => {
+      const { accountId } = await findLink(control, "change-email", body.token);
       const session = await sessionOf(auth, request.headers);
+      // The link shows who reads the address. The account may be somebody else's, who entered it.
+      if (session?.account.id !== accountId) throw signInToConfirm();
       const { email, verified, changed } = await control.transaction().execute(async (transaction) => {
         const link = await consumeLink(transaction, "change-email", body.token);
         if (await verifyEmail(transaction, link, actor))
           return { email: link.email, verified: true, changed: null };
-        const keepSession = session?.account.id === link.accountId ? session.id : null;
-        const change = { ...link, isVerified: true, keepSession, canTellFormer: emails !== null };
+        const change = {
+          ...link,
+          isVerified: true,
+          keepSession: session.id,
+          canTellFormer: emails !== null,
+        };
         return { email: link.email, verified: false, changed: await changeEmail(transaction, change, actor) };
       });
       if (verified) return { ok: true, email };
@@ -251,4 +268,11 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       return { ok: true };
     },
   );
+}
+
+function signInToConfirm() {
+  return problem("sign-in-needed", {
+    detail:
+      "Sign in to the account that asked for this link, then confirm. If that wasn't you, close this page: nothing has changed.",
+  });
 }

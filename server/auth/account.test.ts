@@ -132,6 +132,12 @@ describe("deleting an account", () => {
     expect(await auditOf(app, "account.deleted")).toMatchObject([{ actor: "leaver@example.com" }]);
   });
 
+  test("happens once for two requests at the same time", async () => {
+    const cookie = await member("twice@example.com");
+    const statuses = await Promise.all([remove(cookie), remove(cookie), remove(cookie)]);
+    expect(statuses.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
+  });
+
   test("is rejected while it is the only owner of a project with other members", async () => {
     await app.another("Shared", "shared@example.com");
     await app.addMember("guest@example.com", "member", "shared");

@@ -66,7 +66,9 @@ describe("a change of a key", () => {
       ...(change as object),
       lastUsedAt: changed.lastUsedAt,
       lastUsedAddress: changed.lastUsedAddress,
+      version: changed.version,
     });
+    expect(changed.version).not.toBe(key.version);
     expect(await find(key.id)).toEqual(changed);
     expect(await statusOf(secret)).toBe(403);
     const recorded = await app.post(event, secret);
@@ -84,7 +86,7 @@ describe("a change of a key", () => {
     const path = `/api/keys/${key.id}`;
     expect(await (await call("PATCH", path, { origins: [] })).json()).toEqual({
       ok: true,
-      key: { ...key, origins: [] },
+      key: { ...key, origins: [], version: expect.any(String) },
     });
     expect(await (await call("PATCH", path, { eventsPerSecond: null })).json()).toMatchObject({
       key: { eventsPerSecond: null },
@@ -146,7 +148,12 @@ describe("a rotation", () => {
     const { id, ending, createdAt } = key;
     expect(isSecret(secret)).toBe(true);
     expect(key).toEqual({ ...old.key, id, ending, createdAt });
-    expect(replaced).toEqual({ ...old.key, replacedBy: id, expiresAt: replaced.expiresAt });
+    expect(replaced).toEqual({
+      ...old.key,
+      replacedBy: id,
+      expiresAt: replaced.expiresAt,
+      version: replaced.version,
+    });
     expect(Date.parse(replaced.expiresAt!) - Date.parse(createdAt)).toBeWithin(86_399_000, 86_401_000);
     expect([await statusOf(old.secret), await statusOf(secret)]).toEqual([200, 200]);
     expect(await auditedDetail("key.rotated")).toEqual({

@@ -293,6 +293,38 @@ describe("an address that nobody verified", () => {
   });
 });
 
+describe("a link to confirm an address", () => {
+  test("takes a session of the account that asked for it, and can be used once there is one", async () => {
+    const { email, cookie } = await person();
+    const stranger = await person();
+    const token = await askForEmail(cookie, `owner-${email}`);
+    for (const as of ["", stranger.cookie])
+      expect(outcome(await confirm(token, as))).toBe("/problems/sign-in-needed");
+    expect(await emailOf(cookie)).toBe(email);
+    expect(await emailOf(stranger.cookie)).toBe(stranger.email);
+    expect(outcome(await confirm(token, await signIn(email)))).toBe(200);
+  });
+
+  test("doesn't verify an account that somebody else made with the address", async () => {
+    const { id, email, cookie } = await person();
+    const { control } = app.running.store;
+    await control.updateTable("accounts").set({ emailVerified: 0 }).where("id", "=", id).execute();
+    await addPasskey(id, 0);
+    const { body } = await call<{ destinations: { id: string; kind: string }[] }>(
+      "/api/destinations",
+      { cookie },
+      "GET",
+    );
+    const destination = body.destinations.find(({ kind }) => kind === "email")!;
+    await call(`/api/destinations/${destination.id}`, { cookie, body: { enabled: true } }, "PATCH");
+    const token = tokenIn(await nextEmail("Confirm your email address"));
+    expect(outcome(await confirm(token))).toBe("/problems/sign-in-needed");
+    expect(await accountOf(email)).toMatchObject({ emailVerified: 0 });
+    expect(outcome(await reset(await askForReset(email)))).toBe(200);
+    expect(await passkeysOf(id)).toEqual([]);
+  });
+});
+
 describe('"this wasn\'t me"', () => {
   test("takes the account back, without a session, and removes what the thief left", async () => {
     const { id, email, cookie, other } = await person();
@@ -369,7 +401,7 @@ describe('"this wasn\'t me"', () => {
     const token = await changeEmail(cookie, `moved-${email}`);
     const stranger = await person();
     const taken = await askForEmail(stranger.cookie, email);
-    expect(outcome(await confirm(taken))).toBe("/problems/account-exists");
+    expect(outcome(await confirm(taken, stranger.cookie))).toBe("/problems/account-exists");
     await expect(app.addMember(email, "member")).rejects.toThrow("account-exists");
     // Its own account may go back.
     const days = async (count: number) => {
@@ -385,7 +417,7 @@ describe('"this wasn\'t me"', () => {
     await days(-0.001);
     expect(outcome(await restore(token))).toBe(invalid);
     expect(await emailOf(cookie)).toBe(`moved-${email}`);
-    expect(outcome(await confirm(taken))).toBe(200);
+    expect(outcome(await confirm(taken, stranger.cookie))).toBe(200);
   });
 
   test("is not sent to an address that nobody verified", async () => {

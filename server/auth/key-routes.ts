@@ -79,14 +79,15 @@ export function addKeyRoutes(
       summary: "Change an API key",
       description: "Takes effect at once. A revoked key can't be changed.",
       query: ProjectQuery,
+      versioned: "key",
       body: KeyChange,
       response: KeyResponse,
       problems: [404, 409],
     },
-    async ({ projectId, actor, parameter, body }) => {
+    async ({ projectId, actor, parameter, body, ifMatch }) => {
       const id = parameter("id");
       const key = await store.control.transaction().execute(async (transaction) => {
-        const changed = await changeKey(transaction, projectId, id, body);
+        const changed = await changeKey(transaction, projectId, id, body, ifMatch);
         await recordAudit(transaction, actor, {
           action: "key.changed",
           projectId,

@@ -79,6 +79,7 @@ test("a key is returned once, and listed by its ending", async () => {
     lastUsedAddress: null,
     revokedAt: null,
     replacedBy: null,
+    version: key.version,
   });
   const [newest] = await list();
   expect(newest).toEqual(key);

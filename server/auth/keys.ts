@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import { limits } from "../limits.ts";
 import type { Scope } from "../permissions.ts";
 import { type ProblemError, pointerTo, problem } from "../problems.ts";
@@ -60,19 +61,26 @@ async function insertKey(control: Control, settings: NewKeyRow): Promise<{ key: 
   return { key: keyOf(row), secret };
 }
 
-/** Changes a key's settings. Throws `key-unknown`, `key-inactive` if it was revoked, and `body-invalid`. */
+/**
+ * Changes a key's settings. Throws `key-unknown`, `key-inactive` if it was revoked, `changed-meanwhile` and
+ * `body-invalid`.
+ */
 export async function changeKey(
-  control: Control,
+  transaction: Transaction<ControlTables>,
   projectId: number,
   id: string,
   { name, scopes, origins, eventsPerSecond, expiresAt }: KeyChange,
+  ifMatch: IfMatch,
 ): Promise<Key> {
-  const { kind } = await findUnrevoked(control, projectId, id);
+  await lockKey(transaction, id);
+  const before = await findUnrevoked(transaction, projectId, id);
+  const { kind } = before;
+  checkVersion(ifMatch, keyOf(before));
   if (kind === "publishable" && scopes !== undefined)
     throw notForKind("scopes", "A publishable key only sends events, so its scopes can't be changed.");
   if (kind === "secret" && origins !== undefined)
     throw notForKind("origins", "Origins are for publishable keys only.");
-  const row = await control
+  const row = await transaction
     .updateTable("keys")
     .set({
       // A change that names only unchanged values is still a valid statement.
@@ -131,6 +139,15 @@ export async function rotateKey(
     .executeTakeFirst();
   if (!row) throw replaced();
   return { ...created, replaced: keyOf(row) };
+}
+
+/** Until the transaction ends, nobody else changes the key. */
+async function lockKey(transaction: Transaction<ControlTables>, id: string): Promise<void> {
+  await transaction
+    .updateTable("keys")
+    .set((eb) => ({ id: eb.ref("id") }))
+    .where("id", "=", id)
+    .execute();
 }
 
 async function findUnrevoked(control: Control, projectId: number, id: string): Promise<KeyRow> {
@@ -208,5 +225,14 @@ function keyOf(row: KeyRow): Key {
     lastUsedAddress: row.lastUsedAddress,
     revokedAt: timeOf(row.revokedAt),
     replacedBy: row.replacedBy,
+    version: versionOf(
+      row.name,
+      row.scopes,
+      row.origins,
+      row.eventsPerSecond,
+      row.expiresAt,
+      row.revokedAt,
+      row.replacedBy,
+    ),
   };
 }

@@ -85,6 +85,17 @@ test("somebody can't fill a mailbox with links", async () => {
   expect(statuses).toEqual([200, 200, 200, 429]);
 });
 
+test("a client with many IPv6 addresses is one client", async () => {
+  await using many = await testAppWithEmail({ trustedProxies: ["127.0.0.0/8"] });
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 11; attempt++) {
+    const body = { email: `victim${attempt}@example.com` };
+    const headers = { "x-forwarded-for": `2001:db8:1:2::${attempt}` };
+    statuses.push((await callAs(many.app, "POST", "/api/password-reset", { body, headers })).status);
+  }
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
+});
+
 test("without email, the page says what to do instead", async () => {
   await using app = await testApp();
   const body = { email: app.owner };

@@ -111,8 +111,7 @@ async function fill(project: string, cookie: string): Promise<void> {
     });
     const text = await response.text();
     expect(`${path} ${response.status} ${text}`).toMatch(/ 20\d /);
-    // biome-ignore lint/suspicious/noExplicitAny: only some members are read
-    return JSON.parse(text) as any;
+    return JSON.parse(text);
   };
   const stored = { channel: "zq-hidden-channel", name: hidden, userId, tags: { [hidden]: hidden } };
   await call("/api/events", { ...stored, id: storedId, description: hidden, icon: hidden });

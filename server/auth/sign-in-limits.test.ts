@@ -8,6 +8,7 @@ import { effort, engine, removeStorage } from "../testing/engine.ts";
 import { preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";
 
 import { until } from "../testing/until.ts";
+import { createLink } from "./account-links.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import type { SignInTiers } from "./sign-in-limits.ts";
 
@@ -44,6 +45,13 @@ async function start(
     });
   return {
     send,
+    control: nodes[0]!.store.control,
+    reset: (token: string) =>
+      fetch(`${nodes[0]!.address}/api/auth/reset-password`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ token, newPassword: "a new long password" }),
+      }),
     async addNode(): Promise<void> {
       nodes.push(await startNode());
     },
@@ -154,6 +162,37 @@ test("a flood of sign-ins from one network keeps nobody else out", async () => {
   expect((await signedIn).status).toBe(200);
   expect(hashedBefore).toBeLessThanOrEqual(2);
   await flood;
+});
+
+test("a flood of new passwords with one link keeps nobody else out", async () => {
+  const { promise: go, resolve } = Promise.withResolvers<void>();
+  const slow: PasswordHashing = {
+    async hash(password) {
+      await go;
+      return testPasswords.hash(password);
+    },
+    verify: testPasswords.verify,
+  };
+  await using app = await start({}, undefined, slow);
+  const { id, credentialEpoch: epoch } = await app.control
+    .selectFrom("accounts")
+    .select(["id", "credentialEpoch"])
+    .executeTakeFirstOrThrow();
+  const token = await createLink(app.control, "reset-password", { accountId: id, epoch, email: null });
+  let overloaded = 0;
+  const flood = many(limits.passwordsWaiting + 10, async () => {
+    const { status } = await app.reset(token);
+    if (status === 503) overloaded++;
+    return status;
+  });
+  // One is in progress, and the queue is full.
+  await until(() => overloaded === 9);
+  const signedIn = app.signIn({ password: testPassword });
+  await until(() => overloaded === 10);
+  resolve();
+  // It may come after the first new password.
+  expect((await signedIn).status).not.toBe(503);
+  expect((await flood).filter((status) => status === 200)).toHaveLength(1);
 });
 
 test("a form is no way around the limits", async () => {

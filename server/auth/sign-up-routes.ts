@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
@@ -164,7 +165,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
         });
       }
       const email = body.email.toLowerCase();
-      await consumePoint(emailsByClient, actor.address ?? "");
+      await consumePoint(emailsByClient, clientNetwork(actor.address));
       await consumePoint(emailsByRecipient, email);
       // Not awaited: the time of the response must not tell whether there is an account.
       sendPasswordReset(email, emails).catch((error) => failures.taskFailed(error));
@@ -198,7 +199,8 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       problems: [403, 422, 503],
     },
     async ({ actor, body: { token, newPassword } }) => {
-      const from = { address: actor.address, isKnown: true };
+      // Not known: with one link, anyone can ask for a new password as often as they like at the same time.
+      const from = { address: actor.address, isKnown: false };
       const account = await resetPassword(control, token, newPassword, { passwords, from, actor });
       await reauthentication.forget(account.id);
       emails?.sendSecurityNotice(account, "password.reset");
@@ -226,7 +228,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       await checkSignUpIsOpen();
       const email = body.email.toLowerCase();
       if (emails) {
-        await consumePoint(emailsByClient, actor.address ?? "");
+        await consumePoint(emailsByClient, clientNetwork(actor.address));
         await consumePoint(emailsByRecipient, email);
         sendSignUp(email, emails).catch((error) => failures.taskFailed(error));
         return { ok: true, confirmation: true };
@@ -236,7 +238,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
         const detail = '"password" is missing.';
         throw problem("body-invalid", { detail, errors: [{ pointer: "/password", detail }] });
       }
-      await consumePoint(signUpsByClient, actor.address ?? "");
+      await consumePoint(signUpsByClient, clientNetwork(actor.address));
       const account = { email, password, name: body.name, emailVerified: false };
       await checkNewPassword(password, account);
       const passwordHash = await passwords.hash(password, { address: actor.address, isKnown: false });

@@ -44,7 +44,7 @@ test("a waiting job is joined, and waiting erasures are finished together", asyn
   expect(done.map(({ done }) => done)).toEqual([3, 4, 3, 0, 3]);
   expect(new Set(done.map(({ receipt }) => receipt!.endedAt)).size).toBe(1);
   expect((await untilJobDone(app, long)).receipt!.endedAt < done[0]!.receipt!.endedAt).toBe(true);
-}, 60_000);
+});
 
 test("a running erasure is not joined: later events are erased too", async () => {
   await using app = await testApp();
@@ -54,7 +54,7 @@ test("a running erasure is not joined: later events are erased too", async () =>
   expect((await jobOf(later)).id).not.toBe((await jobOf(long)).id);
   await untilJobDone(app, later);
   expect(await app.list("?userId=u1")).toEqual([]);
-}, 60_000);
+});
 
 test("an erasure doesn't wait for the deletion of a channel", async () => {
   await using app = await testApp();
@@ -69,7 +69,7 @@ test("an erasure doesn't wait for the deletion of a channel", async () => {
   const deleted = await untilJobDone(app, channel);
   expect(deleted).toMatchObject({ done: 1_500, receipt: { erasedEvents: 1_500 } });
   expect(erased.receipt!.endedAt < deleted.receipt!.endedAt).toBe(true);
-}, 60_000);
+});
 
 test("a job that has removed its events says that it is cleaning, and leaves later events alone", async () => {
   await using app = await testApp();
@@ -103,7 +103,7 @@ test("a job that has removed its events says that it is cleaning, and leaves lat
   const again = await app.request(`/api/jobs/${left.id}`);
   await untilJobDone(app, new Response(again.body, { status: 202 }));
   expect(await app.list()).toMatchObject([{ name: "anew" }]);
-}, 60_000);
+});
 
 test("unfinished jobs are limited for each project", async () => {
   await using app = await testApp();

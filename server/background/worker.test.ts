@@ -71,4 +71,4 @@ test("blocks are built although other work takes its turn at each of their steps
   expect(begun).toBe(2);
   await store.close();
   await removeStorage(storage);
-}, 60_000);
+});

@@ -77,7 +77,7 @@ test("a backup under load has every event that was acknowledged before, and is r
   const ids = new Set(events.map(({ id }) => id));
   expect([...before].filter((id) => !ids.has(id))).toEqual([]);
   await second.end("SIGTERM");
-}, 60_000);
+});
 
 test("a restore that is cut off leaves the old database or the new one, whole", async () => {
   const [old, other] = [await installation(3), await installation(2_000)];
@@ -103,7 +103,7 @@ test("a restore that is cut off leaves the old database or the new one, whole", 
     .map((name) => join(old, name))
     .filter((directory) => existsSync(databaseFile(directory)));
   expect(kept.map(eventsIn)).toContain(3);
-}, 60_000);
+});
 
 test("a restore is refused with the reason, and changes nothing", async () => {
   const data = await installation(5);
@@ -132,7 +132,7 @@ test("a restore is refused with the reason, and changes nothing", async () => {
   const server = await startServer({ TIDINGS_DATA: data, TIDINGS_SECRET_KEY: testSecretKey });
   expect(await stderr(file)).toContain(`Process ${server.pid} (a server, since `);
   await server.end("SIGTERM");
-}, 60_000);
+});
 
 test("rollback restores the snapshot of the last upgrade and keeps what it replaced", async () => {
   const data = await installation(7);
@@ -142,7 +142,7 @@ test("rollback restores the snapshot of the last upgrade and keeps what it repla
   const ended = await runTidings(["rollback"], { TIDINGS_DATA: data });
   expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("Now start the version") });
   expect(eventsIn(data)).toBe(4);
-}, 60_000);
+});
 
 test("a schedule makes backups when they are due, keeps the newest, and tells of failures", async () => {
   const to = join(scratch, "backups");
@@ -191,7 +191,7 @@ test("a schedule makes backups when they are due, keeps the newest, and tells of
   expect(String(errors[0])).toContain(`The backup to ${to} failed: `);
   expect(schedule.failure).toContain("failed");
   schedule.close();
-}, 60_000);
+});
 
 // It has no types.
 const { default: S3rver } = (await import("s3rver" as string)) as {
@@ -231,4 +231,4 @@ test("backups go to an S3-compatible store and come back", async () => {
   }
   const wrong = await restore(data, "s3://nothing/x", s3Settings);
   expect([wrong.code, eventsIn(data)]).toEqual([1, 6]);
-}, 60_000);
+});

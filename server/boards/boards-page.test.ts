@@ -14,7 +14,8 @@ let dashboard: TestDashboard;
 let page: Page;
 let complaints: string[];
 beforeAll(async () => {
-  dashboard = await openDashboard();
+  // With what browsers will do next, such as `scrollTo` returning a promise: a board that is left must not call it.
+  dashboard = await openDashboard({ flags: ["--enable-experimental-web-platform-features"] });
   ({ page, complaints } = await openPage(
     // Tall enough that nothing has to scroll while it is dragged.
     await dashboard.newContext({ viewport: { width: 1440, height: 1400 } }),
@@ -73,6 +74,26 @@ test("the first board shows the project's events, and follows new ones", async (
   await tile("Events").getByText("5", { exact: true }).waitFor({ timeout: 60_000 });
 }, 120_000);
 
+test("another board is shown from its top, and the one before was left without an error", async () => {
+  const { name, tiles } = await firstBoard();
+  const { board } = await call<{ board: Board }>("POST", "/api/boards", { name: "Second", tiles });
+  await page.goto(dashboard.address + path);
+  await page.setViewportSize({ width: 1440, height: 500 });
+  const tabs = page.getByRole("navigation", { name: "Boards" });
+  const pane = page.locator(".board-pane");
+  for (const shown of ["Second", name]) {
+    await pane.evaluate((element) => element.scrollTo(0, 200));
+    expect(await pane.evaluate((element) => element.scrollTop)).toBe(200);
+    await tabs.getByRole("link", { name: shown }).click();
+    await page.getByRole("heading", { level: 1, name: shown }).waitFor();
+    await tile("Events").getByText("5", { exact: true }).waitFor();
+    expect(await pane.evaluate((element) => element.scrollTop)).toBe(0);
+  }
+  expect(complaints).toEqual([]);
+  await call("DELETE", `/api/boards/${board.id}`);
+  await page.setViewportSize({ width: 1440, height: 1400 });
+});
+
 test("a tile is made by form, with a preview, completion and errors at their fields", async () => {
   await button("Edit").click();
   await button("Add tile").click();
@@ -104,7 +125,7 @@ test("a tile is made by form, with a preview, completion and errors at their fie
   await saved();
   const made = (await firstBoard()).tiles.find(({ title }) => title === "Payments by name");
   expect(made).toMatchObject({ type: "table", q: "channel:payments", split: "name", metric: "events" });
-}, 60_000);
+});
 
 longTest("tiles are moved and resized by keyboard, undone, and nothing is saved before Save", async () => {
   await page.goto(dashboard.address + path);
@@ -146,7 +167,7 @@ test("tiles are moved and resized by pointer", async () => {
   await saved();
   const [x, , w, h] = await placeOf("Top events");
   expect([x, w, h]).toEqual([8, 4, 4]);
-}, 60_000);
+});
 
 longTest(
   "who saves later is told, and can keep either version",
@@ -313,7 +334,7 @@ test("whoever has the public link sees the board, until it ends", async () => {
   await visitor.reload();
   await visitor.getByText("This link doesn't work").waitFor();
   await context.close();
-}, 60_000);
+});
 
 test("values are listed with who set them, become tiles with a way back, and are deleted", async () => {
   await fetch(`${dashboard.address}/api/insights/customers`, {
@@ -337,7 +358,7 @@ test("values are listed with who set them, become tiles with a way back, and are
   await row.getByRole("button", { name: "Delete Customers <b>" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByRole("heading", { name: "No values yet" }).waitFor();
-}, 60_000);
+});
 
 longTest("a viewer sees boards, and nothing to change them", async () => {
   const viewer = await dashboard.openAs("viewer", path);

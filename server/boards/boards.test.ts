@@ -69,7 +69,7 @@ test("a project begins with a board whose tiles all have results", async () => {
   const [first, ...others] = await list();
   expect(others).toEqual([]);
   const { board } = await call("GET", `/api/boards/${first!.id}`);
-  expect(board).toMatchObject({ name: "Overview", version: 1, isPublic: false });
+  expect(board).toMatchObject({ name: "Overview", isPublic: false });
   for (const { id, type } of board.tiles) {
     const { data } = await call<{ data: TileData }>(
       "GET",
@@ -90,7 +90,7 @@ test("boards are created, ordered, renamed, deleted and restored in their place"
   expect(await names()).toEqual(["Overview", "A", "B"]);
   await call("PATCH", `/api/boards/${b.id}`, { position: 0 });
   expect(await names()).toEqual(["B", "Overview", "A"]);
-  await call("PATCH", `/api/boards/${a.id}`, { name: "Alpha", version: 1 });
+  await call("PATCH", `/api/boards/${a.id}`, { name: "Alpha" });
   await call("DELETE", `/api/boards/${b.id}`);
   expect(await names()).toEqual(["Overview", "Alpha"]);
   await call("GET", `/api/boards/${b.id}`, undefined, 404);
@@ -106,29 +106,6 @@ test("boards are created, ordered, renamed, deleted and restored in their place"
     "board.deleted",
     "board.restored",
   ]);
-});
-
-test("of two people who change the same version, one is told", async () => {
-  const { id } = await newBoard("Shared");
-  const change = (title: string) =>
-    app.request(
-      `/api/boards/${id}`,
-      {
-        method: "PATCH",
-        headers: session,
-        body: JSON.stringify({ tiles: [{ id: "t", type: "text", title, text: "", ...place }], version: 1 }),
-      },
-      null,
-    );
-  const answers = await Promise.all([change("one"), change("two"), change("three")]);
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
-  const lost = (await answers.find(({ status }) => status === 409)!.json()) as Failure;
-  expect(lost.type).toBe("/problems/board-changed");
-  expect(lost.detail).toContain("version 2, not 1");
-  const { board } = await call("GET", `/api/boards/${id}`);
-  expect(board.version).toBe(2);
-  const { errors } = await call<Failure>("PATCH", `/api/boards/${id}`, { tiles: [] }, 422);
-  expect(errors[0]!.pointer).toBe("/version");
 });
 
 test("an invalid tile is named with its mistake", async () => {

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import { createLinkToken, hashLinkToken } from "../http/link-token.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
@@ -40,20 +41,18 @@ export async function createBoard(
 }
 
 /**
- * Changes a board's name, tiles or place. Throws `board-unknown`, and `board-changed` if somebody else was faster.
+ * Changes a board's name, tiles or place. Throws `board-unknown`, and `changed-meanwhile` if it has another version.
  */
 export async function changeBoard(
   transaction: Transaction<ControlTables>,
   projectId: number,
   id: string,
-  { name, tiles, position, version }: BoardChange,
+  { name, tiles, position }: BoardChange,
+  ifMatch: IfMatch,
 ): Promise<Board> {
   await lockBoards(transaction);
   const board = await findBoard(transaction, projectId, id);
-  if (version !== undefined && version !== board.version)
-    throw problem("board-changed", {
-      detail: `Somebody else has changed this board: it is at version ${board.version}, not ${version}. Get it again before you change it.`,
-    });
+  checkVersion(ifMatch, board);
   if (position !== undefined) await moveBoard(transaction, projectId, id, position);
   if (name === undefined && tiles === undefined) return board;
   const row = await transaction
@@ -61,7 +60,6 @@ export async function changeBoard(
     .set({
       ...(name !== undefined && { name }),
       ...(tiles !== undefined && { tiles: JSON.stringify(tiles) }),
-      version: board.version + 1,
       updatedAt: Date.now(),
     })
     .where("id", "=", id)
@@ -116,14 +114,19 @@ export async function restoreBoard(
   return boardOf(row);
 }
 
-/** Creates a board's public link, and ends the former one. Returns its token. Throws `board-unknown`. */
+/**
+ * Creates a board's public link, and ends the former one. Returns its token. Throws `board-unknown`, and
+ * `changed-meanwhile` if there is another link than the one that is to be replaced.
+ */
 export async function publishBoard(
   transaction: Transaction<ControlTables>,
   projectId: number,
   id: string,
+  ifMatch: IfMatch,
 ): Promise<{ board: Board; token: string }> {
   await lockBoards(transaction);
   const board = await findBoard(transaction, projectId, id);
+  checkLink(ifMatch, board);
   const token = createLinkToken();
   await transaction
     .updateTable("boards")
@@ -133,20 +136,26 @@ export async function publishBoard(
   return { board: { ...board, isPublic: true }, token };
 }
 
-/** Ends a board's public link. Throws `board-unknown`. */
+/** Ends a board's public link. Throws `board-unknown`, and `changed-meanwhile` if it has another link by now. */
 export async function unpublishBoard(
   transaction: Transaction<ControlTables>,
   projectId: number,
   id: string,
+  ifMatch: IfMatch,
 ): Promise<Board> {
   await lockBoards(transaction);
   const board = await findBoard(transaction, projectId, id);
+  checkLink(ifMatch, board);
   await transaction
     .updateTable("boards")
     .set({ linkHash: null, linkCreatedAt: null })
     .where("id", "=", id)
     .execute();
   return { ...board, isPublic: false };
+}
+
+function checkLink(ifMatch: IfMatch, board: Board): void {
+  checkVersion(ifMatch, { ...board, version: board.linkVersion });
 }
 
 /** The board of a public link, and its project's time zone. Throws `board-unknown`. */
@@ -226,7 +235,6 @@ async function insertBoard(
       name,
       tiles: JSON.stringify(tiles),
       position,
-      version: 1,
       linkHash: null,
       linkCreatedAt: null,
       createdAt: now,
@@ -246,7 +254,8 @@ function summaryOf(row: Row): BoardSummary {
     id: row.id,
     name: row.name,
     isPublic: row.linkHash !== null,
-    version: row.version,
+    version: versionOf(row.name, row.tiles),
+    linkVersion: versionOf(row.linkHash),
     createdAt: new Date(row.createdAt).toISOString(),
     updatedAt: new Date(row.updatedAt).toISOString(),
   };

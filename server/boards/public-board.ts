@@ -1,3 +1,4 @@
+import { versionOf } from "../edit-version.ts";
 import type { Board } from "../wire/board.ts";
 import { stepNameOf } from "../wire/step-name.ts";
 import type { Tile } from "../wire/tile.ts";
@@ -18,8 +19,10 @@ function publicTile(tile: Tile): Record<string, unknown> {
 }
 
 /** A board as its public link shows it. */
-export function publicBoard({ name, version, tiles }: Board, timeZone: string | null) {
-  return { name, version, timeZone, tiles: tiles.map(publicTile) };
+export function publicBoard({ name, tiles }: Board, timeZone: string | null) {
+  const shown = tiles.map(publicTile);
+  // The board's own version is made of its searches too.
+  return { name, version: versionOf(name, shown, timeZone), timeZone, tiles: shown };
 }
 
 /** A tile's result without the users of events. */

@@ -1,4 +1,5 @@
 import { requestSignal } from "../deadline.ts";
+import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
@@ -41,7 +42,7 @@ export function addPublicBoardRoutes(
 
   async function open(request: Request, token: string) {
     // Before the token is looked up, so that tokens can't be guessed at any rate.
-    await consume(perAddress, addressOf(request) ?? "");
+    await consume(perAddress, clientNetwork(addressOf(request)));
     const found = await findPublicBoard(store.control, token);
     await consume(perBoard, found.board.id);
     return found;

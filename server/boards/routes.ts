@@ -57,8 +57,8 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
   }
 
   /** The audit log's entry of what was done to a board. Its tiles are not in there: a search may name a user. */
-  function entryOf(action: AuditAction, projectId: number, { id, name, version }: Board) {
-    return { action, projectId, target: name, detail: { id, version } };
+  function entryOf(action: AuditAction, projectId: number, { id, name }: Board) {
+    return { action, projectId, target: name, detail: { id } };
   }
 
   routes.add(
@@ -138,18 +138,18 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       by: "boards:change",
       tag: "Boards",
       summary: "Change a board",
-      description:
-        "Its name, its tiles, or its place among the boards. With a `version` that is not the current one, nothing is changed.",
+      description: "Its name, its tiles, or its place among the boards.",
       query: ProjectQuery,
+      versioned: "board",
       body: BoardChange,
       response: BoardResponse,
-      problems: [404, 409],
+      problems: [404],
     },
-    async ({ projectId, actor, body, parameter }) => {
+    async ({ projectId, actor, body, ifMatch, parameter }) => {
       const board = await control.transaction().execute(async (transaction) => {
-        const board = await changeBoard(transaction, projectId, parameter("id"), body);
+        const board = await changeBoard(transaction, projectId, parameter("id"), body, ifMatch);
         const entry = entryOf("board.changed", projectId, board);
-        const { tiles, version, ...rest } = body;
+        const { tiles, ...rest } = body;
         await recordAudit(transaction, actor, {
           ...entry,
           detail: { ...entry.detail, ...rest, ...(tiles && { tiles: tiles.length }) },
@@ -211,15 +211,16 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       tag: "Boards",
       summary: "Create a board's public link",
       description:
-        "Whoever has the link sees the board's results, but not its searches. The former link ends.",
+        "Whoever has the link sees the board's results, but not its searches. The former link ends. `If-Match` takes the `linkVersion`.",
       query: ProjectQuery,
+      versioned: "board",
       status: 201,
       response: BoardLinkResponse,
       problems: [404],
     },
-    async ({ projectId, actor, parameter }) => {
+    async ({ projectId, actor, ifMatch, parameter }) => {
       const token = await control.transaction().execute(async (transaction) => {
-        const { board, token } = await publishBoard(transaction, projectId, parameter("id"));
+        const { board, token } = await publishBoard(transaction, projectId, parameter("id"), ifMatch);
         await recordAudit(transaction, actor, entryOf("board.published", projectId, board));
         return token;
       });
@@ -234,13 +235,15 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       by: "boards:publish",
       tag: "Boards",
       summary: "End a board's public link",
+      description: "`If-Match` takes the `linkVersion`.",
       query: ProjectQuery,
+      versioned: "board",
       response: OkResponse,
       problems: [404],
     },
-    async ({ projectId, actor, parameter }) => {
+    async ({ projectId, actor, ifMatch, parameter }) => {
       await control.transaction().execute(async (transaction) => {
-        const board = await unpublishBoard(transaction, projectId, parameter("id"));
+        const board = await unpublishBoard(transaction, projectId, parameter("id"), ifMatch);
         await recordAudit(transaction, actor, entryOf("board.unpublished", projectId, board));
       });
       return { ok: true };

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -61,14 +62,25 @@ export async function createChannel(
   return channelOf(row);
 }
 
-/** Throws `channel-unknown`. */
+/** Throws `channel-unknown` and `changed-meanwhile`. */
 export async function changeChannel(
-  control: Kysely<ControlTables> | Transaction<ControlTables>,
+  transaction: Transaction<ControlTables>,
   projectId: number,
   name: string,
   { icon, description, retentionDays, archived }: ChannelChange,
+  ifMatch: IfMatch,
 ): Promise<Channel> {
-  const row = await control
+  // Locks the row until the transaction ends.
+  const before = await transaction
+    .updateTable("channels")
+    .set((eb) => ({ name: eb.ref("name") }))
+    .where("projectId", "=", projectId)
+    .where("name", "=", name)
+    .returningAll()
+    .executeTakeFirst();
+  if (!before) throw problem("channel-unknown", { detail: "This project has no channel with this name." });
+  checkVersion(ifMatch, channelOf(before));
+  const row = await transaction
     .updateTable("channels")
     .set(({ fn, val }) => ({
       ...(icon !== undefined && { icon: icon || null }),
@@ -82,8 +94,7 @@ export async function changeChannel(
     .where("projectId", "=", projectId)
     .where("name", "=", name)
     .returningAll()
-    .executeTakeFirst();
-  if (!row) throw problem("channel-unknown", { detail: "This project has no channel with this name." });
+    .executeTakeFirstOrThrow();
   return channelOf(row);
 }
 
@@ -97,6 +108,7 @@ function channelOf(row: Selectable<ControlTables["channels"]>): Channel {
     archivedAt: row.archivedAt === null ? null : new Date(row.archivedAt).toISOString(),
     events: row.events,
     lastEventAt: row.lastEventAt === null ? null : new Date(row.lastEventAt).toISOString(),
+    version: versionOf(row.icon, row.description, row.retentionDays, row.archivedAt !== null),
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

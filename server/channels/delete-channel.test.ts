@@ -96,7 +96,7 @@ test("a deleted project is inaccessible at once, and its slug is free", async ()
   expect(await created.json()).toMatchObject({ project: { slug: "default" } });
   expect(await app.list("", other.secret)).toEqual([kept]);
   await expectConsistent(app.config);
-}, 30_000);
+});
 
 test("only its owner can delete a project", async () => {
   await using app = await testApp();

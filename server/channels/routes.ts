@@ -74,17 +74,18 @@ export function addChannelRoutes(
       tag: "Channels",
       summary: "Update or archive a channel",
       query: ProjectQuery,
+      versioned: "channel",
       body: ChannelChange,
       response: ChannelResponse,
       problems: [404],
     },
-    async ({ projectId, actor, body, parameter }) => {
+    async ({ projectId, actor, body, ifMatch, parameter }) => {
       await store.events.flushCounters();
       const name = parameter("name");
       const channel = await store.control.transaction().execute(async (transaction) => {
         const entry = { action: "channel.changed", projectId, target: name, detail: body } as const;
         await recordAudit(transaction, actor, entry);
-        return changeChannel(transaction, projectId, name, body);
+        return changeChannel(transaction, projectId, name, body, ifMatch);
       });
       if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, channel };

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { defineCommand } from "citty";
 import { parse } from "csv-parse";
@@ -146,10 +146,11 @@ class RejectionFile {
     if (this.#descriptor === null) {
       this.#descriptor = openSync(this.#path, this.#isNew ? "w" : "a", 0o600);
       const header = this.#header();
-      if (this.#isNew && header !== null) writeSync(this.#descriptor, header);
+      if (this.#isNew && header !== null) writeFileSync(this.#descriptor, header);
     }
     for (const { line, detail, text } of rejections) {
-      writeSync(this.#descriptor, `${text}\n`);
+      // All of it or an error: on a full disk, `writeSync` writes the beginning.
+      writeFileSync(this.#descriptor, `${text}\n`);
       if (++this.#printed <= printedRejections) console.error(`Line ${line}: ${detail}`);
       if (this.#printed === printedRejections + 1) console.error("More records are rejected.");
     }

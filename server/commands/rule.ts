@@ -69,7 +69,7 @@ function switchCommand(name: string, enabled: boolean, description: string) {
       withStore(async ({ control }) => {
         const { projectId, id, name } = await findByText(control, args.project, args.rule);
         await control.transaction().execute(async (transaction) => {
-          await changeRule(transaction, projectId, id, { enabled });
+          await changeRule(transaction, projectId, id, { enabled }, null);
           await recordAudit(transaction, commandActor, {
             action: "rule.changed",
             projectId,

@@ -1,9 +1,19 @@
 // @long
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { databaseFile } from "../storage/sqlite/directory.ts";
+import { canMount, smallDisk } from "../testing/disks.ts";
 import { runTidings, startServer } from "../testing/server-process.ts";
 
 const pageBytes = 4_096;
@@ -79,7 +89,7 @@ test("what can be read of a damaged database is imported into a new installation
   const told = await runTidings(["salvage", "-", "--project", "blog"], data);
   expect([told.code, told.stdout.trim().split("\n").length]).toEqual([3, projects[1]!.events + 4]);
   expect(told.stderr).toMatch(/^blog: wrote [\d,]+ events, 1 user and 3 channels to standard output\.\n/);
-}, 60_000);
+});
 
 test("it refuses what it can't do, and says why", async () => {
   const text = join(scratch, "text.db");
@@ -97,7 +107,35 @@ test("it refuses what it can't do, and says why", async () => {
   writeFileSync(join(scratch, "refused.shop.ndjson"), "");
   expect(await refused([out], 2)).toContain("refused.shop.ndjson exists already");
   const server = await startServer({ TIDINGS_DATA: join(scratch, "served") });
-  const served = ["--database", databaseFile(join(scratch, "served"))];
-  expect(await refused([out, ...served], 1)).toContain(`Process ${server.pid} (a server`);
+  const served = databaseFile(join(scratch, "served"));
+  const link = join(scratch, "link.db");
+  symlinkSync(served, link);
+  for (const path of [served, link])
+    expect(await refused([out, "--database", path], 1)).toContain(`Process ${server.pid} (a server`);
   await server.end("SIGTERM");
-}, 60_000);
+
+  const own = databaseFile(data.TIDINGS_DATA);
+  const toOwn = join(scratch, "to-own");
+  symlinkSync(own, toOwn);
+  const before = statSync(own).size;
+  for (const path of [own, toOwn, `${own}-wal`].filter((path) => existsSync(path)))
+    expect(await refused([path, "--force", "--project", "shop"], 1)).toContain(
+      "would replace the damaged database",
+    );
+  expect(statSync(own).size).toBe(before);
+});
+
+test.skipIf(!canMount)(
+  "it fails on a disk that has no space for the last line",
+  async () => {
+    const whole = join(scratch, "whole.ndjson");
+    await runTidings(["salvage", whole, "--project", "shop"], data);
+    const pages = Math.ceil(statSync(whole).size / pageBytes);
+    using disk = smallDisk(1);
+    writeFileSync(join(disk.path, "ballast"), Buffer.alloc(1_048_576 - (pages - 1) * pageBytes));
+    const out = join(disk.path, "out.ndjson");
+    const { code, stderr } = await runTidings(["salvage", out, "--project", "shop"], data);
+    expect([code, stderr, existsSync(out)]).toEqual([1, expect.stringContaining("ENOSPC"), false]);
+  },
+  60_000,
+);

@@ -1,4 +1,13 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { defineCommand } from "citty";
 import { readConfig } from "../config.ts";
@@ -64,8 +73,11 @@ type Args = {
 
 /** Returns the exit code: 3 if something is missing. */
 async function salvage(args: Args): Promise<0 | 3> {
-  const path = args.database ?? databaseOf();
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new UsageError(`There is no file ${path}.`);
+  const named = args.database ?? databaseOf();
+  if (!statSync(named, { throwIfNoEntry: false })?.isFile())
+    throw new UsageError(`There is no file ${named}.`);
+  // The log and the lock are beside the file that a link leads to.
+  const path = realpathSync(named);
   const user = runningProcess(dirname(path));
   if (user !== null) throw new UsageError(`${user} is using ${path}. Stop the server first, then try again.`);
   if (args.file === "-" && args.json) throw new ArgumentError("--json needs a file: the lines are JSON too.");
@@ -75,7 +87,8 @@ async function salvage(args: Args): Promise<0 | 3> {
     const projects = chosen(found.projects, args.project);
     if (projects.length === 0)
       throw new UsageError(`${path} has no event, user or channel of Tidings that can be read.`);
-    const outputs = args.file === "-" ? standardOutput(projects) : files(args.file, projects, args.force);
+    const outputs =
+      args.file === "-" ? standardOutput(projects) : files(args.file, projects, path, args.force);
     await writeLines(file, projects, outputs);
     for (const { close } of outputs.values()) close();
     if (args.json) await printLine(JSON.stringify(summaryOf(found, projects, outputs)));
@@ -123,10 +136,18 @@ function standardOutput(projects: SurveyedProject[]): Map<number, Output> {
   return new Map([[project!.id, { name: null, write, close() {} }]]);
 }
 
-function files(file: string, projects: SurveyedProject[], isForced = false): Map<number, Output> {
+function files(
+  file: string,
+  projects: SurveyedProject[],
+  database: string,
+  isForced = false,
+): Map<number, Output> {
   const names = new Map(
     projects.map((project) => [project.id, projects.length === 1 ? file : withProject(file, project)]),
   );
+  for (const name of names.values())
+    if ([name, partialOf(name)].some((each) => isOneOf(each, [database, `${database}-wal`])))
+      throw new UsageError(`${name} would replace the damaged database. Name another file.`);
   const existing = [...names.values()].filter((name) => existsSync(name));
   if (existing.length > 0 && !isForced)
     throw new ArgumentError(`${existing.join(", ")} exists already. Add --force to replace it.`);
@@ -138,16 +159,25 @@ function withProject(file: string, project: SurveyedProject): string {
   return `${file.slice(0, file.length - end.length)}.${nameOf(project)}${end}`;
 }
 
+function isOneOf(path: string, files: readonly string[]): boolean {
+  return existsSync(path) && files.includes(realpathSync(path));
+}
+
+function partialOf(name: string): string {
+  return `${name}.partial`;
+}
+
 /** A file has its name only once it is complete. */
 function fileOutput(name: string): Output {
-  const partial = `${name}.partial`;
+  const partial = partialOf(name);
   createPrivateFile(partial);
   const descriptor = openSync(partial, "w");
   process.once("exit", () => rmSync(partial, { force: true }));
   return {
     name,
     write: (text) => {
-      writeSync(descriptor, text);
+      // All of it or an error: on a full disk, `writeSync` writes the beginning.
+      writeFileSync(descriptor, text);
     },
     close() {
       closeSync(descriptor);

@@ -174,4 +174,4 @@ test("the command finds and mends, refuses while a node runs, and upgrades nothi
   const gone = await runTidings(["doctor"], { ...environment, DATABASE_URL: "postgres://127.0.0.1:9/none" });
   expect([gone.code, gone.stdout]).toEqual([2, expect.stringContaining("FAIL database: ")]);
   await removeStorage(storage);
-}, 60_000);
+});

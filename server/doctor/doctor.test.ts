@@ -245,7 +245,7 @@ test("a secret key that doesn't open the database's secrets, or is none, is foun
     advice: expect.stringContaining("docs/secrets.md"),
   });
   rmSync(directory, { recursive: true });
-}, 20_000);
+});
 
 const isRoot = process.getuid?.() === 0;
 

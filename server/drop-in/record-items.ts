@@ -1,5 +1,6 @@
 import type { KeyAccess } from "../http/caller.ts";
-import type { CheckedItem, ItemOutcome, Recorder } from "../ingest/record.ts";
+import type { CheckedItem, ItemOutcome } from "../ingest/batch-parts.ts";
+import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";

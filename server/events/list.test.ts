@@ -440,7 +440,7 @@ test("a long listing is streamed to a slow client without filling the memory", a
       const parts = (rest + decoder.decode(chunk.value, { stream: true })).split('"createdAt":"');
       events += parts.length - 1;
       rest = parts.at(-1)!;
-      // The listing is over 72 MB. The server must produce no more than is read.
+      // The listing is over 72 MB, or 180 MB. The server must produce no more than is read.
       if (paused === null) paused = await Bun.sleep(500).then(remote.memoryMb);
     }
     expect(rest).toEndWith("}]}");
@@ -450,8 +450,8 @@ test("a long listing is streamed to a slow client without filling the memory", a
   const idle = remote.memoryMb();
   const paused: number[] = [];
   for (let n = 0; n < effort(1, 3); n++) paused.push(await read());
-  expect(Math.max(...paused) - idle).toBeLessThan(50);
-}, 60_000);
+  expect(Math.max(...paused) - idle).toBeLessThan(effort(50, 90));
+}, 180_000);
 
 test("a client that disconnects during a listing does no harm", async () => {
   const key = await project("leavers");

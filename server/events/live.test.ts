@@ -199,7 +199,7 @@ describe("a stream resumes after the last received event", () => {
     const all = names(await own.list());
     expect(seen.toSorted()).toEqual(all.toSorted());
     expect(connections).toBeGreaterThan(10);
-  }, 30_000);
+  });
 
   test("and is told to read the listing again if it missed too much", async () => {
     await using own = await testApp();
@@ -227,7 +227,7 @@ describe("a stream resumes after the last received event", () => {
     await own.post({ channel: "a", name: "after" });
     using after = await openStream(own, "", { "last-event-id": last! });
     expect(names(await after.events(1))).toEqual(["after"]);
-  }, 30_000);
+  });
 });
 
 describe("a stream reports deleted events:", () => {
@@ -286,7 +286,7 @@ describe("a stream reports deleted events:", () => {
       reported.push(...("ids" in deleted ? deleted.ids : []));
     }
     expect(reported.toSorted()).toEqual(ids.toSorted());
-  }, 30_000);
+  });
 
   test("expired ones by channel and time", async () => {
     await using own = await testApp();
@@ -384,7 +384,7 @@ test("streams also end when another process ends their session", async () => {
   await store.control.deleteFrom("sessions").execute();
   await store.close();
   expect(await cut.next("nothing")).toBeNull();
-}, 30_000);
+});
 
 test("HEAD opens no stream", async () => {
   const response = await app.request("/api/events/stream", { method: "HEAD" });
@@ -424,7 +424,7 @@ test("a slow client is disconnected, and resumes without a gap", async () => {
   expect(seen.toSorted((a, b) => Number(a) - Number(b))).toEqual(
     Array.from({ length: count }, (_, n) => `${n}`),
   );
-}, 30_000);
+});
 
 /** A stream over a raw socket that reads nothing after `ready`. */
 async function rawStream(on: Pick<TestApp, "address" | "key">, headers = `x-api-key: ${on.key}`) {
@@ -483,7 +483,7 @@ describe("the number of open live streams is limited", () => {
       return response.status === 200;
     });
     for (const stream of streams) stream[Symbol.dispose]();
-  }, 30_000);
+  });
 
   test("for an account, across its sessions", async () => {
     await using own = await testApp();

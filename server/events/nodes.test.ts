@@ -28,7 +28,7 @@ describe("an event recorded on one node", () => {
   test("reaches the other's live streams at once", async () => {
     // An event that is sent right after a poll would wait for the next one: each of them, however fast the machine is.
     expect(Math.min(...(await delays(nodes)))).toBeLessThan(lookMs / 2);
-  }, 30_000);
+  });
 
   // pgbouncer doesn't forward notifications in this mode, so nodes find new events by polling.
   test.if(hasPgbouncer)(

@@ -17,10 +17,11 @@ const chunkEvents = 500;
 const flushDelayMsPerStream = 0.025;
 const flushDelayMsMin = 1;
 
-/** Clients with the same filter: an event is matched once for all of them. */
-type FilterGroup = { key: string; isWanted: EventTest; clients: Set<StreamClient> };
 /** Bytes that are written to sockets in a millisecond, after the turn in which they were queued. */
 const bytesPerMs = 131_072;
+
+/** Clients with the same filter: an event is matched once for all of them. */
+type FilterGroup = { key: string; isWanted: EventTest; clients: Set<StreamClient> };
 
 type Wanted = { arrival: ArrivalStamp; frame: Uint8Array };
 /** What waits to be sent. A deletion has a number: clients that joined later don't get it. */

@@ -244,7 +244,7 @@ describe("a search finds what a plain scan finds", () => {
     // Results must be neither all empty nor all complete, or the property would prove nothing.
     expect(found).toBeGreaterThan(20);
     expect(narrowed).toBeGreaterThan(20);
-  }, 60_000);
+  });
 });
 
 test("words match in any case and form; quoted words match next to each other", async () => {
@@ -366,7 +366,7 @@ test("pages of rare matches have no gaps, also while events arrive", async () =>
   await writer;
   expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length);
   expect(seen.filter(({ tags }) => tags.n).length).toBe(12_000);
-}, 60_000);
+});
 
 test("a live stream supports searches, also when resuming", async () => {
   using stream = await openStream(app, "?q=live*+-plan%3Dfree");

@@ -1,7 +1,7 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { version } from "../config.ts";
 import { type PermissionName, permissions, type Scope } from "../permissions.ts";
-import { Problem } from "../wire/problem.ts";
+import { ConflictProblem, Problem } from "../wire/problem.ts";
 import { operationIdOf } from "./operation-id.ts";
 import { type AllowedCallers, type DescribedRoute, problemType } from "./routes.ts";
 import { tags } from "./tags.ts";
@@ -15,6 +15,7 @@ const statusTexts: Record<number, string> = {
   403: "The caller may not do this.",
   404: "There is no such thing in this project, or for this account.",
   409: "This conflicts with the current state. The problem says how.",
+  412: "It isn't the version of `If-Match`. The problem has what is there now, as `current`.",
   413: "The body is too large.",
   415: "The content type or encoding isn't supported.",
   422: "The body is invalid, and `errors` says what to change; or a chart would read too much.",
@@ -22,6 +23,12 @@ const statusTexts: Record<number, string> = {
   503: "The server can't do this now. Try again.",
   507: "The disk is full. Try again later.",
 };
+
+const ifMatch = z.string().optional().openapi({
+  description:
+    "The `version` that was edited, in quotes. If there is another one by now, nothing is changed. Without it, the last change counts.",
+  example: '"Zk3x9Qm0aB_dEf12"',
+});
 
 type Registry = OpenAPIHono["openAPIRegistry"];
 
@@ -66,6 +73,7 @@ function register(registry: Registry, route: DescribedRoute): void {
   const problems = new Set([
     ...(query || body ? [400] : []),
     ...(isOpen ? [] : [401, 403]),
+    ...(route.versioned !== undefined ? [400, 412] : []),
     ...(body ? [413, 415, 422] : []),
     ...(by === "sender" ? [429, 503, 507] : []),
     // It can take too long, and too many others can wait.
@@ -86,7 +94,9 @@ function register(registry: Registry, route: DescribedRoute): void {
     responses[status] = { description: summary, content: Object.fromEntries(content) };
   }
   for (const status of [...problems].toSorted()) {
-    const ofProblem = Object.entries(route.problemContent ?? { [problemType]: Problem });
+    const isOfOthers = route.versioned !== undefined && (status === 404 || status === 412);
+    const schema = isOfOthers ? ConflictProblem : Problem;
+    const ofProblem = Object.entries(route.problemContent ?? { [problemType]: schema });
     const content = {
       ...responses[status]?.content,
       ...Object.fromEntries(ofProblem.map(([type, schema]) => [type, { schema }])),
@@ -111,6 +121,7 @@ function register(registry: Registry, route: DescribedRoute): void {
       ...(names.length > 0 && {
         params: z.object(Object.fromEntries(names.map((name) => [name, pathParameter(path, name)]))),
       }),
+      ...(route.versioned !== undefined && { headers: z.object({ "if-match": ifMatch }) }),
       ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
       ...(body && {
         body: {

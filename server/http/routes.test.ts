@@ -14,6 +14,7 @@ function hurriedRoutes() {
     {} as CallerLookup,
     () => null,
     (_request, seconds) => timeouts.push(seconds),
+    async () => null,
     0.02,
   );
   routes.app.onError((error, { req }) => errorResponse(error, { requestFailed: () => {} }, req.raw));

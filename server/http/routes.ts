@@ -2,10 +2,11 @@ import "../validation/messages.ts";
 import { z } from "@hono/zod-openapi";
 import { Hono } from "hono";
 import { tooExpensive, tooSlow, withDeadline } from "../deadline.ts";
+import { type IfMatch, parseIfMatch } from "../edit-version.ts";
 import { readQuery } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import type { MemberPermission, PermissionName } from "../permissions.ts";
-import { clipped, type Fault, pointerTo, problem } from "../problems.ts";
+import { clipped, type Fault, type LastChange, ProblemError, pointerTo, problem } from "../problems.ts";
 import { setRoutePath } from "../request-info.ts";
 import { withoutTilde } from "../wire/path-segment.ts";
 import { readJson } from "./body.ts";
@@ -33,6 +34,25 @@ type CallerOf<By extends AllowedCallers> = By extends MemberPermission
         ? { caller: Caller }
         : object;
 
+/** What two people can edit, as the first part of the audit log's actions names it. */
+export type VersionedThing =
+  | "board"
+  | "channel"
+  | "destination"
+  | "key"
+  | "member"
+  | "project"
+  | "rule"
+  | "view"
+  | "webhook";
+
+/**
+ * Finds the last change of something in a project; null if the audit log has none.
+ *
+ * @param key - what the route's path names it by: an ID, or the name of a channel
+ */
+type LastChangeLookup = (projectId: number, thing: VersionedThing, key: string) => Promise<LastChange | null>;
+
 type Route<
   By extends AllowedCallers,
   Query extends z.ZodObject,
@@ -51,6 +71,11 @@ type Route<
   query?: Query;
   /** Whether the query accepts any number of `tag.KEY=VALUE`. */
   takesTags?: boolean;
+  /**
+   * It changes what two people can edit, and so takes `If-Match`. Names what it changes as the audit log does; null if
+   * the log has nothing about it.
+   */
+  versioned?: VersionedThing | null;
   body?: Body;
   /** Schema of an optional body, which the handler reads and checks. */
   optionalBody?: z.ZodType;
@@ -81,6 +106,8 @@ type Call<By extends AllowedCallers, Query extends z.ZodObject, Body extends z.Z
   actor: Actor;
   request: Request;
   query: z.infer<Query>;
+  /** The versions that the change is meant for, of a route that is `versioned`; of others null. */
+  ifMatch: IfMatch;
   tags: [key: string, value: string][];
   body: z.infer<Body>;
   /** Returns a path parameter. */
@@ -100,6 +127,7 @@ export class Routes {
   readonly #lookup: CallerLookup;
   readonly #addressOf: (request: Request) => string | null;
   readonly #setRequestTimeout: (request: Request, seconds: number) => void;
+  readonly #lastChangeOf: LastChangeLookup;
   readonly #workSeconds: number;
   readonly #methods = new Map<string, { pattern: RegExp; methods: string[] }>();
 
@@ -112,11 +140,13 @@ export class Routes {
     lookup: CallerLookup,
     addressOf: (request: Request) => string | null,
     setRequestTimeout: (request: Request, seconds: number) => void,
+    lastChangeOf: LastChangeLookup,
     workSeconds: number = limits.requestWorkSeconds,
   ) {
     this.#lookup = lookup;
     this.#addressOf = addressOf;
     this.#setRequestTimeout = setRequestTimeout;
+    this.#lastChangeOf = lastChangeOf;
     this.#workSeconds = workSeconds;
   }
 
@@ -142,15 +172,20 @@ export class Routes {
           ? readQuery(searchParams, route.query ?? noQuery, { tags: route.takesTags ?? false })
           : { values: {}, tags: [] };
       const body = route.body ? check(route.body, await readJson(request, limits.requestBytes)) : undefined;
+      const ifMatch = this.#ifMatchOf(route, request, caller);
+      const parameter = (name: string) => withoutTilde(context.req.param(name)!);
       const answer = () =>
         handle({
           ...(caller as CallerOf<By>),
           actor: this.#actorOf(request, caller),
           request,
           query: values as z.infer<Query>,
+          ifMatch,
           tags,
           body: body as z.infer<Body>,
-          parameter: (name) => withoutTilde(context.req.param(name)!),
+          parameter,
+        }).catch(async (error) => {
+          throw ifMatch === null ? error : await this.#withLastChange(error, route, caller, parameter);
         });
       // Events that a sender's body holds have times of their own, since the handler reads it.
       const result = await (route.by === "sender" ? answer() : this.#inTime(route.method, request, answer));
@@ -160,6 +195,36 @@ export class Routes {
       // Responses to other methods may contain a new secret, so they are not compressed.
       return route.method === "get" ? textResponse(request, text, init) : new Response(text, init);
     });
+  }
+
+  /**
+   * Throws `if-match-invalid`, also if a change would ignore it, and `key-insufficient` for keys that may not read what
+   * they change: the response would tell.
+   */
+  #ifMatchOf({ versioned, by, method }: DescribedRoute, request: Request, caller: object): IfMatch {
+    const header = request.headers.get("if-match");
+    if (header === null || method === "get" || by === "anyone" || by === "sender") return null;
+    if (versioned === undefined)
+      throw problem("if-match-invalid", { detail: "This can't depend on a version. Omit If-Match." });
+    const ifMatch = parseIfMatch(header);
+    if (ifMatch !== null && "mayRead" in caller && !caller.mayRead)
+      throw problem("key-insufficient", { detail: "If-Match needs a key with the scope read as well." });
+    return ifMatch;
+  }
+
+  /** Adds to a conflict, or to what is no longer there, who changed it last. Only members learn who. */
+  async #withLastChange(
+    error: unknown,
+    { versioned, path }: DescribedRoute,
+    caller: object,
+    parameter: (name: string) => string,
+  ): Promise<unknown> {
+    const { by, projectId } = caller as Partial<Access>;
+    const isOfOthers =
+      error instanceof ProblemError && (error.code === "changed-meanwhile" || error.status === 404);
+    if (!isOfOthers || !versioned || by !== "account" || projectId === undefined) return error;
+    const change = await this.#lastChangeOf(projectId, versioned, parameter(/\{(\w+)\}/.exec(path)![1]!));
+    return change ? problem(error.code, { ...error.options, change }) : error;
   }
 
   /** The methods of a path; empty if there is no such path. */
@@ -185,8 +250,8 @@ export class Routes {
   }
 
   /**
-   * Every route has the same time, and answers with a problem after that, instead of a closed connection. It begins
-   * when the body has arrived, which has a time of its own.
+   * Every route but those of senders has the same time, and answers with a problem after that, instead of a closed
+   * connection. It begins when the body has arrived, which has a time of its own.
    */
   async #inTime<Result>(method: string, request: Request, answer: () => Promise<Result>): Promise<Result> {
     const seconds = this.#workSeconds;

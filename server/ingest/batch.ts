@@ -2,13 +2,10 @@ import type { JsonArray } from "../http/json.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { nextTurn, type TurnOwner, Turns } from "../turns.ts";
 import type { BatchResponse, ItemResult } from "../wire/batch.ts";
-import {
-  type CheckedItem,
-  type EventSource,
-  type ItemOutcome,
-  type Recorder,
-  responseHeaders,
-} from "./record.ts";
+import type { EventSource } from "./accepted-event.ts";
+import type { CheckedItem, ItemOutcome } from "./batch-parts.ts";
+import { responseHeaders } from "./event-response.ts";
+import type { Recorder } from "./record.ts";
 import type { RejectedEvents, Rejection } from "./rejected.ts";
 
 /** Maximum number of events in a chunk, and its approximate maximum size. */

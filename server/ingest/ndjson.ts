@@ -3,9 +3,11 @@ import { rejectedText } from "../http/json.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { LinesResponse } from "../wire/batch.ts";
+import type { EventSource } from "./accepted-event.ts";
 import { isExternalProblem, mapInOrder, statusOf } from "./batch.ts";
+import { responseHeaders } from "./event-response.ts";
 import { readLines, type Totals } from "./read-lines.ts";
-import { type EventSource, type Recorder, responseHeaders } from "./record.ts";
+import type { Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
 
 type Deps = {

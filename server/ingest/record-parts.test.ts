@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { ArrivalClock, compareStamps } from "../event/id.ts";
 import type { AcceptedEvent, EventAppender } from "../storage/event-store.ts";
 import { commitWorkMax } from "../storage/group-commit.ts";
-import { createRecorder, type EventSource } from "./record.ts";
+import type { EventSource } from "./accepted-event.ts";
+import { createRecorder } from "./record.ts";
 
 const settled = () => new Promise(setImmediate);
 const reservation = {
@@ -29,7 +30,7 @@ function recorderOn(appended: { events: readonly AcceptedEvent[]; finish: () => 
 }
 
 function sourceOf(projectId: number): EventSource {
-  return { projectId, eventsPerDay: null } as unknown as EventSource;
+  return { projectId, knownChannelsOnly: false, eventsPerDay: null, mayRead: true };
 }
 
 /** Events with fifty tags of their own each. */

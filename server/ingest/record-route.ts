@@ -11,11 +11,13 @@ import { isArray, JsonArray, parseJson, rejectedText } from "../http/json.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
+import type { EventSource } from "./accepted-event.ts";
 import { batchResponse, recordBatch } from "./batch.ts";
+import { eventResponse } from "./event-response.ts";
 import { Idempotency } from "./idempotency.ts";
 import { checkKeyOrigin, type KeyRateLimits, type RequestRateLimit } from "./key-limits.ts";
 import { recordLines } from "./ndjson.ts";
-import { type EventSource, eventResponse, type Recorder } from "./record.ts";
+import type { Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
 
 type Deps = {

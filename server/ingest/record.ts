@@ -1,17 +1,18 @@
 import type { ChannelNames, ProjectChannels } from "../channels/project-channels.ts";
 import { type CheckedEvent, checkEvent } from "../event/check-event.ts";
-import type { DuplicateResponse, Event } from "../event/event.ts";
 import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts";
 import { tokensOf } from "../event/tokens.ts";
 import { FairQueue } from "../fair-queue.ts";
-import type { ProjectAccess } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import type { ProjectRules, WatchedEvents } from "../notifications/project-rules.ts";
-import { dataHeaders, ProblemError, problem } from "../problems.ts";
+import { ProblemError, problem } from "../problems.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/event-store.ts";
-import { commitWorkMax, workOf } from "../storage/group-commit.ts";
+import { commitWorkMax } from "../storage/group-commit.ts";
 import { Turns } from "../turns.ts";
+import { acceptedEvent, type EventSource } from "./accepted-event.ts";
+import { type CheckedItem, type ItemOutcome, mergeResults, partsOf, timestampFull } from "./batch-parts.ts";
 import type { DailyQuota, DayCount } from "./daily-quota.ts";
+import type { Recorded } from "./event-response.ts";
 
 type Deps = {
   events: EventAppender;
@@ -21,27 +22,8 @@ type Deps = {
   clock: ArrivalClock;
 };
 
-/**
- * An event of a batch that will be stored, with its tokens, since computing them takes time for long texts; or the
- * problem for which it is rejected.
- */
-export type CheckedItem = { event: CheckedEvent; tokens: string } | ProblemError;
-
 /** What was looked up to record events, and is passed on: the state of the project as of one moment. */
 type LookedUp = { watched: WatchedEvents; count: DayCount | null };
-
-/** Where an event comes from. */
-export type EventSource = ProjectAccess & {
-  keyId?: string;
-  /** Its events notify nobody, whatever they and the rules say. */
-  isSilent?: boolean;
-};
-
-/** The event's JSON as listings return it, and whether it is new. */
-export type Recorded = { json: string; isNew: boolean };
-
-/** The outcome of a batch item: its event's id, or the problem for which it is rejected. */
-export type ItemOutcome = string | ProblemError;
 
 /** What is stored of batches at a time: one part is being committed while the next one waits. */
 const batchWorkMax = 2 * commitWorkMax;
@@ -278,46 +260,9 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
     recordAll,
 
     /**
-     * The same for events that have ids, all of them within the project's quota, however often it is repeated until all
-     * are stored. Throws `quota-reached`, and returns null if it may not begin.
-     *
-     * @param begin - called once the quota has room for all; null for a repetition, whose first time counted
+     * The same in one transaction with the events' companion. Returns null, and records nothing, if the companion can no
+     * longer be stored. Throws if the store fails, and `quota-reached`.
      */
-    async recordAllOnce(
-      items: readonly CheckedItem[],
-      source: EventSource,
-      begin: (() => Promise<boolean>) | null,
-    ): Promise<ItemOutcome[] | null> {
-      const checked = items.filter((item) => !(item instanceof ProblemError)).length;
-      if (checked === 0) return items.map((item) => item as ProblemError);
-      const unlimited = { ...source, eventsPerDay: null };
-      const count = await quota.of(source);
-      const reservation = quota.reserve(
-        count,
-        begin ? source : { ...source, eventsPerDay: count && Number.POSITIVE_INFINITY },
-        checked,
-      );
-      let recorded = 0;
-      try {
-        if (reservation.events < checked) throw quota.exceeded(source);
-        if (begin && !(await begin())) return null;
-        let duplicates = 0;
-        const outcomes = await recordAll(items, unlimited, (events) => {
-          duplicates += events;
-        });
-        recorded = outcomes.filter((outcome) => typeof outcome === "string").length - duplicates;
-        return outcomes;
-      } finally {
-        reservation.settle(recorded);
-      }
-    },
-
-    /** An id for an event that is stored later. Throws `clock-wrong`. */
-    newId(): string {
-      return eventIdOf(clock.next());
-    },
-
-    /** The same in one transaction with the events' companion; null as above. Throws if the store fails, and `quota-reached`. */
     async recordAllWith(
       items: readonly CheckedItem[],
       source: EventSource,
@@ -336,123 +281,42 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
         leave();
       }
     },
+
+    /**
+     * Records events that have ids, all of them within the project's quota, however often it is repeated until all are
+     * stored. Throws `quota-reached`, and returns null if it may not begin.
+     *
+     * @param begin - called once the quota has room for all; null for a repetition, whose first time counted
+     */
+    async recordAllOnce(
+      items: readonly CheckedItem[],
+      source: EventSource,
+      begin: (() => Promise<boolean>) | null,
+    ): Promise<ItemOutcome[] | null> {
+      const checked = items.filter((item) => !(item instanceof ProblemError)).length;
+      if (checked === 0) return items.map((item) => item as ProblemError);
+      const count = await quota.of(source);
+      const quotaOf = begin ? source : { ...source, eventsPerDay: Number.POSITIVE_INFINITY };
+      const reservation = quota.reserve(count, quotaOf, checked);
+      let recorded = 0;
+      try {
+        if (reservation.events < checked) throw quota.exceeded(source);
+        if (begin && !(await begin())) return null;
+        let duplicates = 0;
+        // The reservation has counted them.
+        const outcomes = await recordAll(items, { ...source, eventsPerDay: null }, (events) => {
+          duplicates += events;
+        });
+        recorded = outcomes.filter((outcome) => typeof outcome === "string").length - duplicates;
+        return outcomes;
+      } finally {
+        reservation.settle(recorded);
+      }
+    },
+
+    /** An id for an event that is stored later. Throws `clock-wrong`. */
+    newId(): string {
+      return eventIdOf(clock.next());
+    },
   };
-}
-
-/** Whether a batch holds the store no longer than others may wait. */
-export function isOneCommit(items: readonly CheckedItem[]): boolean {
-  return partsOf(items).length <= 1;
-}
-
-/** Divides a batch, so that no part holds the store for long. */
-function partsOf(items: readonly CheckedItem[]): { items: CheckedItem[]; work: number }[] {
-  const parts: { items: CheckedItem[]; work: number }[] = [];
-  for (const item of items) {
-    const work = item instanceof ProblemError ? 0 : workOf(item.tokens);
-    const last = parts.at(-1);
-    if (last && last.work + work <= commitWorkMax) {
-      last.items.push(item);
-      last.work += work;
-    } else parts.push({ items: [item], work });
-  }
-  return parts;
-}
-
-/** Merges the store's results into the outcomes of accepted events. */
-function mergeResults(outcomes: ItemOutcome[], stored: (AppendResult | Error)[]): ItemOutcome[] {
-  let next = 0;
-  return outcomes.map((outcome) => {
-    if (typeof outcome !== "string") return outcome;
-    const result = stored[next++]!;
-    if (result instanceof ProblemError) return result;
-    if (result instanceof Error) throw result;
-    return result.kind === "timestampFull" ? timestampFull() : outcome;
-  });
-}
-
-/** The problem of an event for whose `createdAt` no row key is left. */
-export function timestampFull(): ProblemError {
-  const detail = 'A million events already have this "createdAt". Change it by a millisecond.';
-  return problem("body-invalid", { detail, errors: [{ pointer: "/createdAt", detail }] });
-}
-
-function acceptedEvent(
-  checked: CheckedEvent,
-  { projectId, isSilent }: EventSource,
-  arrival: AcceptedEvent["arrival"],
-  receivedMs: number,
-  watched: WatchedEvents,
-): AcceptedEvent {
-  const createdAtMs = checked.createdAtMs ?? receivedMs;
-  // Fields in the order of the schema `Event`. `storage/` relies on `id` first and `createdAt` last.
-  const event: Event = {
-    id: checked.id ?? eventIdOf(arrival),
-    name: checked.name,
-    channelId: checked.channel,
-    userId: checked.userId,
-    icon: checked.icon,
-    notify: checked.notify,
-    tags: checked.tags,
-    event: checked.event,
-    description: checked.description,
-    createdAt: isoOf(createdAtMs),
-  };
-  return {
-    projectId,
-    event,
-    json: JSON.stringify(event),
-    hasClientId: checked.id !== undefined,
-    createdAtMs,
-    hasClientTimestamp: checked.createdAtMs !== undefined || receivedMs !== arrival.ms,
-    arrival,
-    receivedMs,
-    notifies: !isSilent && watched.concern(event, createdAtMs, receivedMs),
-  };
-}
-
-let lastMs = -1;
-let lastIso = "";
-
-/** ISO 8601 in UTC with milliseconds. Cached for events of the same millisecond. */
-function isoOf(ms: number): string {
-  if (ms !== lastMs) {
-    lastMs = ms;
-    lastIso = new Date(ms).toISOString();
-  }
-  return lastIso;
-}
-
-/** CORS headers as in app.ts, whose `cors` doesn't apply here. */
-export const responseHeaders = {
-  "content-type": "application/json",
-  ...dataHeaders,
-  "access-control-allow-origin": "*",
-};
-/** Headers of a replayed response. */
-export const replayedHeaders = {
-  ...responseHeaders,
-  "access-control-expose-headers": "idempotent-replayed",
-  "idempotent-replayed": "true",
-};
-
-const created = { status: 201, headers: responseHeaders };
-const existing = { status: 200, headers: responseHeaders };
-
-/**
- * The response to one event: 201, or 200 if it was stored before. Who may not read events gets only the id of one that
- * was: it may be somebody else's.
- */
-export function eventResponse(
-  { json, isNew }: Recorded,
-  { mayRead }: Pick<ProjectAccess, "mayRead">,
-  headers?: Record<string, string>,
-): Response {
-  const init = isNew ? created : existing;
-  const text = isNew || mayRead ? `{"ok":true,"event":${json}}` : duplicateText(json);
-  return new Response(text, headers ? { ...init, headers } : init);
-}
-
-function duplicateText(json: string): string {
-  const { id } = JSON.parse(json) as Event;
-  return JSON.stringify({ ok: true, duplicate: true, event: { id } } satisfies DuplicateResponse);
 }

@@ -15,7 +15,8 @@ import {
   RejectedReplay,
   RejectedReplayResponse,
 } from "../wire/rejected-event.ts";
-import { eventResponse, type Recorder } from "./record.ts";
+import { eventResponse } from "./event-response.ts";
+import type { Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
 import { replayMany } from "./replay-many.ts";
 

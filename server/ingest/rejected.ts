@@ -13,7 +13,7 @@ import type {
   RejectedFilter,
   RejectedGroupList,
 } from "../wire/rejected-event.ts";
-import type { EventSource } from "./record.ts";
+import type { EventSource } from "./accepted-event.ts";
 import { rejectionReason } from "./rejection-reason.ts";
 
 type Deps = {

@@ -4,7 +4,8 @@ import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { type TurnOwner, Turns } from "../turns.ts";
 import type { RejectedReplay, RejectedReplayResponse } from "../wire/rejected-event.ts";
-import type { EventSource, Recorder } from "./record.ts";
+import type { EventSource } from "./accepted-event.ts";
+import type { Recorder } from "./record.ts";
 import { isContentProblem, type RejectedBody, type RejectedEvents } from "./rejected.ts";
 
 /** Rejected events that are recorded at the same time, so that they share commits. */

@@ -3,6 +3,7 @@ import type { PasswordQueue } from "../auth/passwords.ts";
 
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Account, Actor } from "../http/caller.ts";
+import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import type { Mailer } from "../notifications/email.ts";
@@ -139,7 +140,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       problems: [404, 429],
     },
     async ({ request, parameter }) => {
-      await consume(opening, addressOf(request));
+      await consume(opening, clientNetwork(addressOf(request)));
       return { ok: true, ...(await previewInvitation(control, parameter("token"))) };
     },
   );
@@ -157,7 +158,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       problems: [404, 409, 429],
     },
     async ({ request, account, actor, parameter }) => {
-      await consume(opening, addressOf(request));
+      await consume(opening, clientNetwork(addressOf(request)));
       return { ok: true, project: await acceptInvitation(control, parameter("token"), account, actor) };
     },
   );
@@ -179,7 +180,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     async ({ request, actor, body, parameter }) => {
       // It signs in, so other sites must not call it.
       authorizer.checkOrigin(request);
-      await consume(opening, addressOf(request));
+      await consume(opening, clientNetwork(addressOf(request)));
       const token = parameter("token");
       const deps = { passwords, takenAddresses };
       const { project, email } = await signUpWithInvitation(control, token, body, deps, actor);
@@ -205,8 +206,8 @@ function invitingMember(call: { projectId: number; account: Account; actor: Acto
 }
 
 /** Throws `too-many-requests`. */
-async function consume(limiter: RateLimiter, key: string | null): Promise<void> {
-  const { allowed, resetSeconds } = await limiter.consume(key ?? "");
+async function consume(limiter: RateLimiter, key: string): Promise<void> {
+  const { allowed, resetSeconds } = await limiter.consume(key);
   if (allowed) return;
   throw problem("too-many-requests", {
     detail: `Too many requests with invitations. Try again in ${resetSeconds} seconds.`,

@@ -1,4 +1,5 @@
 import { consumePoint } from "../auth/consume-point.ts";
+import { clientNetwork } from "../http/client-address.ts";
 import { limits } from "../limits.ts";
 import { ProblemError } from "../problems.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
@@ -29,7 +30,7 @@ export class TakenAddresses {
     { inviterId, address }: { inviterId: string | null; address: string | null },
     signUp: () => Promise<Result>,
   ): Promise<Result> {
-    const keys = [`inviter ${inviterId}`, `client ${address}`];
+    const keys = [`inviter ${inviterId}`, `client ${clientNetwork(address)}`];
     for (const key of keys) await consumePoint(this.#told, key, 0);
     try {
       return await signUp();

@@ -62,7 +62,7 @@ test("after a kill at any time, another run completes the move", async () => {
   ]);
   await expectMoved(url, directory);
   await expectPostgresConsistent(url);
-}, 60_000);
+});
 
 test("a batch that the database rejects leaves nothing that would break the next run", async () => {
   const url = await newDatabase();
@@ -81,7 +81,7 @@ test("a batch that the database rejects leaves nothing that would break the next
   await queryRows(url, "DROP TRIGGER fail ON events");
   await expectMoved(url, directory);
   await expectPostgresConsistent(url);
-}, 30_000);
+});
 
 test("if the database goes away, or on Ctrl+C, it says how to continue", async () => {
   const url = await newDatabase();
@@ -113,7 +113,7 @@ test("if the database goes away, or on Ctrl+C, it says how to continue", async (
   expect([await second.exited, told]).toEqual([130, expect.stringContaining("Stopped. Run the same")]);
   await expectMoved(url, directory);
   await expectPostgresConsistent(url);
-}, 30_000);
+});
 
 test("a second run applies what was added and removed since the first", async () => {
   const url = await newDatabase();
@@ -135,4 +135,4 @@ test("a second run applies what was added and removed since the first", async ()
   await expectMoved(url, directory);
   await expectMoved(url, directory);
   await expectPostgresConsistent(url);
-}, 60_000);
+});

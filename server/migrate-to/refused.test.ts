@@ -57,7 +57,7 @@ describe("a difference is listed, and the exit code is 1", () => {
       );
       expect(stderr).toMatch(says);
       expect(stderr).toContain("The copies differ");
-    }, 30_000);
+    });
   }
 });
 
@@ -129,7 +129,7 @@ describe("it refuses, and says why", () => {
     process.kill(child.pid, "SIGCONT");
     for (let read = await reader.read(); !read.done; read = await reader.read()) {}
     expect(await child.exited).toBe(0);
-  }, 30_000);
+  });
 
   test("a database with other data, or with an unfinished move of another directory", async () => {
     const occupied = await newDatabase();
@@ -151,5 +151,5 @@ describe("it refuses, and says why", () => {
         expect.stringContaining("Another data directory is being moved to that database."),
       ]);
     }
-  }, 30_000);
+  });
 });

@@ -78,7 +78,7 @@ test("a failed delivery is found by its filters, shows what was answered, and is
   await row("Order placed").getByText("Delivered").first().waitFor();
   await page.getByRole("link", { name: "Order placed" }).click();
   await page.waitForURL(/\/events\//);
-}, 60_000);
+});
 
 test("all failed deliveries are retried at once", async () => {
   for (let n = 0; n < 3; n++) receiver.answerNext(400, "not now");
@@ -118,7 +118,7 @@ test("the bell shows notifications of one kind as one, which unfolds and is read
   await page.getByRole("button", { name: "Mark channel as read" }).click();
   await page.getByRole("button", { name: "Notifications", exact: true }).waitFor();
   await expectAccessible("notifications", page);
-}, 60_000);
+});
 
 /** Sends invalid events. */
 async function reject(...events: object[]): Promise<void> {
@@ -165,7 +165,7 @@ test("rejected events are fixed and resent by reason, and discarded", async () =
     .click();
   await page.getByText("No rejected events").waitFor();
   expect((await read<RejectedGroupList>("/api/events/rejected/groups?project=default")).total).toBe(0);
-}, 60_000);
+});
 
 longTest("a phone reaches rejected events and deliveries from the menu", async () => {
   await reject({ channel: "shop", name: "Sale", tags: { amount: 1 } });

@@ -76,7 +76,7 @@ test("an admin adds a Slack channel by keyboard and sees its real answer to a te
     .getByText(/Test failed\..*no_service/)
     .waitFor();
   await expectAccessible("destinations", page);
-}, 60_000);
+});
 
 test("a webhook's signing secret is shown once, when it is added and when it is rotated", async () => {
   await page.goto(dashboard.address + path);
@@ -99,7 +99,7 @@ test("a webhook's signing secret is shown once, when it is added and when it is 
   expect(await secret.textContent()).not.toBe(first);
   await page.getByRole("button", { name: "Done" }).click();
   await secret.waitFor({ state: "detached" });
-}, 60_000);
+});
 
 longTest("an edit keeps the secrets that are left empty, and removes what is emptied", async () => {
   const { matrix } = receiver.settings;
@@ -186,7 +186,7 @@ test("a destination that fails says since when and why, also after it was turned
   await row("Flaky").getByText("Off · nothing delivered yet").waitFor();
   await row("Flaky").getByText("moved away").waitFor();
   await expectAccessible("a destination that was turned off", page);
-}, 60_000);
+});
 
 longTest("a viewer sees the destinations, and nothing to press", async () => {
   await add("gotify", "Phones", receiver.settings.gotify);

@@ -51,7 +51,8 @@ for (const engine of stores) {
       await storage.remove();
     });
 
-    const change = (settings: PreferencesChange) => changeSettings(store.control, accountId, settings, now);
+    const change = (settings: PreferencesChange) =>
+      changeSettings(store.control, accountId, settings, null, now);
 
     async function record(count = 1): Promise<void> {
       const make = () =>

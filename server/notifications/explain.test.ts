@@ -33,6 +33,7 @@ function ruleWith(change: Partial<Rule> & { when?: RuleWhen } = {}): Rule {
     to: { everyone: true, members: [], destinations: [] },
     urgent: false,
     enabled: true,
+    version: "1",
     createdAt: new Date(0).toISOString(),
     ...change,
   };

@@ -76,7 +76,7 @@ test("an address that nobody confirmed gets the link to confirm it, and nothing 
     Array(3).fill("Confirm your email address"),
   );
 
-  const link = { body: { token: tokenIn(received(stranger)[0]!) } };
+  const link = { cookie, body: { token: tokenIn(received(stranger)[0]!) } };
   expect((await callAs(app, "POST", "/api/account/email/confirm", link)).body).toEqual({
     ok: true,
     email: stranger,

@@ -72,7 +72,7 @@ describe("deliveries of two nodes", () => {
     // A duplicate would have arrived by now.
     await Bun.sleep(300);
     expect(titles(0).sort()).toEqual(names.sort());
-  }, 30_000);
+  });
 
   test("what a node was sending when it died is sent by the other", async () => {
     const before = service.received.length;
@@ -90,7 +90,7 @@ describe("deliveries of two nodes", () => {
     const sent = (await deliveries(other, id)).find(({ kind }) => kind === "browser");
     expect(sent).toMatchObject({ state: "delivered", attempts: 2 });
     await nodes[dead]!.start();
-  }, 30_000);
+  });
 
   /** Kills the node that is sending, and returns its index. */
   async function findHolder(gone: () => Promise<void>): Promise<number> {

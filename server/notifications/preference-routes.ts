@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Kysely } from "kysely";
+import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
@@ -65,11 +66,12 @@ export function addPreferenceRoutes(
       tag,
       summary: "Change your time zone, quiet hours or email digest",
       description: "What was collected for your email is sent at the new time.",
+      versioned: null,
       body: PreferencesChange,
       response: PreferencesResponse,
     },
-    async ({ account, body }) => {
-      await changeSettings(control, account.id, body, Date.now());
+    async ({ account, body, ifMatch }) => {
+      await changeSettings(control, account.id, body, ifMatch, Date.now());
       fanOut.wake();
       return preferencesOf(account.id);
     },
@@ -189,7 +191,7 @@ export function addPreferenceRoutes(
 
   /** Throws `too-many-requests`. */
   async function consume(request: Request): Promise<void> {
-    const { allowed, resetSeconds } = await opening.consume(addressOf(request) ?? "");
+    const { allowed, resetSeconds } = await opening.consume(clientNetwork(addressOf(request)));
     if (allowed) return;
     throw problem("too-many-requests", {
       detail: `Too many requests to unsubscribe. Try again in ${resetSeconds} seconds.`,

@@ -102,6 +102,7 @@ test("without preferences, what rules notify of goes everywhere", async () => {
     levels: [],
     mutes: [],
     unsubscribed: [],
+    version: expect.any(String),
   });
   const event = await record();
   expect(await outcomes(event)).toEqual(everywhere);

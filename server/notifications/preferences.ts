@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from "kysely";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -37,8 +38,9 @@ export async function readPreferences(
     .where("accountId", "=", accountId)
     .orderBy("slug")
     .execute();
+  const settings = await readSettings(control, accountId);
   return {
-    ...(await readSettings(control, accountId)),
+    ...settings,
     levels: levels.map(({ slug, channel, destinationId, level }) => ({
       project: slug,
       channel: channel === "" ? null : channel,
@@ -50,6 +52,7 @@ export async function readPreferences(
       project: slug,
       at: new Date(createdAt).toISOString(),
     })),
+    version: versionOf(settings.timeZone, settings.quietHours, settings.emailDigest),
   };
 }
 
@@ -62,15 +65,20 @@ export async function readSettings(control: Control, accountId: string): Promise
   return row ? settingsOf(row) : defaultSettings;
 }
 
-/** Changes when an account is notified. What was collected for its email is due at the new time. */
+/**
+ * Changes when an account is notified. What was collected for its email is due at the new time. Throws
+ * `changed-meanwhile`.
+ */
 export async function changeSettings(
   control: Control,
   accountId: string,
   change: PreferencesChange,
+  ifMatch: IfMatch,
   nowMs: number,
 ): Promise<void> {
   await control.transaction().execute(async (transaction) => {
     await lockAccount(transaction, accountId);
+    if (ifMatch) checkVersion(ifMatch, await readPreferences(transaction, accountId, nowMs));
     const settings = { ...(await readSettings(transaction, accountId)), ...change };
     const columns = {
       timeZone: settings.timeZone,

@@ -271,7 +271,7 @@ for (const engine of stores) {
         await add("webhook", receiver.settings.webhook),
       ];
       await deleteProjectDestination(editor(), ids[1]!);
-      await changeProjectDestination(editor(), ids[0]!, { enabled: false });
+      await changeProjectDestination(editor(), ids[0]!, { enabled: false }, null);
       await deliver(ids[0]!, [
         { notification: silence() },
         { notification: silence(), destinationId: ids[1]! },

@@ -131,13 +131,14 @@ export function addProjectDestinationRoutes(
       description:
         "Turning it off cancels its waiting deliveries. If the server of a destination changes, its secrets must be entered again.",
       query: ProjectQuery,
+      versioned: "destination",
       body: ProjectDestinationChange,
       response: ProjectDestinationResponse,
       problems: [404, 409],
     },
-    async ({ body, parameter, ...call }) => ({
+    async ({ body, ifMatch, parameter, ...call }) => ({
       ok: true,
-      destination: await changeProjectDestination(editorOf(call), parameter("id"), body),
+      destination: await changeProjectDestination(editorOf(call), parameter("id"), body, ifMatch),
     }),
   );
 
@@ -192,12 +193,13 @@ export function addProjectDestinationRoutes(
       summary: "Replace a webhook's signing secret",
       description: "For a day, requests are signed with both secrets.",
       query: ProjectQuery,
+      versioned: "destination",
       response: RotatedSecretResponse,
       problems: [404, 409],
     },
-    async ({ parameter, ...call }) => ({
+    async ({ ifMatch, parameter, ...call }) => ({
       ok: true,
-      ...(await rotateSigningSecret(editorOf(call), parameter("id"), Date.now())),
+      ...(await rotateSigningSecret(editorOf(call), parameter("id"), ifMatch, Date.now())),
     }),
   );
 }

@@ -1,5 +1,6 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
@@ -126,17 +127,19 @@ export async function addProjectDestination(
 
 /**
  * Changes a destination. Settings that are left out stay, and `null` removes one. Turning it off cancels its waiting
- * deliveries. Throws `destination-unknown`, `body-invalid` and `destination-exists`.
+ * deliveries. Throws `destination-unknown`, `changed-meanwhile`, `body-invalid` and `destination-exists`.
  */
 export async function changeProjectDestination(
   { control, secrets, policy, projectId, actor }: DestinationEditor,
   id: string,
   { name, settings: entered, enabled }: ProjectDestinationChange,
+  ifMatch: IfMatch,
 ): Promise<ProjectDestination> {
   const changed = await control.transaction().execute(async (transaction) => {
     await lockDestinations(transaction);
     const row = await findRow(transaction, projectId, id);
     const before = openSettings(row, secrets);
+    checkVersion(ifMatch, destinationOf(row, before));
     const settings = entered ? changeSettings(kindOf(row), before, entered, policy) : before;
     const isFresh = entered !== undefined || (enabled === true && row.enabled === 0);
     const set: Partial<Row> = {
@@ -184,15 +187,19 @@ export async function deleteProjectDestination(
   await cancelDeliveries(control, id, "The destination was deleted before this was sent.");
 }
 
-/** Replaces a webhook's signing secret. Throws `destination-unknown` and `destination-not-webhook`. */
+/**
+ * Replaces a webhook's signing secret. Throws `destination-unknown`, `changed-meanwhile` and `destination-not-webhook`.
+ */
 export async function rotateSigningSecret(
   { control, secrets, projectId, actor }: DestinationEditor,
   id: string,
+  ifMatch: IfMatch,
   nowMs: number,
 ): Promise<{ destination: ProjectDestination; signingSecret: string; previousValidUntil: string }> {
   return control.transaction().execute(async (transaction) => {
     await lockDestinations(transaction);
     const row = await findRow(transaction, projectId, id);
+    checkVersion(ifMatch, destinationOf(row, openSettings(row, secrets)));
     if (row.kind !== webhook.kind) {
       throw problem("destination-not-webhook", {
         detail: "Only webhooks have a signing secret. Enter a new secret in the settings instead.",
@@ -212,7 +219,7 @@ export async function rotateSigningSecret(
       detail: { id, settings: ["secret"], previousValidUntil: settings.previousSecretUntil },
     });
     return {
-      destination: destinationOf(row, settings),
+      destination: destinationOf({ ...row, settings: sealed }, settings),
       signingSecret: settings.secret,
       previousValidUntil: settings.previousSecretUntil!,
     };
@@ -280,6 +287,8 @@ function destinationOf(row: Row, settings: Settings): ProjectDestination {
     deliveredAt: isoOrNull(row.deliveredAt),
     failingSince: isoOrNull(row.failingSince),
     failure: row.failure,
+    // Of the sealed settings, so that a version says nothing about a secret.
+    version: versionOf(row.name, row.enabled, row.settings),
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

@@ -108,13 +108,14 @@ export function addRuleRoutes(
       tag: "Rules",
       summary: "Change a rule",
       query: ProjectQuery,
+      versioned: "rule",
       body: RuleChange,
       response: RuleResponse,
       problems: [404],
     },
-    async ({ projectId, actor, body, parameter }) => {
+    async ({ projectId, actor, body, ifMatch, parameter }) => {
       const rule = await control.transaction().execute(async (transaction) => {
-        const rule = await changeRule(transaction, projectId, parameter("id"), body);
+        const rule = await changeRule(transaction, projectId, parameter("id"), body, ifMatch);
         const { id, name } = rule;
         await recordAudit(transaction, actor, {
           action: "rule.changed",

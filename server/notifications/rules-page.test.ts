@@ -51,7 +51,7 @@ test("the first rule is the one for events with notify; without rules, the page 
   await dialog.getByRole("button", { name: "Delete" }).click();
   await page.getByText("No rules, no notifications").waitFor();
   await expectAccessible("no rules", page);
-}, 60_000);
+});
 
 test("a rule is written by keyboard, with completion and a preview that follows", async () => {
   await page.goto(dashboard.address + path);
@@ -77,7 +77,7 @@ test("a rule is written by keyboard, with completion and a preview that follows"
   await page.keyboard.press("Enter");
   await item("Payments").getByText("Each event matching channel:payments, to everyone").waitFor();
   await expectAccessible("rules", page);
-}, 60_000);
+});
 
 test("an error of the search is at its field", async () => {
   await page.goto(dashboard.address + path);
@@ -97,7 +97,7 @@ test("an error of the search is at its field", async () => {
   await expectAccessible("a rule with an error", page);
   await page.getByRole("button", { name: "Cancel" }).click();
   await dialogClosed();
-}, 60_000);
+});
 
 test("each type of rule has its fields, and is told in a sentence", async () => {
   await post("/api/project-destinations", {
@@ -196,7 +196,7 @@ test("a rule is edited and turned off", async () => {
   });
   // The browser reports rejected forms as errors of the network.
   expect(complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
-}, 60_000);
+});
 
 longTest("a viewer sees the rules, and nothing to press", async () => {
   const viewer = await dashboard.openAs("viewer", path);

@@ -66,7 +66,7 @@ test("the owner is told once of a backup that fails, and once that backups work 
   schedule.close();
   await inbox.close();
   rmSync(place, { recursive: true });
-}, 60_000);
+});
 
 test("the owner is told once of a disk that is nearly full, and once that it has space again", async () => {
   await using app = await testApp();

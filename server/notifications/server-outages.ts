@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from "kysely";
+import { installationOwner } from "../projects/installation-owner.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { ServerNotice } from "./notification-message.ts";
 
@@ -91,18 +92,12 @@ async function deliver(
   hasEmail: boolean,
   notification: ServerNotice,
 ): Promise<void> {
-  const owner = await transaction
-    .selectFrom("accounts")
-    .select("id")
-    .orderBy("createdAt")
-    .orderBy("id")
-    .limit(1)
-    .executeTakeFirst();
-  if (!owner) return;
+  const owner = await installationOwner(transaction);
+  if (owner === undefined) return;
   const membership = await transaction
     .selectFrom("members")
     .select("projectId")
-    .where("accountId", "=", owner.id)
+    .where("accountId", "=", owner)
     .orderBy("projectId")
     .limit(1)
     .executeTakeFirst();
@@ -110,7 +105,7 @@ async function deliver(
   const destinations = await transaction
     .selectFrom("destinations")
     .select(["id", "kind", "label"])
-    .where("accountId", "=", owner.id)
+    .where("accountId", "=", owner)
     .where((eb) =>
       hasEmail
         ? eb.or([eb("enabled", "=", 1), eb("kind", "=", "email")])
@@ -119,7 +114,7 @@ async function deliver(
     .execute();
   const deliveries = destinations.map(({ id, kind, label }) => ({
     projectId: membership.projectId,
-    accountId: owner.id,
+    accountId: owner,
     destinationId: id,
     kind,
     label,

@@ -1,11 +1,10 @@
 import type { Kysely, Transaction } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 
-/** Whether an account owns the installation: it is the oldest that there is. */
-export async function ownsInstallation(
-  control: Kysely<ControlTables> | Transaction<ControlTables>,
-  accountId: string,
-): Promise<boolean> {
+type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+
+/** The account that owns the installation: the oldest. Undefined if there is none. */
+export async function installationOwner(control: Control): Promise<string | undefined> {
   const oldest = await control
     .selectFrom("accounts")
     .select("id")
@@ -13,5 +12,9 @@ export async function ownsInstallation(
     .orderBy("id")
     .limit(1)
     .executeTakeFirst();
-  return oldest?.id === accountId;
+  return oldest?.id;
+}
+
+export async function ownsInstallation(control: Control, accountId: string): Promise<boolean> {
+  return (await installationOwner(control)) === accountId;
 }

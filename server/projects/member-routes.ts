@@ -42,13 +42,14 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
       summary: "Change a member's role",
       description: "Only an owner can make, change or remove an owner. A project always has an owner.",
       query: ProjectQuery,
+      versioned: "member",
       body: MemberChange,
       response: MemberResponse,
       problems: [404, 409],
     },
-    async ({ body, parameter, ...call }) => ({
+    async ({ body, ifMatch, parameter, ...call }) => ({
       ok: true,
-      member: await changeRole(control, actingMember(call), parameter("id"), body.role),
+      member: await changeRole(control, actingMember(call), parameter("id"), body.role, ifMatch),
     }),
   );
 

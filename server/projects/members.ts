@@ -1,5 +1,6 @@
 import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { type PermissionName, type Role, roleMay, roles } from "../permissions.ts";
@@ -21,16 +22,18 @@ export async function listMembers(control: Control, projectId: number): Promise<
     .sort((a, b) => roles.indexOf(a.role) - roles.indexOf(b.role) || (a.joinedAt < b.joinedAt ? -1 : 1));
 }
 
-/** Changes a member's role. Throws `member-unknown`, `role-insufficient` and `owner-needed`. */
+/** Changes a member's role. Throws `member-unknown`, `changed-meanwhile`, `role-insufficient` and `owner-needed`. */
 export async function changeRole(
   control: Control,
   { projectId, accountId, actor }: ActingMember,
   memberId: string,
   role: Role,
+  ifMatch: IfMatch,
 ): Promise<Member> {
   return control.transaction().execute(async (transaction) => {
     const acting = await lockedRole(transaction, projectId, accountId, "members:manage");
     const member = await findMember(transaction, projectId, memberId);
+    checkVersion(ifMatch, member);
     if (acting !== "owner" && (member.role === "owner" || role === "owner")) throw onlyOwners();
     if (role === member.role) return member;
     await setRole(transaction, projectId, memberId, role);
@@ -41,7 +44,7 @@ export async function changeRole(
       target: member.email,
       detail: { from: member.role, to: role },
     });
-    return { ...member, role };
+    return { ...member, role, version: versionOf(role) };
   });
 }
 
@@ -240,6 +243,7 @@ function memberOf({ createdAt, sessionAt, actedAt, ...member }: MemberRow): Memb
   const lastSeenMs = Math.max(actedAt ?? 0, sessionAt === null ? 0 : Date.parse(sessionAt));
   return {
     ...member,
+    version: versionOf(member.role),
     joinedAt: new Date(createdAt).toISOString(),
     lastSeenAt: lastSeenMs === 0 ? null : new Date(lastSeenMs).toISOString(),
   };

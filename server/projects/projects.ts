@@ -1,5 +1,6 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { addFirstBoard } from "../boards/boards.ts";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Project, ProjectChange } from "../wire/project.ts";
@@ -58,14 +59,23 @@ function selectOwnProjects(control: Control, accountId: string) {
     .where("members.accountId", "=", accountId);
 }
 
-/** Changes a project's settings. The slug never changes. */
+/** Changes a project's settings. The slug never changes. Throws `changed-meanwhile`. */
 export async function changeProject(
-  control: Control,
+  transaction: Transaction<ControlTables>,
   id: number,
   role: Project["role"],
   { name, knownChannelsOnly, retentionDays, eventsPerDay, timeZone }: ProjectChange,
+  ifMatch: IfMatch,
 ): Promise<Project> {
-  const row = await control
+  // Locks the row until the transaction ends.
+  const before = await transaction
+    .updateTable("projects")
+    .set((eb) => ({ slug: eb.ref("slug") }))
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  checkVersion(ifMatch, projectOf({ ...before, role }));
+  const row = await transaction
     .updateTable("projects")
     .set({
       ...(name !== undefined && { name }),
@@ -142,6 +152,7 @@ function projectOf(row: Selectable<ControlTables["projects"]> & { role: Project[
     retentionDays: row.retentionDays,
     eventsPerDay: row.eventsPerDay,
     timeZone: row.timeZone,
+    version: versionOf(row.name, row.knownChannelsOnly, row.retentionDays, row.eventsPerDay, row.timeZone),
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

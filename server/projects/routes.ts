@@ -81,14 +81,15 @@ export function addProjectRoutes(
       tag: "Projects",
       summary: "Update a project",
       description: "The slug can't be changed.",
+      versioned: "project",
       body: ProjectChange,
       response: ProjectResponse,
       problems: [404],
     },
-    async ({ projectId: id, role, actor, body }) => {
+    async ({ projectId: id, role, actor, body, ifMatch }) => {
       const project = await control.transaction().execute(async (transaction) => {
         await recordAudit(transaction, actor, { action: "project.changed", projectId: id, detail: body });
-        return changeProject(transaction, id, role, body);
+        return changeProject(transaction, id, role, body, ifMatch);
       });
       keys.invalidateProject(id);
       if (body.retentionDays !== undefined) worker.wake();

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import { dueAt, startState, startsAnew } from "../rules/rule-state.ts";
@@ -104,16 +105,21 @@ async function checkRecipients(
   if (errors.length > 0) throw problem("body-invalid", { detail: errors[0]!.detail, errors });
 }
 
-/** Changes a rule. It begins anew if other events match, or if it notifies at other times. Throws `rule-unknown`. */
+/**
+ * Changes a rule. It begins anew if other events match, or if it notifies at other times. Throws `rule-unknown`,
+ * `changed-meanwhile` and `body-invalid`.
+ */
 export async function changeRule(
   transaction: Transaction<ControlTables>,
   projectId: number,
   id: string,
   change: RuleChange,
+  ifMatch: IfMatch,
 ): Promise<Rule> {
   await lockRules(transaction);
   const row = await findRule(transaction, projectId, id);
   const before = ruleOf(row);
+  checkVersion(ifMatch, before);
   const after = { ...before, ...change };
   if (change.to) await checkRecipients(transaction, projectId, change.to);
   const state = startsAnew(before, after) ? startState(after, Date.now()) : JSON.parse(row.state);
@@ -179,6 +185,7 @@ export function ruleOf(row: RuleRow): Rule {
     to: JSON.parse(row.recipients),
     urgent: row.urgent === 1,
     enabled: row.enabled === 1,
+    version: versionOf(row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled),
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

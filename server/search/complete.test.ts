@@ -25,8 +25,17 @@ beforeAll(async () => {
     { channel: "refunds_old", name: "OR", userId: "", tags: { planned: "\\", "=": ",", amount: "12.50" } },
   ];
   for (const event of events) expect((await app.post(event)).status).toBe(201);
+  await describeUser("u1", { name: "Ada Lovelace", plan: "Ace" });
+  await describeUser("u2", { first_name: "", email: "grace@example.com" });
 });
 afterAll(() => app[Symbol.asyncDispose]());
+
+async function describeUser(userId: string, properties: object): Promise<void> {
+  const body = JSON.stringify(properties);
+  const headers = { "content-type": "application/json" };
+  const path = `/api/users/${encodeURIComponent(userId)}`;
+  expect((await app.request(path, { method: "PUT", headers, body })).status).toBe(200);
+}
 
 async function complete(q: string, key?: string, at = q.length): Promise<Completion> {
   const response = await app.request(
@@ -51,11 +60,15 @@ describe("a search is completed", () => {
     ["channel:", "channel:payments", 'channel:"Refunds & more"', "channel:refunds_old"],
     ["channel:refunds_", "channel:refunds_old"],
     ["channel:REF", 'channel:"Refunds & more"', "channel:refunds_old"],
-    ["channel:payments,r", 'channel:payments,"Refunds & more"', "channel:payments,refunds_old"],
+    ["channel:payments,r", "channel:payments,refunds_old", 'channel:payments,"Refunds & more"'],
+    ["channel:old", "channel:refunds_old"],
     ["name:", 'name:"OR"', 'name:"Payment failed"', 'name:"Payment received"', 'name:"The \\"last\\" one"'],
     ['name:"Payment r', 'name:"Payment received"'],
+    ["name:fail", 'name:"Payment failed"'],
+    ["name:ment", 'name:"Payment failed"', 'name:"Payment received"'],
     ["user:u", "user:u1", "user:u2"],
     ["user:ä", "user:ä_1"],
+    ["user:lovel", "user:u1"],
     ["notify:t", "notify:true"],
     ["pl", "plain=", "plan=", "planned="],
     ["amo", "amount=", "amount>", "amount<"],
@@ -64,6 +77,7 @@ describe("a search is completed", () => {
     ["amount>=5 pl", "amount>=5 plain=", "amount>=5 plan=", "amount>=5 planned="],
     ["plan=", "plan=Premium", "plan=pro"],
     ["plan=p", "plan=pro", "plan=Premium"],
+    ["plan=mium", "plan=Premium"],
     ["planned=", 'planned="\\\\"'],
     ['"a k', '"a key"='],
     ['"a key"=', '"a key"="a value"'],
@@ -71,7 +85,17 @@ describe("a search is completed", () => {
     ["u1", "user:u1"],
     ["cha", "channel:"],
     ["other:x"],
-    ["none"],
+    ["failed", 'name:"Payment failed"'],
+    ["x -FAIL", 'x -name:"Payment failed"'],
+    ["pro", "plan=pro"],
+    ["value", '"a key"="a value"'],
+    ["ada", "user:u1"],
+    ["love", "user:u1"],
+    ["grace@", "user:u2"],
+    ["paymnts", "channel:payments", 'name:"Payment failed"'],
+    ["faild", 'name:"Payment failed"'],
+    ["recieved", 'name:"Payment received"'],
+    ["xyzzy"],
   ];
   for (const [q, ...expected] of cases) test(q, async () => expect(await completed(q)).toEqual(expected));
 
@@ -95,9 +119,24 @@ describe("a search is completed", () => {
     }
   });
 
+  test("with the counts of texts, and the names of users", async () => {
+    const { suggestions } = await complete("pay");
+    expect(suggestions).toEqual([
+      { kind: "channel", text: "payments", insert: "channel:payments", events: 2 },
+      { kind: "name", text: "Payment failed", insert: 'name:"Payment failed"', events: 1 },
+      { kind: "name", text: "Payment received", insert: 'name:"Payment received"', events: 1 },
+    ]);
+    expect((await complete("ada")).suggestions).toEqual([
+      { kind: "user", text: "Ada Lovelace", detail: "u1", insert: "user:u1", events: 1 },
+    ]);
+    expect((await complete("premium")).suggestions).toEqual([
+      { kind: "tag", text: "Premium", detail: "plan", insert: "plan=Premium", events: 1 },
+    ]);
+  });
+
   test("with nothing of another project", async () => {
     const { secret } = await app.another("other", "other@example.com");
-    for (const q of ["", "pay", "channel:", "name:", "user:u", "plan="])
+    for (const q of ["", "pay", "channel:", "name:", "user:u", "plan=", "failed", "pro", "ada", "paymnts"])
       expect((await complete(q, secret)).suggestions.filter(({ kind }) => kind !== "field")).toEqual([]);
   });
 });

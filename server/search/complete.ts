@@ -1,107 +1,212 @@
-import { type Kysely, sql } from "kysely";
 import { isNumber } from "../event/number.ts";
-import { printText, type SearchField, searchFields } from "../event/search.ts";
+import { printText, type Search, type SearchField, searchFields } from "../event/search.ts";
 import { termAt } from "../event/term-at.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
-import type { KnownTexts } from "../storage/event-queries.ts";
-import type { EventCounter, EventReader } from "../storage/event-store.ts";
+import { timeOfEvents } from "../events/count.ts";
+import { limits } from "../limits.ts";
+import type { Store } from "../storage/store.ts";
 import type { Completion } from "../wire/completion.ts";
+import { createCountSoon } from "./count-soon.ts";
+import { createKnownTexts, type Known, type KnownUser } from "./known-texts.ts";
+import { Soon } from "./soon.ts";
+import { nearestText, type Rank, ranks } from "./text-match.ts";
 
 type Suggestion = Completion["suggestions"][number];
+/** A suggestion, how well it matches, and the search that counts it; null if it isn't counted, or has its count. */
+type Candidate = { suggestion: Suggestion; rank: Rank; search: Search | null };
 
 /** Suggestions of each kind at the start of a term, and for values. */
 const termsMax = 5;
 const valuesMax = 20;
 /** Values of a key that are looked at for numbers. */
 const sampleValues = 50;
+/** What was typed is compared with all texts for a near one only from here on. */
+const nearCharacters = 4;
 
 /** Suggests fields, and texts of the project's events, for the cursor position in a search. */
-export function createComplete(
-  control: Kysely<ControlTables>,
-  events: EventReader & Pick<EventCounter, "flushCounters">,
-) {
-  async function channels(projectId: number, prefix: string, limit: number): Promise<string[]> {
-    const pattern = `${prefix.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-    await events.flushCounters();
-    const rows = await control
-      .selectFrom("channels")
-      .select("name")
-      .where("projectId", "=", projectId)
-      .where(({ fn }) => sql<boolean>`${fn("lower", ["name"])} LIKE ${pattern} ESCAPE '\\'`)
-      .orderBy("events", "desc")
-      .limit(limit)
-      .execute();
-    return rows.map(({ name }) => name);
+export function createComplete(store: Store) {
+  const { events } = store;
+  const known = createKnownTexts(store);
+  const countSoon = createCountSoon(store);
+
+  async function terms(projectId: number, typed: string, soon: Soon): Promise<Candidate[]> {
+    const sampled = soon.orElse([], (signal) => known.sample(projectId, typed, signal));
+    // All are awaited together. If only one were awaited, a failure of another would be unhandled.
+    const [channels, names, tags, users, keys] = await Promise.all([
+      known.channels(projectId, typed),
+      known.names(projectId, typed, sampled),
+      // Without anything typed, any user or tag could be meant.
+      typed === "" ? [] : known.tags(typed, sampled),
+      typed === "" ? [] : soon.orElse([], (signal) => known.users(projectId, typed, signal)),
+      known.keys(projectId, typed),
+    ]);
+    const keysFound = await Promise.all(keys.slice(0, termsMax).map((key) => keyCandidates(projectId, key)));
+    const found: Candidate[] = [
+      ...fieldsNamed(typed),
+      ...channels.slice(0, termsMax).map((channel) => ofField("channel", channel, `channel:`)),
+      ...names.slice(0, termsMax).map((name) => ofField("name", name, "name:")),
+      ...tags.slice(0, termsMax).map(({ key, text, rank }): Candidate => {
+        const insert = `${printText(key)}=${printText(text)}`;
+        return {
+          suggestion: { kind: "tag", text, detail: key, insert },
+          rank,
+          search: { kind: "tag", key, values: [text] },
+        };
+      }),
+      ...(await usersWithEvents(projectId, users, termsMax)).map((user) => ofUser("user", user, "user:")),
+      ...keysFound.flat(),
+    ];
+    if (found.length > 0 || typed.length < nearCharacters) return found;
+    return near(projectId, typed);
   }
 
-  /** Known texts that start with `typed`, also with the other case of the first letter. */
-  async function knownTexts(
-    projectId: number,
-    texts: KnownTexts,
-    typed: string,
-    limit: number,
-  ): Promise<string[]> {
-    const [first = "", ...rest] = typed;
-    const prefixes = new Set([
-      typed,
-      ...[first.toLowerCase(), first.toUpperCase()].map((letter) => letter + rest.join("")),
+  /** Nothing contains what was typed: what is spelled nearly like it. */
+  async function near(projectId: number, typed: string): Promise<Candidate[]> {
+    const [channels, names, keys] = await Promise.all([
+      known.channels(projectId, ""),
+      known.names(projectId, "", Promise.resolve([])),
+      known.keys(projectId, ""),
     ]);
-    const found = await Promise.all(
-      [...prefixes].map((prefix) => events.startingWith(projectId, texts, prefix, limit)),
-    );
-    return [...new Set(found.flat())].slice(0, limit);
-  }
-
-  const valuesOf: Record<
-    SearchField,
-    (projectId: number, typed: string, limit: number) => Promise<string[]>
-  > = {
-    channel: channels,
-    name: (projectId, typed, limit) => knownTexts(projectId, { kind: "name" }, typed, limit),
-    user: (projectId, typed, limit) => events.startingWith(projectId, { kind: "user" }, typed, limit),
-    notify: async (_, typed) => ["true", "false"].filter((value) => value.startsWith(typed)),
-  };
-
-  async function terms(projectId: number, typed: string): Promise<Suggestion[]> {
-    const fields = searchFields.filter((field) => field.startsWith(typed));
-    const byField = (["channel", "name", "user"] as const).map(async (kind) => {
-      // Without a prefix, any user could be meant.
-      const texts = kind === "user" && typed === "" ? [] : await valuesOf[kind](projectId, typed, termsMax);
-      return texts.map((text) => ({ kind, text, insert: `${kind}:${printText(text)}` }));
-    });
-    // Awaited together. If only one were awaited, a failure of the other would be unhandled.
-    const [values, keys] = await Promise.all([
-      Promise.all(byField),
-      knownTexts(projectId, { kind: "key" }, typed, termsMax),
-    ]);
-    const keysFound = await Promise.all(keys.map((key) => keySuggestions(projectId, key)));
+    const nearestOf = (all: Known[]) => {
+      const text = nearestText(
+        typed,
+        all.map((each) => each.text),
+      );
+      return all.filter((each) => each.text === text).map((each) => ({ ...each, rank: ranks.near }));
+    };
+    const keysFound = await Promise.all(nearestOf(keys).map((key) => keyCandidates(projectId, key)));
     return [
-      ...fields.map((field) => ({ kind: "field" as const, text: `${field}:`, insert: `${field}:` })),
-      ...values.flat(),
+      ...nearestOf(channels).map((channel) => ofField("channel", channel, "channel:")),
+      ...nearestOf(names).map((name) => ofField("name", name, "name:")),
       ...keysFound.flat(),
     ];
   }
 
   /** A key with "=", and with the comparisons if some of its values are numbers. */
-  async function keySuggestions(projectId: number, key: string): Promise<Suggestion[]> {
+  async function keyCandidates(projectId: number, { text: key, rank }: Known): Promise<Candidate[]> {
     const printed = printText(key);
     const values = await events.startingWith(projectId, { kind: "value", key }, "", sampleValues);
-    const suggestion = (text: string, operator: string) =>
-      ({ kind: "key", text, insert: `${printed}${operator}` }) as const;
-    if (!values.some(isNumber)) return [suggestion(key, "=")];
-    return [suggestion(key, "="), suggestion(`${key} >`, ">"), suggestion(`${key} <`, "<")];
+    const candidate = (text: string, operator: string): Candidate => ({
+      suggestion: { kind: "key", text, insert: `${printed}${operator}` },
+      rank,
+      search: null,
+    });
+    if (!values.some(isNumber)) return [candidate(key, "=")];
+    return [candidate(key, "="), candidate(`${key} >`, ">"), candidate(`${key} <`, "<")];
+  }
+
+  async function values(
+    projectId: number,
+    of: { field: SearchField } | { key: string },
+    typed: string,
+    soon: Soon,
+  ): Promise<Candidate[]> {
+    const sample = () => soon.orElse([], (signal) => known.sample(projectId, typed, signal));
+    if ("key" in of) {
+      const found = await known.values(projectId, of.key, typed, sample());
+      return found.slice(0, valuesMax).map(({ text, rank }) => ({
+        suggestion: { kind: "value", text, insert: printText(text) },
+        rank,
+        search: { kind: "tag", key: of.key, values: [text] },
+      }));
+    }
+    switch (of.field) {
+      case "notify":
+        return ["true", "false"]
+          .filter((text) => text.startsWith(typed))
+          .map((text) => ofField("notify", { text, rank: ranks.start }, ""));
+      case "channel":
+        return (await known.channels(projectId, typed))
+          .slice(0, valuesMax)
+          .map((channel) => ofField("channel", channel, "", "value"));
+      case "name":
+        return (await known.names(projectId, typed, sample()))
+          .slice(0, valuesMax)
+          .map((name) => ofField("name", name, "", "value"));
+      case "user": {
+        const users = await soon.orElse([], (signal) => known.users(projectId, typed, signal));
+        return (await usersWithEvents(projectId, users, valuesMax)).map((user) => ofUser("value", user, ""));
+      }
+    }
+  }
+
+  /** The best matches that have events, with their counts. */
+  async function usersWithEvents(projectId: number, users: KnownUser[], max: number): Promise<KnownUser[]> {
+    const best = users.slice(0, 2 * max);
+    if (best.length === 0) return [];
+    const counted = await events.users({ projectId, userIds: best.map(({ text }) => text) }, best.length);
+    const counts = new Map(counted.map((user) => [user.userId, user.events]));
+    return best
+      .flatMap((user) => {
+        const events = counts.get(user.text);
+        return events === undefined ? [] : [{ ...user, events }];
+      })
+      .slice(0, max);
+  }
+
+  /** Adds the counts of suggestions, as far as they are known soon. */
+  async function counted(projectId: number, found: Candidate[], soon: Soon): Promise<Candidate[]> {
+    const time = found.some(({ search }) => search !== null) ? await timeOfEvents(events, projectId) : null;
+    return Promise.all(
+      found.map(async (candidate) => {
+        const { suggestion, search } = candidate;
+        if (search === null) return candidate;
+        const events = await soon.orElse(null, (signal) => countSoon(projectId, search, time, signal));
+        return events === null ? candidate : { ...candidate, suggestion: { ...suggestion, events } };
+      }),
+    );
   }
 
   return async function complete(projectId: number, q: string, at: number): Promise<Completion> {
     const term = termAt(q, at);
     if (term === null) return { ok: true, start: at, end: at, suggestions: [] };
     const { start, end, typed, of } = term;
-    if (of === null) return { ok: true, start, end, suggestions: await terms(projectId, typed) };
-    const values =
-      "field" in of
-        ? await valuesOf[of.field](projectId, typed, valuesMax)
-        : await knownTexts(projectId, { kind: "value", key: of.key }, typed, valuesMax);
-    const suggestions = values.map((text) => ({ kind: "value" as const, text, insert: printText(text) }));
-    return { ok: true, start, end, suggestions };
+    const soon = new Soon(limits.completionMs);
+    const found = await (of === null ? terms(projectId, typed, soon) : values(projectId, of, typed, soon));
+    const candidates = await counted(projectId, found, soon);
+    candidates.sort(compareCandidates);
+    return { ok: true, start, end, suggestions: candidates.map(({ suggestion }) => suggestion) };
+  };
+}
+
+const kinds = ["field", "channel", "name", "tag", "user", "key", "value"] as const;
+
+/** The best match first, then by kind, then the most frequent one; otherwise the order stays. */
+function compareCandidates(a: Candidate, b: Candidate): number {
+  const place = ({ suggestion }: Candidate) => kinds.indexOf(suggestion.kind);
+  return a.rank - b.rank || place(a) - place(b) || (b.suggestion.events ?? 0) - (a.suggestion.events ?? 0);
+}
+
+function fieldsNamed(typed: string): Candidate[] {
+  return searchFields
+    .filter((field) => field.startsWith(typed))
+    .map((field) => ({
+      suggestion: { kind: "field", text: `${field}:`, insert: `${field}:` },
+      rank: ranks.start,
+      search: null,
+    }));
+}
+
+function ofField(
+  field: SearchField,
+  { text, rank, events }: Known,
+  lead: string,
+  kind: Suggestion["kind"] = field === "notify" ? "value" : (field as "channel" | "name"),
+): Candidate {
+  const insert = `${lead}${printText(text)}`;
+  if (events !== undefined) return { suggestion: { kind, text, insert, events }, rank, search: null };
+  return { suggestion: { kind, text, insert }, rank, search: { kind: "field", field, values: [text] } };
+}
+
+function ofUser(
+  kind: "user" | "value",
+  { text: id, name, rank, events }: KnownUser,
+  lead: string,
+): Candidate {
+  const insert = `${lead}${printText(id)}`;
+  const shown = name === null ? { text: id } : { text: name, detail: id };
+  return {
+    suggestion: { kind, ...shown, insert, ...(events !== undefined && { events }) },
+    rank,
+    search: null,
   };
 }

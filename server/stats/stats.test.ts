@@ -452,7 +452,7 @@ test("an unlimited number of names is counted together, and each name can still 
   } finally {
     await own[Symbol.asyncDispose]();
   }
-}, 20_000);
+});
 
 /** Number of rows in the counters of names. */
 async function countersOf({ config: { dataDirectory, databaseUrl } }: TestApp): Promise<number> {

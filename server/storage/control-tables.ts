@@ -177,8 +177,6 @@ export type ControlTables = AuthTables &
       tiles: string;
       /** Its place among the project's boards, from 0. */
       position: number;
-      /** Grows with each change of its name or tiles. */
-      version: number;
       /** SHA-256 of the public link's token, in hexadecimal; null if the board isn't public. */
       linkHash: string | null;
       linkCreatedAt: number | null;

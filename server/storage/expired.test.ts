@@ -91,7 +91,7 @@ for (const engine of storeEngines) {
       const { store } = one;
       expect(await store.events.append(again)).toEqual({ kind: "created" });
       expect(await store.events.find(one.projectId, again.event.id)).toBe(again.json);
-    }, 60_000);
+    });
   });
 }
 

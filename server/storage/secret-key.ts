@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
 import { isSecretKey } from "../config-values.ts";
@@ -122,7 +122,7 @@ function createKeyFile(file: string): string {
     mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
     // "wx" fails if another process was faster.
     const descriptor = openSync(file, "wx", 0o600);
-    writeSync(descriptor, `${key}\n`);
+    writeFileSync(descriptor, `${key}\n`);
     fsyncSync(descriptor);
     closeSync(descriptor);
     giveToOwner(file);

@@ -6,6 +6,9 @@ import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 import { type Browser, chromium } from "playwright-core";
 
+/** In the locale "C", the browser's language is one that Intl rejects. */
+const environment = { ...process.env, LC_ALL: "en_US.UTF-8" };
+
 /**
  * Starts a headless Chromium: `TIDINGS_TEST_CHROMIUM`, or else the one from `@sparticuz/chromium`, which includes the
  * libraries and fonts that a minimal Linux on x64 lacks. Works as root, in containers and offline.
@@ -22,7 +25,7 @@ import { type Browser, chromium } from "playwright-core";
 export async function launchChromium(flags: string[] = []): Promise<Browser> {
   const customPath = process.env.TIDINGS_TEST_CHROMIUM;
   return chromium.launch({
-    ...(customPath ? { executablePath: customPath } : await bundled()),
+    ...(customPath ? { executablePath: customPath, env: environment } : await bundled()),
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -47,9 +50,7 @@ async function bundled() {
   }
   const directory = await unpacked();
   const env = {
-    ...process.env,
-    // In the locale "C", the browser's language is one that Intl rejects.
-    LC_ALL: "en_US.UTF-8",
+    ...environment,
     LD_LIBRARY_PATH: join(directory, "al2023", "lib"),
     FONTCONFIG_FILE: await writeFontConfiguration(directory),
   };

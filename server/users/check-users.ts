@@ -1,8 +1,8 @@
 import type { Event } from "../event/event.ts";
 import type { ArrivalStamp } from "../event/id.ts";
 import type { Store } from "../storage/store.ts";
+import { type ActivityEntry, deleteEntries, insertEntries, unchangedOf } from "./activity-entries.ts";
 import { exactCounts } from "./exact-users.ts";
-import { unchangedOf } from "./repair-times.ts";
 
 /** Users compared in one step. */
 const stepUsers = 50;
@@ -49,20 +49,13 @@ export async function checkUsers(store: Store): Promise<boolean> {
   return true;
 }
 
-type Row = {
-  projectId: number;
-  userId: string;
-  events: number;
-  firstAt: number;
-  lastAt: number;
-  stale: number;
-};
+type CheckedEntry = ActivityEntry & { stale: number };
 
 /** Corrects entries that count too many or too few. Returns false if events arrived in between, so that it can't tell. */
 async function correct(
   store: Store,
   { projectId }: { projectId: number },
-  rows: readonly Row[],
+  rows: readonly CheckedEntry[],
 ): Promise<boolean> {
   const position = await positionOf(store, projectId);
   const before = await uncounted(store, projectId, position);
@@ -70,7 +63,7 @@ async function correct(
   const exact = await exactCounts(store, projectId, userIds);
   const after = await uncounted(store, projectId, position);
   if (before === null || after === null) return false;
-  const corrected: Row[] = [];
+  const corrected: CheckedEntry[] = [];
   const gone: string[] = [];
   let isCertain = true;
   for (const row of rows) {
@@ -96,12 +89,7 @@ async function correct(
       rows.every(({ userId }) => unchanged.has(userId));
     if (!isSame) return false;
     if (corrected.length > 0)
-      await transaction
-        .insertInto("userActivity")
-        .columns(["projectId", "userId", "events", "firstAt", "lastAt"])
-        .expression(
-          store.rowsOf("userActivity", ["projectId", "userId", "events", "firstAt", "lastAt"], corrected),
-        )
+      await insertEntries(store, transaction, corrected)
         .onConflict((conflict) =>
           conflict.columns(["projectId", "userId"]).doUpdateSet((eb) => ({
             events: eb.ref("excluded.events"),
@@ -110,12 +98,7 @@ async function correct(
           })),
         )
         .execute();
-    if (gone.length > 0)
-      await transaction
-        .deleteFrom("userActivity")
-        .where("projectId", "=", projectId)
-        .where("userId", "in", gone)
-        .execute();
+    await deleteEntries(transaction, projectId, gone);
     return true;
   });
   return isDone && isCertain;

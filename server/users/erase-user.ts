@@ -2,6 +2,7 @@ import { type JobContext, removeAll } from "../background/job-context.ts";
 import { addToReceipt, changeJob, type JobDetail, type JobRow, removeSubject } from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
+import { deleteEntries } from "./activity-entries.ts";
 
 /** Rows read at a time. Bodies of rejected events may be long. */
 const rejectedRows = 20;
@@ -34,11 +35,7 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
       .where("projectId", "=", projectId)
       .where("userId", "=", userId)
       .executeTakeFirst();
-    await transaction
-      .deleteFrom("userActivity")
-      .where("projectId", "=", projectId)
-      .where("userId", "=", userId)
-      .execute();
+    await deleteEntries(transaction, projectId, [userId]);
     await addToReceipt(transaction, job.id, { erasedProfiles: Number(numDeletedRows) });
     await changeJob(transaction, job.id, { state: "cleaning" });
   });

@@ -1,6 +1,6 @@
-import { sql, type Transaction } from "kysely";
-import type { ControlTables } from "../storage/control-tables.ts";
+import { sql } from "kysely";
 import type { Store } from "../storage/store.ts";
+import { deleteEntries, insertEntries, unchangedOf } from "./activity-entries.ts";
 import { seenAt } from "./exact-users.ts";
 
 /** Users whose times are looked up in one step. */
@@ -30,12 +30,7 @@ export async function repairTimes(store: Store, projectId?: number): Promise<boo
         return [{ ...row, firstAt: Date.parse(times.first), lastAt: Date.parse(times.last) }];
       });
       if (repaired.length > 0)
-        await transaction
-          .insertInto("userActivity")
-          .columns(["projectId", "userId", "events", "firstAt", "lastAt"])
-          .expression(
-            store.rowsOf("userActivity", ["projectId", "userId", "events", "firstAt", "lastAt"], repaired),
-          )
+        await insertEntries(store, transaction, repaired)
           .onConflict((conflict) =>
             conflict.columns(["projectId", "userId"]).doUpdateSet((eb) => ({
               firstAt: eb.ref("excluded.firstAt"),
@@ -45,43 +40,8 @@ export async function repairTimes(store: Store, projectId?: number): Promise<boo
           )
           .execute();
       const gone = rows.flatMap(({ userId }, index) => (seen[index] || !unchanged.has(userId) ? [] : userId));
-      if (gone.length > 0)
-        await transaction
-          .deleteFrom("userActivity")
-          .where("projectId", "=", projectId)
-          .where("userId", "in", gone)
-          .execute();
+      await deleteEntries(transaction, projectId, gone);
     });
   }
   return stale.length === stepUsers;
-}
-
-/** The users whose entry is as it was. Until the transaction ends, nothing else changes the project's entries. */
-export async function unchangedOf(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
-  rows: readonly { userId: string; events: number; stale: number }[],
-): Promise<Set<string>> {
-  await transaction
-    .updateTable("userActivityPositions")
-    .set((eb) => ({ removals: eb.ref("removals") }))
-    .where("projectId", "=", projectId)
-    .execute();
-  const current = await transaction
-    .selectFrom("userActivity")
-    .select(["userId", "events", "stale"])
-    .where("projectId", "=", projectId)
-    .where(
-      "userId",
-      "in",
-      rows.map(({ userId }) => userId),
-    )
-    .execute();
-  const before = new Map(rows.map((row) => [row.userId, row]));
-  return new Set(
-    current.flatMap(({ userId, events, stale }) => {
-      const row = before.get(userId)!;
-      return row.events === events && row.stale === stale ? [userId] : [];
-    }),
-  );
 }

@@ -1,6 +1,7 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
+import { checkVersion } from "../edit-version.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
@@ -83,13 +84,17 @@ export function addUserRoutes(
       description:
         "Replaces all properties. The user needs no events. Callers that may not read users get the properties that they sent, and can't remove all with `{}`.",
       query: ProjectQuery,
+      versioned: null,
       body: UserProperties,
       response: ChangedUserResponse,
+      problems: [404],
     },
-    async ({ projectId, mayRead, body, parameter }) => {
+    async ({ projectId, mayRead, body, ifMatch, parameter }) => {
       const userId = parameter("userId");
       if (!mayRead && Object.keys(body).length === 0) throw noProperties();
-      await putProperties(store, projectId, userId, body);
+      // Somebody may change them in between.
+      do if (ifMatch) checkVersion(ifMatch, await readUser(projectId, userId));
+      while (!(await putProperties(store, projectId, userId, body, ifMatch)));
       return { ok: true, user: mayRead ? await readUser(projectId, userId) : { userId, properties: body } };
     },
   );

@@ -3,6 +3,7 @@ import type { Event } from "../event/event.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import type { Pause } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";
+import { type ActivityEntry, insertEntries } from "./activity-entries.ts";
 import { checkUsers } from "./check-users.ts";
 import { repairTimes } from "./repair-times.ts";
 
@@ -24,9 +25,8 @@ class Stopped extends Error {}
 
 /** The events up to a position are counted. */
 type Position = ArrivalStamp & { removals: number };
-type Entry = { projectId: number; userId: string; events: number; firstAt: number; lastAt: number };
 /** What one commit adds: entries, and the positions before and after. */
-type Addition = { entries: Entry[]; moves: Map<number, { from: Position; to: ArrivalStamp }> };
+type Addition = { entries: ActivityEntry[]; moves: Map<number, { from: Position; to: ArrivalStamp }> };
 
 type Deps = { store: Store; onError: (error: unknown) => void };
 
@@ -143,7 +143,7 @@ export class UserActivity {
         if (arrived.length > 0) withMore.push(id);
         else if (last.ms - position.ms > positionLagMs) addition.moves.set(id, { from: position, to: last });
         let from = position;
-        let entries = new Map<string, Entry>();
+        let entries = new Map<string, ActivityEntry>();
         for (const { arrival, json } of arrived) {
           addTo(entries, id, JSON.parse(json) as Event);
           addition.moves.set(id, { from, to: arrival });
@@ -215,12 +215,7 @@ export class UserActivity {
       if (current.length === 0) return;
       const added = entries.filter(({ projectId }) => isCurrent(projectId));
       if (added.length > 0)
-        await transaction
-          .insertInto("userActivity")
-          .columns(["projectId", "userId", "events", "firstAt", "lastAt"])
-          .expression(
-            store.rowsOf("userActivity", ["projectId", "userId", "events", "firstAt", "lastAt"], added),
-          )
+        await insertEntries(store, transaction, added)
           .onConflict((conflict) =>
             conflict.columns(["projectId", "userId"]).doUpdateSet((eb) => {
               const own = "userActivity" as const;
@@ -279,7 +274,7 @@ export class UserActivity {
   }
 }
 
-function addTo(entries: Map<string, Entry>, projectId: number, { userId, createdAt }: Event): void {
+function addTo(entries: Map<string, ActivityEntry>, projectId: number, { userId, createdAt }: Event): void {
   if (userId === "") return;
   const ms = Date.parse(createdAt);
   const entry = entries.get(userId);

@@ -50,7 +50,7 @@ test("users are listed in any order and found by a part of their ID", async () =
   await page.getByText("No users found").waitFor();
   await page.getByRole("button", { name: "Show all users" }).click();
   await userRow("bob").waitFor();
-}, 60_000);
+});
 
 test("a user's page shows what they did, with the gaps, and follows live", async () => {
   await userRow("ada@example.com").getByRole("link").click();
@@ -61,7 +61,7 @@ test("a user's page shows what they did, with the gaps, and follows live", async
   await dashboard.post({ channel: "shop", name: "Order returned", userId: "ada@example.com" });
   await journey().getByRole("link", { name: "Order returned" }).waitFor();
   await page.getByRole("region", { name: "Events by name" }).getByText("Order returned").waitFor();
-}, 60_000);
+});
 
 test("properties are edited, keep their types, and become columns", async () => {
   await page.getByRole("button", { name: "Edit properties" }).click();
@@ -90,7 +90,7 @@ test("properties are edited, keep their types, and become columns", async () => 
   await userRow("bob").waitFor({ state: "detached" });
   expect(await ids()).toEqual(["ada@example.com"]);
   await page.waitForURL(/q=phone:007/);
-}, 60_000);
+});
 
 longTest("any ID has a page, which its events link to", async () => {
   await page.goto(`${dashboard.address}/p/default?q=user%3Abob`);
@@ -122,7 +122,7 @@ test("an erasure shows its progress and its receipt", async () => {
   await page.getByRole("link", { name: "All users" }).last().click();
   await userRow("bob").waitFor();
   expect(await userRow(hostile).count()).toBe(0);
-}, 60_000);
+});
 
 longTest("viewers change nothing; in the dark and on a phone, the pages are accessible", async () => {
   const viewer = await dashboard.openAs("viewer", "/p/default/users/bob");

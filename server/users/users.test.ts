@@ -47,6 +47,7 @@ describe("a user is found", () => {
         { name: "left", events: 1 },
       ],
       properties: {},
+      version: expect.any(String),
     });
   });
 

@@ -1,3 +1,4 @@
+import { type IfMatch, versionOf } from "../edit-version.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
@@ -35,6 +36,7 @@ export async function findUser(store: Store, projectId: number, userId: string):
     lastSeenAt: seen?.last ?? null,
     names: counts?.series.map(({ value, counts: [count] }) => ({ name: value, events: count! })) ?? [],
     properties: row ? (JSON.parse(row.properties) as UserProperties) : {},
+    version: versionOfProperties(row),
   };
 }
 
@@ -44,18 +46,45 @@ export function checkUserId(userId: string): void {
   if (fault) throw problem("query-invalid", { detail: `The user ID ${fault}.` });
 }
 
-/** Replaces a user's properties. Throws `query-invalid` for invalid IDs. */
+/** Replaces a user's properties. Throws `query-invalid` for invalid IDs. Returns false if they have another version. */
 export async function putProperties(
   { control }: Store,
   projectId: number,
   userId: string,
   properties: UserProperties,
-): Promise<void> {
+  ifMatch: IfMatch,
+): Promise<boolean> {
   checkUserId(userId);
   const change = { properties: JSON.stringify(properties), updatedAt: Date.now() };
-  await control
-    .insertInto("users")
-    .values({ projectId, userId, ...change })
-    .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doUpdateSet(change))
-    .execute();
+  const insertion = (control: Store["control"]) =>
+    control.insertInto("users").values({ projectId, userId, ...change });
+  if (ifMatch === null) {
+    await insertion(control)
+      .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doUpdateSet(change))
+      .execute();
+    return true;
+  }
+  return control.transaction().execute(async (transaction) => {
+    const update = transaction
+      .updateTable("users")
+      .where("projectId", "=", projectId)
+      .where("userId", "=", userId);
+    // Locks the row until the transaction ends.
+    const row = await update.set({ userId }).returning("properties").executeTakeFirst();
+    if (!ifMatch.includes(versionOfProperties(row))) return false;
+    if (row) {
+      await update.set(change).execute();
+      return true;
+    }
+    const inserted = await insertion(transaction)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning("userId")
+      .executeTakeFirst();
+    return inserted !== undefined;
+  });
+}
+
+/** @param row - undefined if none were ever set */
+function versionOfProperties(row: { properties: string } | undefined): string {
+  return versionOf(row?.properties ?? null);
 }

@@ -9,6 +9,7 @@ test("a misspelt word gets a suggestion", () => {
     ["Channel", "channel"],
     ["channelId", "channel"],
     ["nmae", "name"],
+    ["lmiti", "limit"],
     ["created_at", "createdAt"],
     ["createdat", "createdAt"],
     ["user-id", "userId"],

@@ -1,9 +1,11 @@
 import type { Kysely, Transaction } from "kysely";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import { msOf } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { SeenMarks, SeenResponse } from "../wire/view.ts";
+import { withLock } from "../storage/settings.ts";
+import type { PinsResponse, SeenMarks, SeenResponse } from "../wire/view.ts";
 import type { Viewer } from "./views.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -144,18 +146,36 @@ function markOf(asked: string | undefined, earlier: number): number {
   return asked === undefined ? Math.max(now, earlier) : Math.min(msOf(asked), now);
 }
 
-/** Pins these channels of the project, in this order, and no others. Throws `channel-unknown`. */
+/** The channels that a member has pinned, in their order, and their version. */
+export function pinsOf(marks: Pick<Marks, "channels">): Pick<PinsResponse, "channels" | "version"> {
+  const channels = [...marks.channels.values()]
+    .filter(({ pin }) => pin !== null)
+    .sort((a, b) => a.pin! - b.pin!)
+    .map(({ channel }) => channel);
+  return { channels, version: versionOf(channels) };
+}
+
+/**
+ * Pins these channels of the project, in this order, and no others. Throws `channel-unknown`, and `changed-meanwhile`
+ * if others were pinned than those that are replaced.
+ */
 export async function setPins(
   transaction: Transaction<ControlTables>,
-  { projectId, account }: Viewer,
+  viewer: Viewer,
   names: readonly string[],
-): Promise<void> {
+  ifMatch: IfMatch,
+): Promise<Pick<PinsResponse, "channels" | "version">> {
+  const { projectId, account } = viewer;
+  await withLock(transaction, "views");
+  checkVersion(ifMatch, pinsOf(await findMarks(transaction, viewer)));
   const mine = transaction
     .updateTable("channelMarks")
     .where("projectId", "=", projectId)
     .where("accountId", "=", account.id);
   await mine.set({ pin: null }).execute();
-  if (names.length === 0) return;
+  const channels = names.slice(0, limits.pins);
+  const pins = { channels, version: versionOf(channels) };
+  if (names.length === 0) return pins;
   const known = await transaction
     .selectFrom("channels")
     .select("name")
@@ -167,7 +187,7 @@ export async function setPins(
   await transaction
     .insertInto("channelMarks")
     .values(
-      names.slice(0, limits.pins).map((channel, pin) => ({
+      channels.map((channel, pin) => ({
         projectId,
         accountId: account.id,
         channel,
@@ -181,6 +201,7 @@ export async function setPins(
         .doUpdateSet(({ ref }) => ({ pin: ref("excluded.pin") })),
     )
     .execute();
+  return pins;
 }
 
 function iso(ms: number): string {

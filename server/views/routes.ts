@@ -6,6 +6,7 @@ import type { Store } from "../storage/store.ts";
 import {
   NewView,
   Pins,
+  PinsResponse,
   SeenMarks,
   SeenResponse,
   Sidebar,
@@ -65,15 +66,19 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       by: "views:own",
       tag: "Views",
       summary: "Pin channels",
-      description: "For the caller alone. Channels that are not listed are unpinned.",
+      description:
+        "For the caller alone. Channels that are not listed are unpinned. `If-Match` takes the sidebar's `pinsVersion`.",
       query: ProjectQuery,
+      versioned: null,
       body: Pins,
-      response: Ok,
+      response: PinsResponse,
       problems: [404],
     },
     async (call) => {
-      await control.transaction().execute((transaction) => setPins(transaction, call, call.body.channels));
-      return { ok: true };
+      const pins = await control
+        .transaction()
+        .execute((transaction) => setPins(transaction, call, call.body.channels, call.ifMatch));
+      return { ok: true, ...pins };
     },
   );
 
@@ -131,14 +136,15 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       summary: "Change or move a view",
       description: "A view of the project needs the role member.",
       query: ProjectQuery,
+      versioned: "view",
       body: ViewChange,
       response: ViewResponse,
       problems: [404],
     },
     async (call) => {
-      const { projectId, actor, body, parameter } = call;
+      const { projectId, actor, body, ifMatch, parameter } = call;
       const view = await control.transaction().execute(async (transaction) => {
-        const view = await changeView(transaction, call, parameter("id"), body);
+        const view = await changeView(transaction, call, parameter("id"), body, ifMatch);
         const { id, name, shared } = view;
         if (shared)
           await recordAudit(transaction, actor, {

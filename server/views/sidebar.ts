@@ -7,7 +7,7 @@ import { limits } from "../limits.ts";
 import { createdAtMsOf, idOf } from "../storage/event-row.ts";
 import type { Store } from "../storage/store.ts";
 import type { Sidebar, View } from "../wire/view.ts";
-import { findMarks } from "./marks.ts";
+import { findMarks, pinsOf } from "./marks.ts";
 import { listViews, type Viewer } from "./views.ts";
 
 /**
@@ -46,6 +46,7 @@ export async function readSidebar(store: Store, viewer: Viewer): Promise<Omit<Si
       pin: marks.channels.get(channel.name)?.pin ?? null,
     })),
     views: views.map((view, at) => ({ ...view, unread: unreadOfViews[at]! })),
+    pinsVersion: pinsOf(marks).version,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import type { MemberAccess } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { roleMay } from "../permissions.ts";
@@ -62,15 +63,17 @@ export async function createView(
   return viewOf(row);
 }
 
-/** Throws `view-unknown` and `role-insufficient`. */
+/** Throws `view-unknown`, `role-insufficient` and `changed-meanwhile`. */
 export async function changeView(
   transaction: Transaction<ControlTables>,
   viewer: Viewer,
   id: string,
   { position, ...change }: ViewChange,
+  ifMatch: IfMatch,
 ): Promise<View> {
   await withLock(transaction, "views");
   const before = await findView(transaction, viewer, id);
+  checkVersion(ifMatch, viewOf(before));
   if (position !== undefined) await moveView(transaction, before, position);
   if (Object.keys(change).length === 0) return viewOf(before);
   const row = await transaction
@@ -140,6 +143,7 @@ function viewOf({ id, name, q, range, split, accountId, createdAt }: Row): View 
     range,
     split,
     shared: accountId === null,
+    version: versionOf(name, q, range, split),
     createdAt: new Date(createdAt).toISOString(),
   };
 }

@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
-import type { EventSource, Recorder } from "../ingest/record.ts";
+import type { EventSource } from "../ingest/accepted-event.ts";
+import type { Recorder } from "../ingest/record.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { changeOutcome, inputOf, type RequestRow } from "./kept-requests.ts";
 import { mapRequest } from "./map-request.ts";

@@ -155,13 +155,14 @@ export function addWebhookRoutes(
       tag,
       summary: "Change a webhook",
       query: ProjectQuery,
+      versioned: "webhook",
       body: WebhookChange,
       response: WebhookResponse,
       problems: [404, 409],
     },
-    async ({ body, parameter, ...call }) => ({
+    async ({ body, ifMatch, parameter, ...call }) => ({
       ok: true,
-      webhook: await changeWebhook(editorOf(call), parameter("id"), body),
+      webhook: await changeWebhook(editorOf(call), parameter("id"), body, ifMatch),
     }),
   );
 
@@ -192,11 +193,12 @@ export function addWebhookRoutes(
       summary: "Replace a webhook's address",
       description: "The old address ends at once.",
       query: ProjectQuery,
+      versioned: "webhook",
       response: WebhookAddressResponse,
       problems: [404],
     },
-    async ({ parameter, ...call }) => {
-      const { webhook, token } = await rotateWebhook(editorOf(call), parameter("id"));
+    async ({ ifMatch, parameter, ...call }) => {
+      const { webhook, token } = await rotateWebhook(editorOf(call), parameter("id"), ifMatch);
       return { ok: true, webhook, url: urlOf(token) };
     },
   );

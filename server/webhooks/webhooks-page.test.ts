@@ -62,4 +62,4 @@ test("a webhook is created with a preview, receives, and what it rejected is res
   await page.getByText("No webhooks yet").waitFor();
   expect((await fetch(url, { method: "POST", body })).status).toBe(404);
   expect(complaints).toEqual([]);
-}, 60_000);
+});

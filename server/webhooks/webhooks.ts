@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import { hashOf } from "../auth/key-secret.ts";
+import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { type Fault, type ProblemError, problem } from "../problems.ts";
@@ -84,16 +85,18 @@ export async function createWebhook(
   return { webhook: webhookOf(row), token };
 }
 
-/** Throws `webhook-unknown`, `body-invalid` and `webhook-exists`. */
+/** Throws `webhook-unknown`, `changed-meanwhile`, `body-invalid` and `webhook-exists`. */
 export async function changeWebhook(
   { control, secrets, projectId, actor }: Editor,
   id: string,
   change: WebhookChange,
+  ifMatch: IfMatch,
 ): Promise<Webhook> {
   const { name, channel, mapping, signatureHeader, secret } = change;
   return control.transaction().execute(async (transaction) => {
     await withLock(transaction, "webhooks");
     const row = await findWebhook(transaction, projectId, id);
+    checkVersion(ifMatch, webhookOf(row));
     if (mapping !== undefined) checkMapping(row.source, mapping);
     const changed: WebhookRow = {
       ...row,
@@ -120,14 +123,17 @@ export async function changeWebhook(
   });
 }
 
-/** Replaces the address; the old one ends at once. Throws `webhook-unknown`. */
+/** Replaces the address; the old one ends at once. Throws `webhook-unknown` and `changed-meanwhile`. */
 export async function rotateWebhook(
   { control, projectId, actor }: Omit<Editor, "secrets">,
   id: string,
+  ifMatch: IfMatch,
 ): Promise<{ webhook: Webhook; token: string }> {
   const { token, tokenHash } = newToken();
   const webhook = await control.transaction().execute(async (transaction) => {
+    await withLock(transaction, "webhooks");
     const row = await findWebhook(transaction, projectId, id);
+    checkVersion(ifMatch, webhookOf(row));
     await transaction.updateTable("webhooks").set({ tokenHash }).where("id", "=", id).execute();
     await recordAudit(transaction, actor, {
       action: "webhook.rotated",
@@ -135,7 +141,7 @@ export async function rotateWebhook(
       target: row.name,
       detail: { id },
     });
-    return webhookOf(row);
+    return webhookOf({ ...row, tokenHash });
   });
   return { webhook, token };
 }
@@ -173,6 +179,7 @@ export function webhookOf(row: WebhookRow): Webhook {
     signatureHeader,
     hasSecret: secret !== null,
     receivedAt: receivedAt === null ? null : new Date(receivedAt).toISOString(),
+    version: versionOf(name, channel, row.mapping, signatureHeader, secret, row.tokenHash),
     createdAt: new Date(createdAt).toISOString(),
   };
 }

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { Project } from "./project.ts";
+import { version } from "./version.ts";
 
 export const accountTexts = {
   name: text({ max: limits.accountNameCharacters, filled: true }),
@@ -83,6 +84,10 @@ export const AccountResponse = z
       hasPassword: z.boolean().openapi({ description: "False if it only signs in with OpenID Connect." }),
       twoFactorEnabled: z.boolean(),
       passkeys: z.array(Passkey).openapi({ description: "The oldest first." }),
+      version: version.openapi({
+        description:
+          "Another one with each change of the name. To change only this version, send it as `If-Match`.",
+      }),
       createdAt: z.string().openapi({ format: "date-time" }),
     }),
   })

@@ -3,6 +3,7 @@ import { projectParameter, timestamp } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { Tile } from "./tile.ts";
+import { version } from "./version.ts";
 
 const boardName = text({ max: limits.boardNameCharacters, filled: true });
 
@@ -50,26 +51,18 @@ export type NewBoard = z.input<typeof NewBoard>;
 export const BoardChange = z
   .strictObject({
     name: boardName.optional(),
-    tiles: tiles.optional().openapi({ description: "Replaces all tiles. Needs `version`." }),
+    tiles: tiles.optional().openapi({ description: "Replaces all tiles." }),
     position: z
       .int("must be a whole number")
       .min(0, "must be at least 0")
       .max(limits.boards, `must be at most ${limits.boards}`)
       .optional()
       .openapi({ description: "Its place among the project's boards, from 0." }),
-    version: z.int("must be a whole number").optional().openapi({
-      description:
-        "The version that was changed. If the board has another one by now, nothing is changed (409).",
-    }),
   })
   .refine(
     ({ name, tiles, position }) => name !== undefined || tiles !== undefined || position !== undefined,
     "changes nothing. Send a name, tiles or a position",
   )
-  .refine(({ tiles, version }) => tiles === undefined || version !== undefined, {
-    path: ["version"],
-    message: "is missing. Tiles can only be replaced in a known version",
-  })
   .openapi("BoardChange");
 export type BoardChange = z.infer<typeof BoardChange>;
 
@@ -77,7 +70,10 @@ const summary = {
   id: z.string(),
   name: z.string(),
   isPublic: z.boolean().openapi({ description: "Whether it has a public link." }),
-  version: z.int().openapi({ description: "Grows with each change of the name or tiles." }),
+  version,
+  linkVersion: z
+    .string()
+    .openapi({ description: "Another one with each new public link. Its changes take it as `If-Match`." }),
   createdAt: z.string().openapi({ format: "date-time" }),
   updatedAt: z.string().openapi({ format: "date-time" }),
 };
@@ -101,7 +97,7 @@ export const BoardLinkResponse = z
 const PublicBoard = z
   .object({
     name: z.string(),
-    version: z.int(),
+    version: z.string().openapi({ description: "Another one with each change of what it shows." }),
     timeZone: z
       .string()
       .nullable()

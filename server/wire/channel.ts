@@ -3,6 +3,7 @@ import { eventTexts } from "../event/event.ts";
 import { projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
+import { version } from "./version.ts";
 
 const description = text({ max: limits.channelDescriptionCharacters, lines: true });
 
@@ -65,6 +66,7 @@ export const Channel = z
       .openapi({ format: "date-time", description: "Null if it isn't archived." }),
     events: z.int().openapi({ description: "Number of events." }),
     lastEventAt: z.string().nullable().openapi({ format: "date-time" }),
+    version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Channel");

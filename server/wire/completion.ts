@@ -17,8 +17,18 @@ export const Completion = z
     end: z.int().openapi({ description: "End of the text to replace, in UTF-16 code units." }),
     suggestions: z.array(
       z.object({
-        kind: z.enum(["field", "channel", "name", "user", "key", "value"]),
-        text: z.string().openapi({ description: "The text to show." }),
+        kind: z.enum(["field", "channel", "name", "tag", "user", "key", "value"]),
+        text: z.string().openapi({
+          description: "The text to show. Of a user with a name, the name; of a tag, its value.",
+        }),
+        detail: z
+          .string()
+          .optional()
+          .openapi({ description: "Shown beside it: the ID of a user with a name, the key of a tag." }),
+        events: z.int().optional().openapi({
+          description:
+            "How many events have it, at any time; up to five seconds old. Missing for fields and keys, and if counting takes too long.",
+        }),
         insert: z.string().openapi({ description: "The text to insert, quoted if needed." }),
       }),
     ),

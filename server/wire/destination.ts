@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
+import { version } from "./version.ts";
 
 const name = text({ max: limits.destinationNameCharacters, filled: true });
 const enabled = z
@@ -55,6 +56,7 @@ export const ProjectDestination = z
       .nullable()
       .openapi({ format: "date-time", description: "The first failure after the last success." }),
     failure: z.string().nullable().openapi({ description: "What the last failure said." }),
+    version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("ProjectDestination");

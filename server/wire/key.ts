@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
 import { keyKinds, scopes } from "../permissions.ts";
 import { text } from "../validation/text.ts";
+import { version } from "./version.ts";
 
 const keyTexts = {
   name: text({ max: limits.keyNameCharacters, filled: true }),
@@ -109,6 +110,7 @@ export const Key = z
       .string()
       .nullable()
       .openapi({ description: "ID of the key that it was rotated to. It stays valid until it expires." }),
+    version,
   })
   .openapi("Key");
 export type Key = z.infer<typeof Key>;

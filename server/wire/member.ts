@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { roles } from "../permissions.ts";
 import { Project } from "./project.ts";
+import { version } from "./version.ts";
 
 export const Member = z
   .object({
@@ -8,6 +9,7 @@ export const Member = z
     name: z.string(),
     email: z.string(),
     role: z.enum(roles),
+    version,
     joinedAt: z.string().openapi({ format: "date-time" }),
     lastSeenAt: z.string().nullable().openapi({
       format: "date-time",

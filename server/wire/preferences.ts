@@ -5,6 +5,7 @@ import { text } from "../validation/text.ts";
 import { timeOfDay, timeZone } from "../validation/time.ts";
 import { QuietHours } from "./quiet-hours.ts";
 import { weekdays } from "./rule.ts";
+import { version } from "./version.ts";
 
 const levels = ["all", "matters", "none"] as const;
 export type Level = (typeof levels)[number];
@@ -60,6 +61,10 @@ export const Preferences = z
     unsubscribed: z
       .array(z.object({ project, at: timestamp }))
       .openapi({ description: "Projects that send you no email, because you unsubscribed." }),
+    version: version.openapi({
+      description:
+        "Another one with each change of time zone, quiet hours or digest. To change only this version, send it as `If-Match`.",
+    }),
   })
   .openapi("Preferences");
 export type Preferences = z.infer<typeof Preferences>;

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Problem as ProblemFields } from "../problems.ts";
+import type { ConflictProblem as ConflictFields, Problem as ProblemFields } from "../problems.ts";
 
 /**
  * The schema of a problem. Separate from `problems.ts`, which the storage's threads load: without schemas, they need
@@ -17,3 +17,20 @@ export const Problem = z
     column: z.int().optional().openapi({ description: "Position of the error in `q`, from 1." }),
   })
   .openapi("Problem") satisfies z.ZodType<ProblemFields>;
+
+/** A problem of what somebody else has changed or deleted meanwhile. */
+export const ConflictProblem = Problem.extend({
+  current: z.record(z.string(), z.unknown()).optional().openapi({
+    description: "What is there now, as its GET returns it.",
+  }),
+  change: z
+    .object({
+      action: z.string().openapi({ description: "As in the audit log, such as `rule.changed`." }),
+      at: z.string().openapi({ format: "date-time" }),
+      by: z.object({ kind: z.string(), id: z.string().nullable(), name: z.string().nullable() }),
+    })
+    .optional()
+    .openapi({
+      description: "What was last done to it, if the audit log has it. Only members learn it.",
+    }),
+}).openapi("ConflictProblem") satisfies z.ZodType<ConflictFields>;

@@ -3,6 +3,7 @@ import { limits } from "../limits.ts";
 import { roles } from "../permissions.ts";
 import { text } from "../validation/text.ts";
 import { timeZone } from "../validation/time.ts";
+import { version } from "./version.ts";
 
 const projectName = text({ max: limits.projectNameCharacters, filled: true });
 
@@ -57,6 +58,7 @@ export const Project = z
       description:
         "IANA time zone in which the dashboard shows times, and in which its days begin. Null: that of each person's browser.",
     }),
+    version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Project");

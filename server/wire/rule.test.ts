@@ -25,7 +25,7 @@ describe("what a rule may be", () => {
       const parsed = NewRule.parse({ ...rule, when });
       expect(parsed).toEqual({ ...rule, when, urgent: false, enabled: true } as typeof parsed);
       expect(RuleChange.parse({ when })).toEqual({ when } as RuleChange);
-      const stored = { ...parsed, id: "1", createdAt: "2026-01-31T12:00:00.000Z" };
+      const stored = { ...parsed, id: "1", version: "1", createdAt: "2026-01-31T12:00:00.000Z" };
       expect(Rule.parse(stored)).toEqual(stored);
     });
   }

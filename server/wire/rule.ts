@@ -4,6 +4,7 @@ import { validSearch } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { timeOfDay, timeZone } from "../validation/time.ts";
+import { version } from "./version.ts";
 
 /** In the order of ISO 8601. */
 export const weekdays = [
@@ -131,6 +132,7 @@ export const Rule = z
     to: RuleRecipients,
     urgent: fields.urgent,
     enabled: fields.enabled,
+    version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Rule");

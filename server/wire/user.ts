@@ -5,6 +5,7 @@ import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { pageLimit } from "./page-query.ts";
 import { faultsInProperties, type UserProperties as Properties, propertyText } from "./user-rule.ts";
+import { version } from "./version.ts";
 
 /** A flat JSON object, kept exactly as sent. A record schema would lose a member named `__proto__`. */
 export const UserProperties = z
@@ -82,6 +83,10 @@ export const User = z
       description: `Number of events by name, most frequent first; at most ${limits.userNames} names.`,
     }),
     properties: UserProperties,
+    version: version.openapi({
+      description:
+        "Another one with each change of the properties. To change only this version, send it as `If-Match`.",
+    }),
   })
   .openapi("User");
 export type User = z.infer<typeof User>;

@@ -4,6 +4,7 @@ import { timestamp, validSearch } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { Channel } from "./channel.ts";
+import { version } from "./version.ts";
 
 const setting = text({ max: limits.viewSettingCharacters, filled: true }).nullable();
 
@@ -56,6 +57,7 @@ export const View = z
     range: z.string().nullable(),
     split: z.string().nullable(),
     shared: z.boolean().openapi({ description: "It belongs to the project, not to the caller alone." }),
+    version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("View");
@@ -84,6 +86,10 @@ export const Sidebar = z
     ok: z.literal(true),
     channels: z.array(SidebarChannel).openapi({ description: "By name." }),
     views: z.array(SidebarView).openapi({ description: "The project's, then the caller's own." }),
+    pinsVersion: z.string().openapi({
+      description:
+        "Another one with each change of the pinned channels. To change these, send it as `If-Match`.",
+    }),
   })
   .openapi("Sidebar");
 export type Sidebar = z.infer<typeof Sidebar>;
@@ -97,6 +103,11 @@ export const Pins = z
       .openapi({ description: "The names of all pinned channels, in their order." }),
   })
   .openapi("Pins");
+
+export const PinsResponse = z
+  .object({ ok: z.literal(true), channels: z.array(z.string()), version })
+  .openapi("PinsResponse");
+export type PinsResponse = z.infer<typeof PinsResponse>;
 
 const seenAt = timestamp.optional().openapi({
   description: "Events up to this time are read. Default: now.",

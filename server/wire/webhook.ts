@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { eventTexts, NewEvent } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
+import { version } from "./version.ts";
 
 /** Who sends to a webhook, which decides how its requests are verified. */
 const webhookSources = ["plain", "hmac", "standard-webhooks", "stripe", "github"] as const;
@@ -85,6 +86,7 @@ export const Webhook = z
       .boolean()
       .openapi({ description: "Without its secret, requests that need one are refused." }),
     receivedAt: z.string().nullable().openapi({ format: "date-time", description: "The last request." }),
+    version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Webhook");

@@ -1,4 +1,3 @@
-import type { UseMutationResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Field } from "./field.tsx";
 import { FormDialog } from "./form-dialog.tsx";
@@ -9,14 +8,24 @@ type Props = {
   children: ReactNode;
   /** The confirm button's label. */
   action: string;
-  mutation: UseMutationResult<unknown, Error, void>;
+  mutation: { error: unknown; isPending: boolean; mutate: () => void };
   close: () => void;
   /** Text that has to be typed before confirming, where a click is not enough. */
   confirmationText?: string;
+  /** What is said above the buttons. */
+  note?: ReactNode;
 };
 
 /** Asks for confirmation before something is permanently deleted. */
-export function ConfirmDialog({ title, children, action, mutation, close, confirmationText = "" }: Props) {
+export function ConfirmDialog({
+  title,
+  children,
+  action,
+  mutation,
+  close,
+  confirmationText = "",
+  note,
+}: Props) {
   const [text, setText] = useState("");
 
   return (
@@ -31,6 +40,7 @@ export function ConfirmDialog({ title, children, action, mutation, close, confir
       submit={() => mutation.mutate()}
       close={close}
     >
+      {note}
       {confirmationText !== "" && (
         <Field
           label={`Type "${confirmationText}" to confirm`}

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { createPrivateFile } from "../../storage/private-file.ts";
 import { UsageError } from "../with-store.ts";
@@ -52,7 +52,7 @@ export class Checkpoint {
     const written = `${this.#file}.new`;
     createPrivateFile(written);
     const descriptor = openSync(written, "w");
-    writeSync(descriptor, JSON.stringify({ ...this.#about, ...done }));
+    writeFileSync(descriptor, JSON.stringify({ ...this.#about, ...done }));
     fsyncSync(descriptor);
     closeSync(descriptor);
     renameSync(written, this.#file);

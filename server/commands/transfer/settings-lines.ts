@@ -39,7 +39,7 @@ function inOrder(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-type Existing = { id: string; name: string; version?: number };
+type Existing = { id: string; name: string };
 
 /** Creates channels, boards and rules, and changes those that have the same name. */
 export class SettingsImport {
@@ -60,10 +60,10 @@ export class SettingsImport {
     // A channel is created without its settings.
     if (existing || kind === "channel") {
       const id = existing?.id ?? name;
-      await this.#send("PATCH", `/api/${kind}s/${pathSegment(id)}`, changeOf[kind](fields, existing));
+      await this.#send("PATCH", `/api/${kind}s/${pathSegment(id)}`, changeOf[kind](fields));
     }
     if (kind === "channel") ofKind.set(name, { id: name, name });
-    // A new board or rule has an ID, and a changed board another version.
+    // A new board or rule has an ID.
     else this.#existing.delete(kind);
   }
 
@@ -93,14 +93,14 @@ const newOf: Record<SettingKind, (fields: Fields) => Fields> = {
 };
 
 /** What changes each kind. The recipients of a rule stay. */
-const changeOf: Record<SettingKind, (fields: Fields, existing: Existing | undefined) => Fields> = {
+const changeOf: Record<SettingKind, (fields: Fields) => Fields> = {
   channel: ({ icon = null, description = null, retentionDays = null, archived = false }) => ({
     icon,
     description,
     retentionDays,
     archived,
   }),
-  board: ({ tiles }, existing) => ({ tiles, version: existing?.version }),
+  board: ({ tiles }) => ({ tiles }),
   rule: ({ q, when, urgent, enabled, everyone }) => ({
     q,
     when,

@@ -9,7 +9,7 @@ import { TooLargeError, type TooMany } from "./too-large.ts";
  * Lets a few analyses run at a time, because each can need much memory. Others wait, and projects take turns: one project
  * never has all places. Turns what they throw into problems.
  */
-export function limited(analyzer: EventAnalyzer, seconds: number = limits.analysisSeconds): EventAnalyzer {
+export function limited(analyzer: EventAnalyzer): EventAnalyzer {
   const places = new FairQueue<number>({
     capacity: limits.analysesRunning,
     capacityOfOwner: limits.analysesOfProject,
@@ -31,16 +31,12 @@ export function limited(analyzer: EventAnalyzer, seconds: number = limits.analys
     query: Query,
     watch: Watch,
   ): Promise<Result> {
-    const timeout = AbortSignal.timeout(seconds * 1_000);
     try {
-      const signal = watch.signal ? AbortSignal.any([watch.signal, timeout]) : timeout;
-      const result = await analyze(query, { ...watch, signal });
-      signal.throwIfAborted();
+      const result = await analyze(query, watch);
+      watch.signal?.throwIfAborted();
       return result;
     } catch (error) {
-      if (error instanceof TooLargeError) throw tooLarge(error.of);
-      if (timeout.aborted && !watch.signal?.aborted) throw tooSlow(seconds);
-      throw error;
+      throw error instanceof TooLargeError ? tooLarge(error.of) : error;
     }
   }
 
@@ -52,8 +48,6 @@ export function limited(analyzer: EventAnalyzer, seconds: number = limits.analys
   };
 }
 
-const advice = "Use a shorter range or more filters.";
-
 function tooLarge(of: TooMany): ProblemError {
   const what: Record<TooMany, string> = {
     users: `more than ${text(limits.analysisUsers)} different users`,
@@ -61,11 +55,9 @@ function tooLarge(of: TooMany): ProblemError {
     values: `more than ${text(limits.statsSplitValues)} values of "split"`,
     events: `more than ${text(limits.analysisEvents)} events of users`,
   };
-  return problem("query-too-expensive", { detail: `This range has ${what[of]}. ${advice}` });
-}
-
-function tooSlow(seconds: number): ProblemError {
-  return problem("query-too-expensive", { detail: `This takes longer than ${seconds} seconds. ${advice}` });
+  return problem("query-too-expensive", {
+    detail: `This range has ${what[of]}. Use a shorter range or more filters.`,
+  });
 }
 
 function text(count: number): string {

@@ -118,7 +118,7 @@ test("acknowledged events survive a crash right after the acknowledgement", asyn
   await crash();
   expect(await query("SELECT FROM events WHERE id = ANY ($1::uuid[])", [acknowledged])).toBe(320);
   await node.close();
-}, 30_000);
+});
 
 test("an event lost before the log was durable is neither acknowledged nor reported, and can be sent again", async () => {
   const nodes = [await openNode(), await openNode()];
@@ -150,7 +150,7 @@ test("an event lost before the log was durable is neither acknowledged nor repor
   await until(() => reported.every(({ length }) => length === 3));
   expect(reported).toEqual([ids, ids]);
   for (const node of nodes) await node.close();
-}, 30_000);
+});
 
 test("other nodes report a dead node's event once it is durable, also to streams that resume", async () => {
   const [dying, other] = [await openNode(), await openNode()];
@@ -172,7 +172,7 @@ test("other nodes report a dead node's event once it is durable, also to streams
   await crash();
   expect(await isThere(later)).toBe(true);
   await dying.close();
-}, 40_000);
+});
 
 test("a result stored under an Idempotency-Key is durable as soon as it can be read", async () => {
   const node = await openNode();
@@ -185,4 +185,4 @@ test("a result stored under an Idempotency-Key is durable as soon as it can be r
   expect(await query("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);
   await letGo().catch(() => {});
   await node.close();
-}, 30_000);
+});

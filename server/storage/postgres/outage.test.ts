@@ -118,6 +118,7 @@ async function readPaths(): Promise<string[]> {
   const { paths } = (await (await get("/openapi.json")).json()) as { paths: Record<string, object> };
   const read = Object.keys(paths).filter((path) => "get" in paths[path]!);
   const query: Record<string, string> = {
+    "/api/search/alternatives": "?q=user=u1",
     "/api/search/complete": "?q=pay",
     "/api/stats": "?split=name&users=true",
     "/api/users": "?limit=1000",
@@ -169,12 +170,12 @@ describe("the server stays up and recovers by itself", () => {
     await expectNotReady("does not respond");
     await postgres.start();
     await untilWell();
-  }, 60_000);
+  });
 
   test("if every connection is ended", async () => {
     await asAdmin(disconnect);
     await untilWell();
-  }, 20_000);
+  });
 
   test("if no connection is left", async () => {
     await asAdmin(async (client) => {
@@ -185,7 +186,7 @@ describe("the server stays up and recovers by itself", () => {
     await expectUnavailable();
     await asAdmin((client) => client.query("ALTER ROLE tidings CONNECTION LIMIT -1"));
     await untilWell();
-  }, 30_000);
+  });
 
   test("if statements do not end", async () => {
     await asAdmin(async (client) => {
@@ -199,7 +200,7 @@ describe("the server stays up and recovers by itself", () => {
       await client.query("ROLLBACK");
     });
     await untilWell();
-  }, 40_000);
+  });
 
   test("if it is a standby for a while", async () => {
     const set = (value: "on" | "off") =>
@@ -224,7 +225,7 @@ describe("the server stays up and recovers by itself", () => {
     await set("off");
     await untilWell();
     expect((await make()).status).toBe(201);
-  }, 30_000);
+  });
 
   test("if every read route meets a killed database, and one that does not answer", async () => {
     const failures = await failuresWhile(async () => {
@@ -245,7 +246,7 @@ describe("the server stays up and recovers by itself", () => {
       await untilWell(15_000);
     });
     expect(failures).toEqual([]);
-  }, 60_000);
+  });
 });
 
 test("an outage logs two lines, however many requests fail", async () => {
@@ -272,7 +273,7 @@ test("an outage logs two lines, however many requests fail", async () => {
   ]);
   expect((await own.end("SIGTERM")).code).toBe(0);
   await untilWell();
-}, 60_000);
+});
 
 test("a server whose database goes down at any step of its start waits and says so", async () => {
   // The statements of a start, once the tables exist.
@@ -292,7 +293,7 @@ test("a server whose database goes down at any step of its start waits and says 
     expect((await own.end("SIGTERM")).code).toBe(0);
     if (step !== "LISTEN") expect(own.stdout).toContain("waiting for the database");
   }
-}, 60_000);
+});
 
 test("a server that starts before its database waits for it and says so", async () => {
   await postgres.stop("fast");
@@ -309,4 +310,4 @@ test("a server that starts before its database waits for it and says so", async 
   expect(other.stdout).not.toContain(new URL(url).password);
   expect((await other.end("SIGTERM")).code).toBe(0);
   await untilWell();
-}, 60_000);
+});

@@ -18,4 +18,4 @@ test("events are moved from the log into the database while others are recorded"
     held = database.query<{ events: number }, []>("SELECT count(*) AS events FROM events").get()!.events;
   }
   expect(held).toBeGreaterThan(0);
-}, 20_000);
+});

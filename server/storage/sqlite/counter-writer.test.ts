@@ -24,6 +24,11 @@ test("what a transaction would have counted that was rolled back is still to be 
   database.run("ROLLBACK");
   counters.rolledBack();
 
+  database.run("BEGIN");
+  counters.add(1, "rolled back before its counts were written", "n", 0, 0);
+  database.run("ROLLBACK");
+  counters.rolledBack();
+
   expect(counters.isBehind).toBe(true);
   counters.flush();
   expect(counted()).toEqual([["stored", 1]]);

@@ -122,8 +122,7 @@ class DeferredConnection implements WriterLikeConnection {
     return { rows: [] };
   }
 
-  // biome-ignore lint/correctness/useYield: Kysely asks for the method; nothing here streams
-  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+  streamQuery(): never {
     throw new Error("The control tables are small and are not streamed.");
   }
 }
@@ -181,8 +180,7 @@ class WriterConnection implements WriterLikeConnection {
     };
   }
 
-  // biome-ignore lint/correctness/useYield: Kysely asks for the method; nothing here streams
-  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+  streamQuery(): never {
     throw new Error("The control tables are small and are not streamed.");
   }
 }

@@ -6,6 +6,11 @@ import { type FileLock, isLocked, lockFile } from "./file-lock.ts";
 
 /** How long to wait for a command that has the directory for itself. A server is not waited for. */
 const commandWaitMs = 10_000;
+/**
+ * How long to try before a server is believed to be there. A server that was killed stays named as the holder, and a
+ * command that looks at the lock has it for a moment.
+ */
+const lookMs = 500;
 const pollMs = 100;
 
 /** The process that has a data directory for itself. */
@@ -64,13 +69,14 @@ export async function awaitDirectory(
   onWaiting: (why: string) => void,
 ): Promise<FileLock> {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
-  for (const endMs = performance.now() + commandWaitMs; ; await Bun.sleep(pollMs)) {
+  for (const startMs = performance.now(); ; await Bun.sleep(pollMs)) {
     try {
       return lockDirectory(dataDirectory, what);
     } catch (error) {
-      if (!(error instanceof DirectoryInUse) || error.holder?.what === "server") throw error;
-      if (performance.now() > endMs) throw error;
-      onWaiting(error.message);
+      if (!(error instanceof DirectoryInUse)) throw error;
+      const isServer = error.holder?.what === "server";
+      if (performance.now() - startMs > (isServer ? lookMs : commandWaitMs)) throw error;
+      if (!isServer) onWaiting(error.message);
     }
   }
 }

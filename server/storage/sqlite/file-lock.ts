@@ -1,5 +1,6 @@
 import { Database } from "bun:sqlite";
 import { createIfMissing, keepPrivate } from "../private-file.ts";
+import { namedError } from "./named-error.ts";
 
 /**
  * A lock on a file, which ends with its process however that ends. It is SQLite's own lock on an empty database, so it
@@ -15,7 +16,7 @@ export type FileLock = { release: () => void };
 export function lockFile(file: string): FileLock | null {
   createIfMissing(file);
   keepPrivate(file);
-  const database = new Database(file, { readwrite: true, strict: true });
+  const database = openLock(file);
   try {
     // It writes nothing, so the file stays empty and needs no journal.
     database.run("PRAGMA journal_mode = MEMORY");
@@ -23,8 +24,22 @@ export function lockFile(file: string): FileLock | null {
     return { release: () => database.close() };
   } catch (error) {
     database.close();
-    if ((error as { code?: string }).code === "SQLITE_BUSY") return null;
-    throw error;
+    const { code } = error as { code?: string };
+    if (code === "SQLITE_BUSY") return null;
+    if (code !== "SQLITE_NOTADB") throw namedError(error, file);
+    // Otherwise it would seem to be the database that is damaged.
+    throw new Error(
+      `${file} is only a lock and must be empty, and something was written to it. Stop Tidings, remove this file, and start again.`,
+      { cause: error },
+    );
+  }
+}
+
+function openLock(file: string): Database {
+  try {
+    return new Database(file, { readwrite: true, strict: true });
+  } catch (error) {
+    throw namedError(error, file);
   }
 }
 

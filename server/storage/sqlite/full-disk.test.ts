@@ -78,7 +78,7 @@ describe.skipIf(!canMount)("with a full disk,", () => {
       const response = await app.request("/api/events/rejected");
       return ((await response.json()) as { rejected: unknown[] }).rejected.length > 0;
     });
-  }, 60_000);
+  });
 
   test("that has nothing else on it, events can be deleted, and others are recorded then", async () => {
     using disk = smallDisk(16);
@@ -95,7 +95,7 @@ describe.skipIf(!canMount)("with a full disk,", () => {
     await until(async () => (await app.request("/api/channels/c", { method: "DELETE" })).status === 202);
     await until(async () => (await app.post({ channel: "d", name: "after" })).status === 201, 30_000);
     await until(async () => (await app.request("/readyz")).status === 200);
-  }, 60_000);
+  });
 
   test("a server starts, answers reads, refuses writes, and works once there is space", async () => {
     using disk = smallDisk(16);
@@ -113,7 +113,7 @@ describe.skipIf(!canMount)("with a full disk,", () => {
     disk.free();
     await until(async () => (await app.post(large)).status === 201);
     await app.end("SIGTERM");
-  }, 60_000);
+  });
 
   test("a job that runs waits, and ends once there is space", async () => {
     using disk = smallDisk(32);
@@ -145,7 +145,7 @@ describe.skipIf(!canMount)("with a full disk,", () => {
     expect(readdirSync(disk.directory)).toEqual([]);
     disk.free();
     expect((await runTidings(["backup", "--to", disk.directory], environmentOf(app.config))).code).toBe(0);
-  }, 60_000);
+  });
 
   test("an upgrade fails with a sentence, and leaves the old database, which is upgraded once there is space", async () => {
     using disk = smallDisk(16);
@@ -172,5 +172,5 @@ describe.skipIf(!canMount)("with a full disk,", () => {
     expect((await fetch(`${server.address}/readyz`)).status).toBe(200);
     await server.end("SIGTERM");
     expect(version()).toBeGreaterThan(1);
-  }, 60_000);
+  });
 });

@@ -103,7 +103,7 @@ test("a process that waited for another one's migration finds it done", async ()
     [0, "b\n", ""],
     [0, "c\n", ""],
   ]);
-}, 30_000);
+});
 
 test("several processes that start on an empty directory at once create one database", async () => {
   const account = (n: number) =>
@@ -124,7 +124,7 @@ test("several processes that start on an empty directory at once create one data
     ],
   );
   database.close();
-}, 30_000);
+});
 
 /** The migrations of a later version; `sql` is the newest one. */
 function laterMigrations(sql: string): string {
@@ -233,4 +233,4 @@ test("all files of a directory become readable only by the owner, even existing 
   const second = await startServer({ TIDINGS_DATA: directory });
   expect(modes()).toEqual(all);
   await second.end("SIGTERM");
-}, 20_000);
+});

@@ -9,6 +9,7 @@ import type { StoreWatch } from "../store.ts";
 import { damagedDatabase } from "./damage.ts";
 import { databaseFile, prepareDirectory } from "./directory.ts";
 import { isDamage, isDiskFull, StatementError, storageProblem } from "./failure.ts";
+import { namedError } from "./named-error.ts";
 import { removeDeadScratch } from "./scratch.ts";
 
 export { databaseFile };
@@ -47,7 +48,7 @@ export function walPagesMax(dataDirectory: string): number {
   return Math.min(checkpointPages, Math.max(walPagesMin, pages));
 }
 
-export function openForWriting(file: string): Database {
+export const openForWriting = namingFile((file) => {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   // Lets free pages be returned in small steps. It must be set before the first table is created. Setting it again would
@@ -62,16 +63,16 @@ export function openForWriting(file: string): Database {
   database.run(`PRAGMA cache_size = -${writerCacheKib}`);
   database.run(`PRAGMA wal_autocheckpoint = ${walPagesMax(dirname(file))}`);
   return database;
-}
+});
 
-export function openForCheckpoints(file: string): Database {
+export const openForCheckpoints = namingFile((file) => {
   const database = new Database(file, { readwrite: true, strict: true });
   database.run("PRAGMA synchronous = FULL");
   database.run("PRAGMA cache_size = 0");
   return database;
-}
+});
 
-export function openForReading(file: string): Database {
+export const openForReading: (file: string) => Database = namingFile((file) => {
   const database = new Database(file, { readonly: true, strict: true });
   try {
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
@@ -83,6 +84,16 @@ export function openForReading(file: string): Database {
     rollBack(file);
     return openForReading(file);
   }
+});
+
+function namingFile(open: (file: string) => Database): (file: string) => Database {
+  return (file) => {
+    try {
+      return open(file);
+    } catch (error) {
+      throw namedError(error, file);
+    }
+  };
 }
 
 /** Undoes what a killed process left half done in a database without a log, such as one just restored. */

@@ -26,4 +26,4 @@ test("what SQLite left in unallocated space is deleted, too", async () => {
   for (const trace of [userId, "Quux", "51uux"]) expect(await tracesOf(app.config, trace)).toBe("");
   expect(await app.list()).toHaveLength(20);
   await expectConsistent(app.config);
-}, 60_000);
+});

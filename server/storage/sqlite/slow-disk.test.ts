@@ -87,5 +87,5 @@ describe.skipIf(!canInject)("a disk", () => {
     const there = new Set(await listedIds(app));
     expect(stored.length).toBeGreaterThan(0);
     expect(stored.filter((id) => !there.has(id))).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -240,3 +240,19 @@ test("a damaged log loses only its damaged pages, and a damaged header of the lo
   log.fill(0xab);
   expectOnlyStored(salvage(open.database, log));
 });
+
+test("pages that name each other again and again end the search", () => {
+  const damaged = Buffer.alloc(3 * pageBytes);
+  for (const page of [2, 3]) {
+    const bytes = damaged.subarray((page - 1) * pageBytes, page * pageBytes);
+    const cells = 300;
+    bytes[0] = 5;
+    bytes.writeUInt16BE(cells, 3);
+    for (let n = 0; n < cells; n++) {
+      const cell = 1_000 + 5 * n;
+      bytes.writeUInt16BE(cell, 12 + 2 * n);
+      bytes.writeUInt32BE(n % 2 === 0 ? 2 : 3, cell);
+    }
+  }
+  expect(salvage(damaged).found.lostRanges).toEqual([]);
+});

@@ -171,13 +171,14 @@ function missingRanges(missing: ReadonlyMap<number, number>): Map<number, Missin
 /** The time of the pages of events that can't be read, which the pages above them tell. */
 function lostRanges(file: PageFile): MissingRange[] {
   const ranges: MissingRange[] = [];
+  const known = new Map<number, boolean>();
   for (let number = 1; number <= file.pages; number++) {
     const page = innerPage(file, number);
     if (!page) continue;
     const children = childrenOf(page);
-    if (!children.some(({ child }) => leadsToEvents(file, child, heightMax))) continue;
+    if (!children.some(({ child }) => leadsToEvents(file, child, heightMax, known))) continue;
     for (const [index, { child, key }] of children.entries()) {
-      if (leadsToEvents(file, child, heightMax)) continue;
+      if (leadsToEvents(file, child, heightMax, known)) continue;
       const before = children[index - 1]?.key;
       ranges.push({ fromMs: before ? msOf(before) : null, toMs: key && msOf(key) + 1, events: null });
     }
@@ -196,15 +197,23 @@ function childrenOf(page: TreePage): { child: number; key: RowId | null }[] {
   return [...children, { child: page.rightChild, key: null }];
 }
 
-/** Whether an event can be read on a page, or on one of the pages below it. */
-function leadsToEvents(file: PageFile, number: number, height: number): boolean {
+/**
+ * Whether an event can be read on a page, or on one of the pages below it.
+ *
+ * @param known - of the pages that were looked at: damaged ones can name each other, or themselves, hundreds of times
+ */
+function leadsToEvents(file: PageFile, number: number, height: number, known: Map<number, boolean>): boolean {
+  const before = known.get(number);
+  if (before !== undefined || height === 0) return before ?? false;
+  known.set(number, false);
   const bytes = file.page(number);
   const page = bytes && treePage(bytes, number);
-  if (!page || height === 0) return false;
-  if (page.kind === pageKinds.tableLeaf)
-    return page.cells.some((cell) => rowAt(file, page, cell)?.kind === "event");
-  return (
-    page.kind === pageKinds.tableInner &&
-    childrenOf(page).some(({ child }) => leadsToEvents(file, child, height - 1))
-  );
+  if (!page) return false;
+  const leads =
+    page.kind === pageKinds.tableLeaf
+      ? page.cells.some((cell) => rowAt(file, page, cell)?.kind === "event")
+      : page.kind === pageKinds.tableInner &&
+        childrenOf(page).some(({ child }) => leadsToEvents(file, child, height - 1, known));
+  known.set(number, leads);
+  return leads;
 }

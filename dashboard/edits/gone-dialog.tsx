@@ -1,0 +1,42 @@
+import type { LastChange } from "../../server/problems.ts";
+import { Button } from "../components/ui/button.tsx";
+import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { Deed, useWho } from "./who.tsx";
+
+export type GoneDialogProps = {
+  /** What was deleted: "rule". */
+  what: string;
+  isOwn: boolean;
+  change: LastChange | undefined;
+  /** Creates it again, with what was entered. Without it, that is impossible. */
+  recreate?: () => void;
+  back: () => void;
+};
+
+/** Says that somebody has deleted what is being edited. */
+export default function GoneDialog({ what, isOwn, change, recreate, back }: GoneDialogProps) {
+  const who = useWho(change, isOwn);
+  return (
+    <Dialog
+      open
+      onOpenChange={back}
+      title={`This ${what} was deleted`}
+      description={
+        <span className="hostile block">
+          <Deed who={who} verb="deleted" change={change} /> What you have entered is still here.
+        </span>
+      }
+    >
+      <DialogButtons>
+        <Button variant="ghost" onClick={back}>
+          Back
+        </Button>
+        {recreate && (
+          <Button variant="solid" onClick={recreate}>
+            Create it again
+          </Button>
+        )}
+      </DialogButtons>
+    </Dialog>
+  );
+}

@@ -1,0 +1,48 @@
+import { useQuery } from "@tanstack/react-query";
+import type { LastChange } from "../../server/problems.ts";
+import { useMe } from "../account/me.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { membersQuery } from "../members/members.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+
+/** Whoever has changed or deleted what is being edited. */
+export type Who = {
+  name: string;
+  /** It is the same person, in another tab or browser. */
+  isSelf: boolean;
+};
+
+/** @param isOwn - only its owner can have changed it */
+export function useWho(change: LastChange | undefined, isOwn: boolean): Who {
+  const project = useProjectSlug();
+  const { account } = useMe();
+  const { data: members = [] } = useQuery({ ...membersQuery(project), enabled: change !== undefined });
+  const { kind, id, name } = change?.by ?? { kind: null, id: null, name: null };
+  if (isOwn || (kind === "account" && id === account.id)) return { name: "You", isSelf: true };
+  const member = kind === "account" ? members.find((each) => each.id === id) : undefined;
+  const names: Record<string, string | null> = {
+    account: member?.name || member?.email || name,
+    key: `The API key ${name}`,
+    server: "The server",
+    command: "Somebody at the command line",
+  };
+  return { name: (kind && names[kind]) || "Somebody else", isSelf: false };
+}
+
+type DeedProps = { who: Who; verb: string; change: LastChange | undefined };
+
+/** "Grace Hopper saved it 12 minutes ago", as far as it is known. */
+export function Deed({ who: { name, isSelf }, verb, change }: DeedProps) {
+  return (
+    <>
+      {name} {verb} it{isSelf && " in another tab or browser"}
+      {change && (
+        <>
+          {" "}
+          <RelativeTime at={change.at} form="long" />
+        </>
+      )}
+      , after you began to edit it here.
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+import { lazyPart } from "../components/lazy-part.tsx";
+
+type DialogProps = { close: () => void };
+
+/** Dialogs of pages that the palette opens. Each is loaded when first opened. */
+export const dialogs = {
+  invite: lazyPart<DialogProps>(async () => (await import("../members/invite-dialog.tsx")).InviteDialog),
+  "new-board": lazyPart<DialogProps>(
+    async () => (await import("../boards/board-dialogs.tsx")).NewBoardDialog,
+  ),
+  "new-rule": lazyPart<DialogProps>(async () => (await import("../rules/rule-dialogs.tsx")).NewRuleDialog),
+  "new-destination": lazyPart<DialogProps>(
+    async () => (await import("../destinations/destination-dialogs.tsx")).AddDestinationDialog,
+  ),
+  "new-webhook": lazyPart<DialogProps>(
+    async () => (await import("../webhooks/webhook-dialogs.tsx")).NewWebhookDialog,
+  ),
+  "new-key": lazyPart<DialogProps>(async () => (await import("../keys/key-dialogs.tsx")).NewKeyDialog),
+};
+
+export type DialogName = keyof typeof dialogs;

@@ -1,0 +1,195 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import {
+  Activity,
+  Bell,
+  CircleSlash,
+  CircleUser,
+  Filter,
+  Folder,
+  Gauge,
+  Hash,
+  KeyRound,
+  LayoutDashboard,
+  ListChecks,
+  Newspaper,
+  PackageCheck,
+  ScrollText,
+  Send,
+  Settings2,
+  UserRound,
+  Users,
+  Webhook,
+} from "lucide-react";
+import type { ReactNode } from "react";
+import { useMe } from "../account/me.ts";
+import { boardsQuery } from "../boards/boards.ts";
+import { orderChannels, useChannelOrder } from "../channels/channel-order.ts";
+import { sidebarQuery } from "../channels/channels.ts";
+import { EventIcon } from "../components/event-icon.tsx";
+import { formatNumber } from "../components/locale.ts";
+import { deadCountQuery } from "../deliveries/deliveries.ts";
+import { useCan } from "../projects/can.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { useRejectedCount } from "../rejected/rejected-count.ts";
+import { parametersOf } from "../views/views.ts";
+import type { Group, Item } from "./items.ts";
+
+/** Where one can go: channels, views, boards, pages and projects that the person may see. */
+export function usePlaceItems(): Item[] {
+  const project = useProjectSlug();
+  const { projects } = useMe();
+  const navigate = useNavigate();
+  const own = useItemsOfProject(project);
+  const general = usePages();
+  return [
+    ...(project === "" ? [] : own),
+    ...general,
+    ...(projects.length > 1 ? projects : []).map(
+      ({ slug, name }): Item => ({
+        id: `project ${slug}`,
+        group: "Projects",
+        label: name,
+        aliases: `project ${slug}`,
+        icon: <Folder aria-hidden />,
+        run: () => navigate({ to: "/p/$project", params: { project: slug }, search: {} }),
+      }),
+    ),
+  ];
+}
+
+function useItemsOfProject(project: string): Item[] {
+  const navigate = useNavigate();
+  const can = useCan();
+  const { data: sidebar } = useQuery(sidebarQuery(project));
+  const { data: boards = [] } = useQuery({ ...boardsQuery(project), enabled: project !== "" });
+  const { data: dead = 0 } = useQuery({ ...deadCountQuery(project), enabled: project !== "" });
+  const rejected = useRejectedCount(project);
+  const views = sidebar?.views ?? [];
+  const { pinned, others } = orderChannels(sidebar?.channels ?? [], useChannelOrder(), "");
+  const archived = (sidebar?.channels ?? []).filter(({ archivedAt }) => archivedAt !== null);
+  const params = { project };
+  const counted = (count: number, what: string) => (count > 0 ? `${formatNumber(count)} ${what}` : undefined);
+
+  return [
+    ...[...pinned, ...others, ...archived].map(
+      ({ id, name, icon, archivedAt, events }): Item => ({
+        id: `channel ${id}`,
+        group: "Channels",
+        label: name,
+        detail: archivedAt === null ? undefined : "archived",
+        aliases: "channel",
+        events,
+        icon: icon ? <EventIcon icon={icon} name={name} size="sm" bare /> : <Hash aria-hidden />,
+        run: () =>
+          navigate({
+            to: "/p/$project/channels/$channel",
+            params: { project, channel: id },
+            search: {},
+          }),
+      }),
+    ),
+    ...views.map(
+      (view): Item => ({
+        id: `view ${view.id}`,
+        group: "Views",
+        label: view.name,
+        aliases: "view",
+        icon: <Filter aria-hidden />,
+        run: () => navigate({ to: "/p/$project", params, search: parametersOf(view) }),
+      }),
+    ),
+    ...boards.map(
+      ({ id, name }): Item => ({
+        id: `board ${id}`,
+        group: "Boards",
+        label: `Board ${name}`,
+        icon: <LayoutDashboard aria-hidden />,
+        run: () => navigate({ to: "/p/$project/boards/$board", params: { project, board: id } }),
+      }),
+    ),
+    page("All events", "feed", <Newspaper aria-hidden />, () =>
+      navigate({ to: "/p/$project", params, search: {} }),
+    ),
+    page("Users", "people customers", <UserRound aria-hidden />, () =>
+      navigate({ to: "/p/$project/users", params, search: {} }),
+    ),
+    page("Values", "insights numbers", <Gauge aria-hidden />, () =>
+      navigate({ to: "/p/$project/values", params }),
+    ),
+    ...(can("keys:manage")
+      ? [
+          page("API keys", "secret token publishable", <KeyRound aria-hidden />, () =>
+            navigate({ to: "/p/$project/keys", params }),
+          ),
+        ]
+      : []),
+    page("Members", "team people roles invitations", <Users aria-hidden />, () =>
+      navigate({ to: "/p/$project/members", params }),
+    ),
+    page("Rules", "alerts notify", <ListChecks aria-hidden />, () =>
+      navigate({ to: "/p/$project/rules", params }),
+    ),
+    page("Destinations", "slack discord telegram webhook integrations", <Send aria-hidden />, () =>
+      navigate({ to: "/p/$project/destinations", params }),
+    ),
+    {
+      ...page("Deliveries", "sent failed", <PackageCheck aria-hidden />, () =>
+        navigate({ to: "/p/$project/deliveries", params, search: {} }),
+      ),
+      detail: counted(dead, "failed"),
+    },
+    page("Webhooks", "stripe github integrations", <Webhook aria-hidden />, () =>
+      navigate({ to: "/p/$project/webhooks", params }),
+    ),
+    {
+      ...page("Rejected events", "invalid errors resend", <CircleSlash aria-hidden />, () =>
+        navigate({ to: "/p/$project/rejected", params }),
+      ),
+      detail: counted(rejected, "rejected"),
+    },
+    ...(can("audit:read")
+      ? [
+          page("Audit log", "history who", <ScrollText aria-hidden />, () =>
+            navigate({ to: "/p/$project/audit", params }),
+          ),
+        ]
+      : []),
+    page("Settings", "project name retention quota appearance delete", <Settings2 aria-hidden />, () =>
+      navigate({ to: "/p/$project/settings", params }),
+    ),
+    page(
+      "Notification settings",
+      "quiet hours email digest push browser mutes time zone",
+      <Settings2 aria-hidden />,
+      () => navigate({ to: "/p/$project/settings", params }),
+    ),
+  ];
+}
+
+/** Pages that belong to no project. */
+function usePages(): Item[] {
+  const navigate = useNavigate();
+  const { ownsInstallation } = useMe();
+  return [
+    page("Notifications", "bell inbox", <Bell aria-hidden />, () => navigate({ to: "/notifications" })),
+    page(
+      "Account",
+      "profile name email password passkeys two-factor authentication sessions devices delete",
+      <CircleUser aria-hidden />,
+      () => navigate({ to: "/account" }),
+    ),
+    ...(ownsInstallation
+      ? [
+          page("Server status", "health disk version", <Activity aria-hidden />, () =>
+            navigate({ to: "/status" }),
+          ),
+        ]
+      : []),
+  ];
+}
+
+function page(label: string, aliases: string, icon: ReactNode, run: () => unknown): Item {
+  const group: Group = "Pages";
+  return { id: `page ${label}`, group, label, aliases, icon, run };
+}

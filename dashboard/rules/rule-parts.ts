@@ -1,0 +1,27 @@
+import type { ProjectDestination } from "../../server/wire/destination.ts";
+import type { Member } from "../../server/wire/member.ts";
+import { type Part, part } from "../edits/differences.ts";
+import { type RuleForm, ruleOf } from "./rule-form.ts";
+import { listText, recipientNames, whenTexts } from "./rule-sentence.tsx";
+
+/** The parts of a rule, for when two people have changed it. */
+export function ruleParts(members: Member[], destinations: ProjectDestination[]): Part<RuleForm>[] {
+  return [
+    part("Name", ["name"], ({ name }) => name),
+    part("Search", ["q"], ({ q }) => q.trim() || "All events"),
+    part(
+      "When to notify",
+      ["type", "amount", "unit", "above", "tag", "every", "at", "weekday", "timeZone"],
+      whenText,
+    ),
+    part("Whom to notify", ["everyone", "members", "destinations"], (form) =>
+      listText(recipientNames(ruleOf(form).to, members, destinations)),
+    ),
+    part("Urgent", ["urgent"], ({ urgent }) => (urgent ? "Yes" : "No")),
+  ];
+}
+
+function whenText(form: RuleForm): string {
+  const { when } = ruleOf(form);
+  return when ? whenTexts(when).join("") : "Not complete";
+}

@@ -1,0 +1,70 @@
+import type { Transaction } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Store } from "../storage/store.ts";
+
+type Control = Transaction<ControlTables>;
+
+/** What the list of users is sorted by, of one user: the number of events, and the `createdAt` of the first and last. */
+export type ActivityEntry = {
+  projectId: number;
+  userId: string;
+  events: number;
+  firstAt: number;
+  lastAt: number;
+};
+
+/** Adds entries; the caller says what happens to those that exist. */
+export function insertEntries(
+  { rowsOf }: Pick<Store, "rowsOf">,
+  transaction: Control,
+  entries: ActivityEntry[],
+) {
+  return transaction
+    .insertInto("userActivity")
+    .columns(["projectId", "userId", "events", "firstAt", "lastAt"])
+    .expression(rowsOf("userActivity", ["projectId", "userId", "events", "firstAt", "lastAt"], entries));
+}
+
+/** Deletes the entries of some users. */
+export async function deleteEntries(
+  transaction: Control,
+  projectId: number,
+  userIds: readonly string[],
+): Promise<void> {
+  if (userIds.length === 0) return;
+  await transaction
+    .deleteFrom("userActivity")
+    .where("projectId", "=", projectId)
+    .where("userId", "in", userIds)
+    .execute();
+}
+
+/** The users whose entry is as it was. Until the transaction ends, nothing else changes the project's entries. */
+export async function unchangedOf(
+  transaction: Control,
+  projectId: number,
+  rows: readonly { userId: string; events: number; stale: number }[],
+): Promise<Set<string>> {
+  await transaction
+    .updateTable("userActivityPositions")
+    .set((eb) => ({ removals: eb.ref("removals") }))
+    .where("projectId", "=", projectId)
+    .execute();
+  const current = await transaction
+    .selectFrom("userActivity")
+    .select(["userId", "events", "stale"])
+    .where("projectId", "=", projectId)
+    .where(
+      "userId",
+      "in",
+      rows.map(({ userId }) => userId),
+    )
+    .execute();
+  const before = new Map(rows.map((row) => [row.userId, row]));
+  return new Set(
+    current.flatMap(({ userId, events, stale }) => {
+      const row = before.get(userId)!;
+      return row.events === events && row.stale === stale ? [userId] : [];
+    }),
+  );
+}
