@@ -226,6 +226,16 @@ const user = createRoute({
   validateSearch: textsIn("erasure"),
   component: lazyPart(async () => (await userPages()).UserPage),
 });
+const who = createRoute({
+  getParentRoute: () => project,
+  path: "/who",
+  // `who/question.ts` reads it.
+  validateSearch: (search: Record<string, unknown>): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+    ),
+  component: lazyPart(async () => (await import("./who/who-page.tsx")).WhoPage),
+});
 const rulePages = () => import("./rules/pages.ts");
 const rules = page(
   "/rules",
@@ -238,7 +248,7 @@ const destinations = page(
 const deliveries = createRoute({
   getParentRoute: () => project,
   path: "/deliveries",
-  validateSearch: textsIn("state", "to", "rule", "account", "channel", "within"),
+  validateSearch: textsIn("state", "to", "rule", "account", "channel", "range", "from", "until"),
   component: lazyPart(async () => (await rulePages()).DeliveriesPage),
 });
 const webhooks = page(
@@ -274,6 +284,7 @@ const short = [
   "/events/$",
   "/users",
   "/users/$",
+  "/who",
   "/values",
   "/keys",
   "/members",
@@ -313,6 +324,7 @@ export const router = createRouter({
         feed.addChildren([allEvents, channel, event]),
         users,
         user,
+        who,
         boards,
         board,
         values,

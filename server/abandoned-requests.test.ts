@@ -26,6 +26,7 @@ test("a client that leaves causes no error that nobody handles", async () => {
     "stats?metric=users",
     "funnel?step=n1&step=n2",
     "retention?by=day",
+    "retention/users?by=day&cohort=0",
     "users?sort=events&q=u1",
     "users/u1",
     "channels",

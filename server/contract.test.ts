@@ -81,6 +81,9 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/stats", 200, { as: "key", query: "?metric=sum&tag=amount" });
   await call("GET /api/funnel", 200, { as: "key", query: "?step=payment&step=refund" });
   await call("GET /api/retention", 200, { as: "key" });
+  await call("GET /api/stats/users", 200, { as: "key" });
+  await call("GET /api/funnel/users", 200, { as: "key", query: "?step=payment&step=refund&reached=1" });
+  await call("GET /api/retention/users", 200, { as: "key", query: "?cohort=0" });
   await call("POST /api/channels", 201, { as: "key", body: { name: "orders", icon: "📦" } });
   await call("POST /api/channels", 409, { as: "key", body: { name: "orders" } });
   await call("GET /api/channels", 200, { as: "key" });

@@ -128,6 +128,8 @@ export const limits = {
   userProperties: 50,
   userNames: 50,
   pageUsers: 1_000,
+  /** Users whom a number counts, in a page: the event of each is looked up. */
+  pageCountedUsers: 100,
   /** A search for users. */
   userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */
@@ -234,6 +236,7 @@ export const limits = {
   boardRows: 1_000,
   tileTitleCharacters: 80,
   tileTextCharacters: 4_000,
+  stepNameCharacters: 80,
   tileSeries: 10,
   tableRows: 50,
   feedRows: 50,

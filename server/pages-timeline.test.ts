@@ -162,13 +162,16 @@ longTest("ranges are chosen with the keyboard, and a custom one with two fields"
   await page.getByText("You've reached the first event in this time range.").waitFor();
 
   await button(/^Time: Last/).click();
-  await page.getByRole("menuitem", { name: "Custom range" }).click();
+  await page.getByRole("menuitem", { name: "Choose days or times" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("From").fill("2026-01-02T10:00");
-  await dialog.getByLabel("To").fill("2026-01-02T09:00");
+  await expectAccessible("the dialog of a range", page);
+  await dialog.getByLabel("From", { exact: true }).fill("2026-01-02");
+  await dialog.getByLabel('Time of "From"').fill("10:00");
+  await dialog.getByLabel("To", { exact: true }).fill("2026-01-02");
+  await dialog.getByLabel('Time of "To"').fill("09:00");
   await dialog.getByRole("button", { name: "Show" }).click();
   await dialog.getByText("This must be after the start.").waitFor();
-  await dialog.getByLabel("To").fill("2026-01-02T11:30");
+  await dialog.getByLabel('Time of "To"').fill("11:30");
   await dialog.getByRole("button", { name: "Show" }).click();
   await page.waitForURL(/\?from=/);
   const minutes = (Date.parse(search().get("to")!) - Date.parse(search().get("from")!)) / minuteMs;
@@ -190,7 +193,7 @@ longTest("a jump lists what was before, and leads back to what is newer", async 
   expect(page.url()).not.toContain("to=");
   await page.keyboard.press("t");
   await page.getByRole("menuitem", { name: "Jump to date" }).click();
-  await page.getByLabel("Show what happened before").waitFor();
+  await page.getByLabel("Show what happened up to", { exact: true }).waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Jump" }).click();
   await page.waitForURL(/\?to=/);
 });

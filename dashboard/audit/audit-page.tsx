@@ -8,10 +8,11 @@ import { Field, SelectField } from "../components/ui/field.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
+import { TimeRangePicker } from "../time-range/time-range-picker.tsx";
 import { type AuditFilter, auditParameters, auditQuery } from "./audit.ts";
 import { actionKinds, actionText, actorText, detailText } from "./sentences.ts";
 
-const noFilter: AuditFilter = { action: "", actor: "" };
+const noFilter: AuditFilter = { action: "", actor: "", time: {} };
 
 /** Who did what in the project. */
 export function AuditPage() {
@@ -22,7 +23,8 @@ export function AuditPage() {
     placeholderData: keepPreviousData,
   });
   const entries = data?.pages.flatMap((page) => page.entries);
-  const isFiltered = filter.action !== "" || filter.actor.trim() !== "";
+  const isFiltered =
+    filter.action !== "" || filter.actor.trim() !== "" || Object.keys(filter.time).length > 0;
   return (
     <>
       <PageHeader title="Audit log" />
@@ -55,6 +57,14 @@ export function AuditPage() {
               value={filter.actor}
               onChange={(event) => setFilter({ ...filter, actor: event.target.value })}
             />
+            <div className="flex flex-col gap-1.5">
+              <span className="font-medium text-sm">Time</span>
+              <TimeRangePicker
+                isOutlined
+                time={filter.time}
+                change={(time) => setFilter({ ...filter, time })}
+              />
+            </div>
             <div className="flex gap-2 sm:ml-auto">
               <ExportLink project={project} filter={filter} format="csv" />
               <ExportLink project={project} filter={filter} format="ndjson" />

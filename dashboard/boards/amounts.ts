@@ -1,20 +1,18 @@
-import { formatNumber } from "../components/locale.ts";
+import { stepNameOf } from "../../server/wire/step-name.ts";
+import { formatAmount, formatCompact, formatShare } from "../components/locale.ts";
 import type { ShownTile } from "./boards.ts";
 
 /** "12,345.67"; a dash if there is nothing to compute it from. */
 export function amountText(value: number | null): string {
-  return value === null ? "–" : formatNumber(value, "hundredths");
+  return value === null ? "–" : formatAmount(value);
 }
 
 /** "12.3K", for axes and narrow places. */
 export function shortAmount(value: number | null): string {
-  return value === null ? "–" : formatNumber(value, "compact");
+  return value === null ? "–" : formatCompact(value);
 }
 
-/** "42%", and "0.4%" for small shares. */
-export function shareText(share: number): string {
-  return formatNumber(share, share > 0 && share < 0.1 ? "finePercent" : "percent");
-}
+export const shareText = formatShare;
 
 /** The change against an earlier value; null if there is none to compare with. */
 export function changeOf(
@@ -28,6 +26,17 @@ export function changeOf(
   const text =
     Math.abs(share) >= 10 ? `${amountText(Math.round(value / before))}×` : shareText(Math.abs(share));
   return { text, isUp: share > 0, isSame: false };
+}
+
+/** The change against the period before, in words: "15% fewer than before"; null if there is nothing to compare. */
+export function changeText(value: number, before: number): string | null {
+  const change = changeOf(value, before);
+  if (!change) return null;
+  if (change.isSame) return "as many as before";
+  if (before === 0) return "none before";
+  return change.text.endsWith("×")
+    ? `${change.text} as many as before`
+    : `${change.text} ${change.isUp ? "more" : "fewer"} than before`;
 }
 
 const metricTexts: Record<string, string> = {
@@ -47,7 +56,7 @@ export function metricText({
 }): string {
   if (metric === "users") return "Users";
   return tag !== undefined && metric !== undefined && metric in metricTexts
-    ? `${metricTexts[metric]} of ${tag}`
+    ? `${metricTexts[metric]} of ${tag || "a tag"}`
     : "Events";
 }
 
@@ -73,11 +82,12 @@ export function titleOf(tile: ShownTile): string {
   return metricText(tile) + split;
 }
 
-/** A funnel's step: what its search is for if that is simple, or the search. Public boards only number the steps. */
-export function stepText(q: string | undefined, index: number): string {
-  if (q === undefined) return `Step ${index + 1}`;
-  if (q.trim() === "") return "Any event";
-  return /^(?:name|channel):(?:"([^"]+)"|([^\s",()]+))$/.exec(q)?.slice(1).find(Boolean) ?? q;
+/** A funnel's step: its name, or else its search, which public boards don't have. */
+export function stepText(tile: ShownTile, index: number): string {
+  const given = "stepNames" in tile ? tile.stepNames?.[index] : undefined;
+  if (!("steps" in tile)) return given ?? `Step ${index + 1}`;
+  const q = tile.steps[index]!;
+  return stepNameOf(q, given ?? undefined) ?? q;
 }
 
 /** What a series or row is called: an empty name or tag has a text too. */

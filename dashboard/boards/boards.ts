@@ -39,6 +39,7 @@ type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & 
   tag?: string;
   split?: string;
   text?: string;
+  stepNames?: (string | null)[];
 };
 
 type LoadOptions = { signal: AbortSignal; onProgress?: (share: number) => void };

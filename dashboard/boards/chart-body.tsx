@@ -1,39 +1,54 @@
-import { useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
-import { assignColors, type SeriesColor } from "../charts/colors.ts";
+import { colorsOfValues, distinctColors, type SeriesColor } from "../charts/colors.ts";
+import { bucketLabel } from "../charts/labels.ts";
 import { Legend } from "../charts/legend.tsx";
 import { TimeChart, type TimeSeries } from "../charts/time-chart.tsx";
+import { lazyPart } from "../components/lazy-part.tsx";
 import { amountText, labelOf, metricText, shortAmount, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
+import { isLastPartial, lastEndOf } from "./buckets.ts";
+import type { ChartMenuProps } from "./chart-menu.tsx";
+import { leadsOf } from "./leads.tsx";
+import type { BoardRange } from "./ranges.ts";
+
+const ChartMenu = lazyPart<ChartMenuProps>(async () => (await import("./chart-menu.tsx")).default);
 
 type ChartData = TileDataOf<"line">;
-type LegendSeries = TimeSeries & { total: number | null };
+/** A null value is everything, or everything else. Undefined: it is of the period before. */
+type LegendSeries = TimeSeries & { total: number | null; value: string | null | undefined };
+type Picked = { bucket: number; leftPx: number };
 
 const kinds = { line: "line", area: "area", bar: "bars" } as const;
 
 /** A chart over time. Areas and bars of a split are stacked. */
-export function ChartBody({ tile, data }: { tile: ShownTile; data: ChartData }) {
+export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartData; range: BoardRange }) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [picked, setPicked] = useState<Picked | null>(null);
   const [box, height] = useHeight();
-  /** A value keeps its color while others come and go. */
-  const colors = useRef<Map<string, number>>(new Map());
-  const isSplit = "split" in tile && tile.split !== undefined;
+  const source = useTileSource();
+  const { project } = source;
+  const split = "split" in tile ? tile.split : undefined;
+  const isSplit = split !== undefined;
   // On a public board, which leads to no channels, the names alone decide.
-  const channelColors = useChannelColors(useTileSource().project ?? "");
-  const isCount = !("metric" in tile) || tile.metric === "events" || tile.metric === "users";
+  const channelColors = useChannelColors(project ?? "");
+  const metric = "metric" in tile ? tile.metric : "events";
   if (data.series.length === 0) return <p className="tile-empty">No events in this period.</p>;
 
   const values = data.series.flatMap(({ value }) => (value === null ? [] : [value]));
-  colors.current = assignColors(values, colors.current);
-  const isByChannel = "split" in tile && tile.split === "channel";
-  const shownColors = isByChannel ? assignChannelColors(values, channelColors) : colors.current;
+  const colors =
+    split === "channel"
+      ? distinctColors(values, assignChannelColors(values, channelColors))
+      : // The same as in the feed.
+        colorsOfValues(`${project ?? source.key.join(" ")} ${split}`, values);
   const colorFor = (value: string | null): SeriesColor =>
-    value !== null ? (shownColors.get(value) ?? "rest") : isSplit ? "rest" : 0;
+    value !== null ? (colors.get(value) ?? "rest") : isSplit ? "rest" : 0;
   const series: LegendSeries[] = data.series.map(({ value, values, total }) => ({
     // No value contains this character.
     key: value ?? "\0rest",
+    value,
     name: labelOf(value, isSplit, metricText("metric" in tile ? tile : {})),
     color: colorFor(value),
     values,
@@ -41,9 +56,36 @@ export function ChartBody({ tile, data }: { tile: ShownTile; data: ChartData }) 
   }));
   if (data.before && !isSplit && data.type === "line") {
     const { values, total } = data.before;
-    series.push({ key: "\0before", name: "Before", color: "rest", values, total });
+    series.push({ key: "\0before", value: undefined, name: "Before", color: "rest", values, total });
   }
   const shown = series.filter(({ key }) => !hidden.has(key));
+  const starts = data.starts.map((start) => Date.parse(start));
+  const endMs = lastEndOf(data);
+
+  function menuOf({ bucket, leftPx }: Picked): ChartMenuProps | null {
+    const bounds = {
+      from: new Date(Math.max(starts[bucket]!, Date.parse(data.from))).toISOString(),
+      to: new Date(starts[bucket + 1] ?? data.to).toISOString(),
+    };
+    const all = leadsOf(tile, { data, range, bucket: bounds });
+    if (project === null || !all) return null;
+    const leading = shown.flatMap(({ key, value, name, color, values: amounts }) => {
+      const amount = amounts[bucket];
+      if (value === undefined || !amount) return [];
+      const part = value === null ? { not: isSplit ? values : [] } : { value };
+      const lead = leadsOf(tile, { data, range, bucket: bounds, part })!.main;
+      return [{ key, name, color, value: amountText(amount), lead }];
+    });
+    const title = bucketLabel(starts[bucket]!, starts[bucket + 1] ?? endMs);
+    const close = () => {
+      setPicked(null);
+      box.current?.querySelector<HTMLElement>("[role=slider]")?.focus();
+    };
+    return { project, title, series: leading, events: all.events, users: all.users, leftPx, close };
+  }
+  const menu = picked && picked.bucket < starts.length ? menuOf(picked) : null;
+  const leads = project !== null && "q" in tile;
+
   return (
     <div className="tile-chart">
       <div ref={box} className="tile-plot">
@@ -52,13 +94,21 @@ export function ChartBody({ tile, data }: { tile: ShownTile; data: ChartData }) 
             label={titleOf(tile)}
             kind={kinds[data.type]}
             isStacked={data.type !== "line"}
-            starts={data.starts.map((start) => Date.parse(start))}
-            endMs={Date.parse(data.to)}
+            isLastPartial={isLastPartial(data)}
+            starts={starts}
+            endMs={endMs}
             series={shown}
+            totals={totalsOf(data, shown, { isSplit, metric, isWhole: hidden.size === 0 })}
             height={height}
-            isCount={isCount}
+            isCount={metric === "events" || metric === "users"}
             format={amountText}
+            {...(leads && { onPick: (bucket: number, leftPx: number) => setPicked({ bucket, leftPx }) })}
           />
+        )}
+        {menu && (
+          <Suspense fallback={null}>
+            <ChartMenu key={picked!.bucket} {...menu} />
+          </Suspense>
         )}
       </div>
       {series.length > 1 && (
@@ -81,6 +131,21 @@ export function ChartBody({ tile, data }: { tile: ShownTile; data: ChartData }) 
       )}
     </div>
   );
+}
+
+/**
+ * What the series are together in each bucket. Events and sums add up, but a user can be in several series, and averages
+ * don't add up; of these it is only known for all series.
+ */
+function totalsOf(
+  data: ChartData,
+  shown: readonly LegendSeries[],
+  { isSplit, metric, isWhole }: { isSplit: boolean; metric: string | undefined; isWhole: boolean },
+): readonly (number | null)[] | undefined {
+  if (!isSplit || shown.length < 2) return undefined;
+  if (isWhole) return data.values;
+  if (metric !== "events" && metric !== "sum") return data.values.map(() => null);
+  return data.starts.map((_, bucket) => shown.reduce((sum, { values }) => sum + (values[bucket] ?? 0), 0));
 }
 
 /** An element's height in pixels, which follows its tile's. */

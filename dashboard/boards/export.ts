@@ -36,7 +36,7 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
       return [
         ["Step", "Users", "Conversion", "Median seconds"],
         ...data.steps.map(({ users, conversion, medianSeconds }, index) => [
-          stepText("steps" in tile ? tile.steps[index] : undefined, index),
+          stepText(tile, index),
           users,
           conversion,
           medianSeconds,

@@ -1,35 +1,70 @@
+import { Fragment } from "react";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
-import { amountText, labelOf, shareText, stepText, titleOf } from "./amounts.ts";
-import type { ShownTile } from "./boards.ts";
-import { Change } from "./number-body.tsx";
+import { amountText, changeText, labelOf, shareText, stepText, titleOf } from "./amounts.ts";
+import { type ShownTile, useTileSource } from "./boards.ts";
+import { LeadLink, stepLead } from "./leads.tsx";
 
-/** A funnel's steps, each with a bar for the users who got there; of a split, the shares of each value. */
+/**
+ * A funnel's steps, each with a bar for the users who got there, and who dropped out after it; of a split, the shares of
+ * each value.
+ */
 export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"funnel"> }) {
+  const { project } = useTileSource();
   const { steps, series, before } = data;
   const title = titleOf(tile);
   if (!steps[0] || steps[0].users === 0)
     return <p className="tile-empty">No users took the first step in this period.</p>;
-  const labels = steps.map((_, index) => stepText("steps" in tile ? tile.steps[index] : undefined, index));
+  const labels = steps.map((_, index) => stepText(tile, index));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
     <section className="tile-scroll" tabIndex={0} aria-label={`Steps of ${title}`}>
       <ol>
-        {steps.map(({ users, conversion, medianSeconds }, index) => (
-          <li key={labels[index]} className="tile-step">
-            <p>
-              <span className="hostile-line">{labels[index]}</span>
-              <b>{amountText(users)}</b>
-              <span>{shareText(conversion ?? 0)}</span>
-            </p>
-            <div className="tile-step-bar">
-              <span style={{ width: `${(conversion ?? 0) * 100}%` }} />
-            </div>
-            <div className="tile-step-note">
-              {medianSeconds !== null && <span>typically after {secondsText(medianSeconds)}</span>}
-              {before?.[index] && <Change value={users} before={before[index].users} compact />}
-            </div>
-          </li>
-        ))}
+        {steps.map(({ users, conversion, medianSeconds }, index) => {
+          const next = steps[index + 1];
+          const dropped = next ? users - next.users : 0;
+          const change = before?.[index] && changeText(users, before[index].users);
+          return (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two steps can have the same name
+            <Fragment key={index}>
+              <li className="tile-step">
+                <p>
+                  <span className="hostile-line">{labels[index]}</span>
+                  <LeadLink
+                    project={project}
+                    lead={stepLead(tile, data, index + 1)}
+                    className="tile-lead font-semibold"
+                    more={` users took “${labels[index]}”: show them`}
+                  >
+                    {amountText(users)}
+                  </LeadLink>
+                  <span title="Of the users who took the first step">{shareText(conversion ?? 0)}</span>
+                </p>
+                <div className="tile-step-bar">
+                  <span style={{ width: `${(conversion ?? 0) * 100}%` }} />
+                </div>
+                <p className="tile-step-note">
+                  {change && (
+                    <span title={`Before: ${amountText(before[index]!.users)} users`}>{change}</span>
+                  )}
+                  {medianSeconds !== null && <span>typically after {secondsText(medianSeconds)}</span>}
+                </p>
+              </li>
+              {next && users > 0 && (
+                <li className="tile-drop">
+                  <LeadLink
+                    project={project}
+                    lead={stepLead(tile, data, index + 1, { isDropped: true })}
+                    className="tile-lead"
+                    more={` users, after “${labels[index]}”: show them`}
+                  >
+                    −{shareText(dropped / users)} dropped out
+                    <span className="text-faint"> · {amountText(dropped)}</span>
+                  </LeadLink>
+                </li>
+              )}
+            </Fragment>
+          );
+        })}
       </ol>
       {series && series.length > 0 && (
         <table className="tile-table">
@@ -41,15 +76,37 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
             </tr>
           </thead>
           <tbody>
-            {series.map(({ value, steps }) => (
-              <tr key={value ?? "\0"}>
-                <th scope="row">
-                  <span className="hostile-line">{labelOf(value, true)}</span>
-                </th>
-                <td>{amountText(steps[0]?.users ?? 0)}</td>
-                <td>{shareText(steps.at(-1)?.conversion ?? 0)}</td>
-              </tr>
-            ))}
+            {series.map(({ value, steps }) => {
+              const name = labelOf(value, true);
+              const ofValue = value === null ? null : { value };
+              return (
+                <tr key={value ?? "\0"}>
+                  <th scope="row">
+                    <span className="hostile-line">{name}</span>
+                  </th>
+                  <td>
+                    <LeadLink
+                      project={project}
+                      lead={ofValue && stepLead(tile, data, 1, ofValue)}
+                      className="tile-lead"
+                      more={` users of ${name}: show them`}
+                    >
+                      {amountText(steps[0]?.users ?? 0)}
+                    </LeadLink>
+                  </td>
+                  <td>
+                    <LeadLink
+                      project={project}
+                      lead={ofValue && stepLead(tile, data, steps.length, ofValue)}
+                      className="tile-lead"
+                      more={` of ${name} took all steps: show them`}
+                    >
+                      {shareText(steps.at(-1)?.conversion ?? 0)}
+                    </LeadLink>
+                  </td>
+                </tr>
+              );
+            })}
           </tbody>
         </table>
       )}

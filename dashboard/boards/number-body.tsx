@@ -3,22 +3,36 @@ import { ArrowDown, ArrowUp } from "lucide-react";
 import type { CSSProperties } from "react";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { amountText, changeOf, metricText } from "./amounts.ts";
-import type { ShownTile } from "./boards.ts";
+import { type ShownTile, useTileSource } from "./boards.ts";
+import { isLastPartial } from "./buckets.ts";
+import { LeadLink, leadsOf } from "./leads.tsx";
+import type { BoardRange } from "./ranges.ts";
 import { Sparkline } from "./sparkline.tsx";
 
+type NumberProps = { tile: ShownTile; data: TileDataOf<"number">; range: BoardRange };
+
 /** A number as large as its tile allows, its change, and a small line. */
-export function NumberBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"number"> }) {
+export function NumberBody({ tile, data, range }: NumberProps) {
+  const { project } = useTileSource();
+  const metric = metricText("metric" in tile ? tile : {});
   return (
     <div className="tile-number">
       <p
         className="tile-value"
         style={charactersOf(amountText(data.value))}
-        title={`${metricText("metric" in tile ? tile : {})}: ${amountText(data.value)}`}
+        title={`${metric}: ${amountText(data.value)}`}
       >
-        {amountText(data.value)}
+        <LeadLink
+          project={project}
+          lead={data.value === null ? null : leadsOf(tile, { data, range })?.main}
+          className="tile-lead"
+          more={` (${metric}): show what is counted`}
+        >
+          {amountText(data.value)}
+        </LeadLink>
       </p>
       <Change value={data.value} before={data.before} />
-      <Sparkline values={data.values} />
+      <Sparkline values={data.values} isLastPartial={isLastPartial(data)} />
     </div>
   );
 }

@@ -6,13 +6,14 @@ import { ApiError, api } from "../api.ts";
 import { Mark } from "../components/mark.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState } from "../components/ui/states.tsx";
+import { setZone } from "../components/zone.ts";
 import { BoardGrid } from "./board-grid.tsx";
 import { publicTiles, type ShownTile, TileSourceContext } from "./boards.ts";
 import { RangePicker } from "./range-picker.tsx";
 import { useRange } from "./use-range.ts";
 import { Wall } from "./wall.tsx";
 
-type PublicBoard = { name: string; version: number; tiles: ShownTile[] };
+type PublicBoard = { name: string; version: number; timeZone: string | null; tiles: ShownTile[] };
 
 /** How often the board itself is looked at, in case its tiles have changed. */
 const refreshMs = 60_000;
@@ -34,6 +35,7 @@ export function PublicBoardPage() {
     refetchInterval: refreshMs,
     retry: false,
   });
+  if (board) setZone(board.timeZone);
   const isGone = error instanceof ApiError && error.status === 404;
   useEffect(() => {
     document.title = board ? `${board.name} · Tidings` : "Tidings";

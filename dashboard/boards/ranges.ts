@@ -1,29 +1,44 @@
 // The period that a board shows, as in the address: `range=7d`, or `from=2026-11-01&to=2026-11-08`.
+import {
+  dayOfText,
+  dayStart,
+  dayText,
+  momentOf,
+  monthStart,
+  wallAt,
+  weekStart,
+  zone,
+} from "../components/zone.ts";
+import type { Range } from "../time-range/time-range.ts";
 
-/** Periods up to now. */
-export const presets = {
-  "1h": "Last hour",
-  "24h": "Last 24 hours",
-  "7d": "Last 7 days",
-  "30d": "Last 30 days",
-  "90d": "Last 90 days",
-  "365d": "Last 365 days",
-} as const;
-export type Preset = keyof typeof presets;
+/** Periods that a board offers. All but yesterday are up to now. */
+export const presets = [
+  "today",
+  "yesterday",
+  "week",
+  "month",
+  "1h",
+  "24h",
+  "7d",
+  "30d",
+  "90d",
+  "365d",
+] as const satisfies Range[];
+export type Preset = (typeof presets)[number];
 
 export type BoardRange =
   | { preset: Preset; compare: boolean }
-  /** Days, as `YYYY-MM-DD` in the browser's time zone, both inclusive. */
+  /** Days, as `YYYY-MM-DD` in the page's time zone, both inclusive. */
   | { from: string; to: string; compare: boolean };
 
-const day = /^\d{4}-\d{2}-\d{2}$/;
+const hourMs = 3_600_000;
 
 /** The range in a URL; the last 7 days if it has none or an invalid one. */
 export function rangeIn(search: Record<string, unknown>): BoardRange {
   const { range, from, to } = search;
   const compare = search.compare !== "no";
   if (isDay(from) && isDay(to) && from <= to) return { from, to, compare };
-  return { preset: typeof range === "string" && range in presets ? (range as Preset) : "7d", compare };
+  return { preset: presets.find((preset) => preset === range) ?? "7d", compare };
 }
 
 /** The URL's parameters for a range. */
@@ -38,37 +53,67 @@ export function searchOf(range: BoardRange): Record<string, string> {
 
 /** Whether the range ends now, and grows. */
 export function isLive(range: BoardRange): boolean {
-  return "preset" in range || localDay(range.to, 1) > new Date();
+  return "preset" in range ? range.preset !== "yesterday" : dayOfText(range.to, 1) > Date.now();
 }
 
 /** The range's bounds. It begins with a whole minute, hour or day, so that no bar of a chart is cut off. */
 export function boundsOf(range: BoardRange, now = new Date()): { from: Date; to: Date } {
+  const nowMs = now.getTime();
   if (!("preset" in range)) {
-    const end = localDay(range.to, 1);
-    return { from: localDay(range.from, 0), to: end > now ? now : end };
+    const endMs = dayOfText(range.to, 1);
+    return { from: new Date(dayOfText(range.from)), to: new Date(Math.min(endMs, nowMs)) };
   }
-  const from = new Date(now);
-  if (range.preset === "1h") {
-    from.setMinutes(from.getMinutes() - 59, 0, 0);
-  } else if (range.preset === "24h") {
-    from.setHours(from.getHours() - 23, 0, 0, 0);
-  } else {
-    from.setHours(0, 0, 0, 0);
-    from.setDate(from.getDate() - (Number.parseInt(range.preset, 10) - 1));
-  }
+  if (range.preset === "yesterday")
+    return { from: new Date(dayStart(nowMs, -1)), to: new Date(dayStart(nowMs)) };
+  const fromMs = startOf(range.preset, nowMs);
   // At the very start of a day, an hour or a minute.
-  if (from >= now) from.setTime(now.getTime() - 60_000);
-  return { from, to: now };
+  return { from: new Date(fromMs < nowMs ? fromMs : nowMs - 60_000), to: now };
+}
+
+function startOf(preset: Exclude<Preset, "yesterday">, nowMs: number): number {
+  switch (preset) {
+    case "today":
+      return dayStart(nowMs);
+    case "week":
+      return weekStart(nowMs);
+    case "month":
+      return monthStart(nowMs);
+    case "1h":
+      return Math.floor(nowMs / 60_000) * 60_000 - 59 * 60_000;
+    case "24h": {
+      const wallMs = wallAt(nowMs).getTime();
+      return momentOf(Math.floor(wallMs / hourMs) * hourMs - 23 * hourMs);
+    }
+    default:
+      return dayStart(nowMs, 1 - Number.parseInt(preset, 10));
+  }
+}
+
+/**
+ * Where the period to compare with begins; undefined for the one right before. A day so far is compared with the same
+ * hours of the day before, a week or month with the same days of the one before.
+ */
+function comparedFrom(range: BoardRange, { from, to }: { from: Date; to: Date }): Date | undefined {
+  if (!("preset" in range)) return undefined;
+  const fromMs = from.getTime();
+  if (range.preset === "today") return new Date(dayStart(fromMs, -1));
+  if (range.preset === "week") return new Date(dayStart(fromMs, -7));
+  if (range.preset !== "month") return undefined;
+  const before = monthStart(fromMs - 1);
+  // A long month doesn't fit before its own start.
+  return before + (to.getTime() - fromMs) <= fromMs ? new Date(before) : undefined;
 }
 
 /** The query parameters for the results of a range. */
 export function rangeQuery(range: BoardRange): Record<string, string> {
   const { from, to } = boundsOf(range);
+  const before = range.compare ? comparedFrom(range, { from, to }) : undefined;
   return {
     from: from.toISOString(),
     to: to.toISOString(),
-    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    timeZone: zone(),
     compare: String(range.compare),
+    ...(before && { before: before.toISOString() }),
   };
 }
 
@@ -78,18 +123,11 @@ export function feedTimeOf(range: BoardRange): { from: string; to?: string } {
   return { from: from.toISOString(), ...(!isLive(range) && { to: to.toISOString() }) };
 }
 
-/** "2026-11-08" for a moment, in the browser's time zone. */
+/** "2026-11-08" for a moment, in the page's time zone. */
 export function dayOf(date: Date): string {
-  const two = (part: number) => String(part).padStart(2, "0");
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return dayText(date.getTime());
 }
 
 function isDay(value: unknown): value is string {
-  return typeof value === "string" && day.test(value) && !Number.isNaN(localDay(value, 0).getTime());
-}
-
-/** The start of a day, or of a day some days later. */
-function localDay(text: string, later: number): Date {
-  const [year, month, date] = text.split("-").map(Number) as [number, number, number];
-  return new Date(year, month - 1, date + later);
+  return typeof value === "string" && !Number.isNaN(dayOfText(value));
 }

@@ -1,20 +1,27 @@
+import { stepNameOf } from "../../server/wire/step-name.ts";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { formatDate } from "../components/dates.ts";
-import { amountText, shareText } from "./amounts.ts";
+import { amountText, shareText, titleOf } from "./amounts.ts";
+import { type ShownTile, useTileSource } from "./boards.ts";
+import { cohortLead, LeadLink } from "./leads.tsx";
 
 /** Seven days may be an hour short. */
 const weekMs = (7 * 24 - 1) * 3_600_000;
 
 /** For each week, how many of its new users came back in the weeks after. Darker cells are larger shares. */
-export function RetentionBody({ data, title }: { data: TileDataOf<"retention">; title: string }) {
-  const { cohorts, starts, users } = data;
-  if (users === 0) return <p className="tile-empty">No users in this period.</p>;
+export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"retention"> }) {
+  const { project } = useTileSource();
+  const { cohorts, starts, users, first } = data;
+  if (users === 0) return <p className="tile-empty">Nobody began in this period.</p>;
   const last = starts.length - 1;
   const isLastOver = Date.parse(data.to) - Date.parse(starts[last]!) >= weekMs;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll tile-rows" tabIndex={0} aria-label={`Table of ${title}`}>
+    <section className="tile-scroll tile-rows" tabIndex={0} aria-label={`Table of ${titleOf(tile)}`}>
       <table className="tile-retention">
+        <caption className="tile-caption">
+          By the week of their first {startText(tile)} {first === "range" ? "in this period" : "ever"}
+        </caption>
         <thead>
           <tr>
             <th className="font-normal text-muted" scope="col">
@@ -28,7 +35,8 @@ export function RetentionBody({ data, title }: { data: TileDataOf<"retention">; 
                 key={start}
                 className="font-normal text-muted"
                 scope="col"
-                title={index === 0 ? "1 week later" : `${index + 1} weeks later`}
+                abbr={laterText(index + 1)}
+                title={`Came back ${laterText(index + 1)}`}
               >
                 Week {index + 1}
               </th>
@@ -41,21 +49,40 @@ export function RetentionBody({ data, title }: { data: TileDataOf<"retention">; 
               <th className="font-normal text-muted" scope="row">
                 {formatDate(starts[index]!, "day")}
               </th>
-              <td>{amountText(users)}</td>
+              <td>
+                <LeadLink
+                  project={project}
+                  lead={users > 0 ? cohortLead(tile, data, index) : null}
+                  className="tile-lead"
+                  more=" users began in this week: show them"
+                >
+                  {amountText(users)}
+                </LeadLink>
+              </td>
               {returned.slice(1).map((count, week) => {
                 const share = users === 0 ? 0 : count / users;
                 const isOver = isLastOver || index + week + 1 < last;
+                const counted = `${amountText(count)} of ${amountText(users)}`;
                 return (
                   <td
                     key={starts[index + week + 1]}
-                    title={`${amountText(count)} of ${amountText(users)}${isOver ? "" : " so far: this week isn't over"}`}
+                    title={`${counted}${isOver ? "" : " so far: this week isn't over"}`}
                     // Low only because days are missing, which must not look like users who left.
-                    className={isOver ? "" : "text-faint italic"}
+                    className={isOver ? "" : "text-muted italic"}
                     style={{
                       background: `color-mix(in srgb, var(--accent) ${Math.round(share * 45)}%, transparent)`,
                     }}
                   >
-                    {users > 0 && shareText(share)}
+                    {users > 0 && (
+                      <LeadLink
+                        project={project}
+                        lead={count > 0 ? cohortLead(tile, data, index, week + 1) : null}
+                        className="tile-lead"
+                        more={` (${counted}) came back ${laterText(week + 1)}${isOver ? "" : " so far"}: show them`}
+                      >
+                        {shareText(share)}
+                      </LeadLink>
+                    )}
                   </td>
                 );
               })}
@@ -65,4 +92,17 @@ export function RetentionBody({ data, title }: { data: TileDataOf<"retention">; 
       </table>
     </section>
   );
+}
+
+/** What users begin with: "event", "“Order placed”", "event in “orders”". Public boards don't have the search. */
+function startText(tile: ShownTile): string {
+  if (!("again" in tile)) return "matching event";
+  if (tile.q.trim() === "") return "event";
+  const name = stepNameOf(tile.q, undefined);
+  if (name === null) return "matching event";
+  return tile.q.trimStart().startsWith("channel:") ? `event in “${name}”` : `“${name}”`;
+}
+
+function laterText(weeks: number): string {
+  return weeks === 1 ? "a week later" : `${weeks} weeks later`;
 }

@@ -1,12 +1,12 @@
-import { Link } from "@tanstack/react-router";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { assignChannelColors, suggestedColor } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
 import { amountText, labelOf, metricText, shareText, splitHead, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
+import { LeadLink, leadsOf } from "./leads.tsx";
 import { Change } from "./number-body.tsx";
-import { type BoardRange, feedTimeOf } from "./ranges.ts";
+import type { BoardRange } from "./ranges.ts";
 
 type Props = { tile: ShownTile; data: TileDataOf<"table">; range: BoardRange };
 
@@ -19,9 +19,10 @@ export function TableBody({ tile, data, range }: Props) {
   // Others together may be far more than each row.
   const shares = data.rows.map(({ value, total }) => (value === null ? 0 : Math.abs(total ?? 0)));
   const largest = Math.max(...shares, 0) || 1;
-  const colors = assignChannelColors(
-    data.rows.flatMap(({ value }) => value ?? []),
-    channelColors,
+  const values = data.rows.flatMap(({ value }) => value ?? []);
+  const colors = assignChannelColors(values, channelColors);
+  const leads = data.rows.map(({ value }) =>
+    leadsOf(tile, { data, range, part: value === null ? { not: values } : { value } }),
   );
   const compares = data.rows.some(({ before }) => before !== undefined);
   const isShare = "metric" in tile && (tile.metric === "events" || tile.metric === "sum");
@@ -33,7 +34,11 @@ export function TableBody({ tile, data, range }: Props) {
           <tr>
             <th scope="col">{splitHead(split)}</th>
             <th scope="col">{metricText("metric" in tile ? tile : {})}</th>
-            {compares && <th scope="col">Change</th>}
+            {compares && (
+              <th scope="col" title="Against the period before">
+                Change
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -49,26 +54,20 @@ export function TableBody({ tile, data, range }: Props) {
                   <ChannelMark color={colors.get(value) ?? suggestedColor(value)} className="mr-1.5" />
                 )}
                 <span className="hostile-line">
-                  {project !== null && value !== null && value !== "" ? (
-                    <Link
-                      to="/p/$project"
-                      params={{ project }}
-                      search={{
-                        ...("q" in tile && tile.q && { q: tile.q }),
-                        ...feedTimeOf(range),
-                        [split]: value,
-                      }}
-                      className="hover:underline"
-                    >
-                      {value}
-                    </Link>
-                  ) : (
-                    labelOf(value, true)
-                  )}
+                  <LeadLink project={project} lead={leads[index]?.events} className="hover:underline">
+                    {labelOf(value, true)}
+                  </LeadLink>
                 </span>
               </th>
               <td title={isShare && data.total ? shareText((total ?? 0) / data.total) : undefined}>
-                {amountText(total)}
+                <LeadLink
+                  project={project}
+                  lead={leads[index]?.users}
+                  className="tile-lead"
+                  more={` (${labelOf(value, true)}): show the users`}
+                >
+                  {amountText(total)}
+                </LeadLink>
               </td>
               {compares && (
                 <td>

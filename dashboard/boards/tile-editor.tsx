@@ -13,7 +13,7 @@ import { draftTiles, TileSourceContext, tileDataQuery } from "./boards.ts";
 import { type BoardRange, rangeQuery } from "./ranges.ts";
 import { TileBox } from "./tile.tsx";
 import { StepFields, TagField, ValueField } from "./tile-fields.tsx";
-import { formOf, needsTag, newTileForm, type TileForm, tileOf, tileTypes } from "./tile-form.ts";
+import { formOf, missingIn, needsTag, newTileForm, type TileForm, tileOf, tileTypes } from "./tile-form.ts";
 
 type Props = {
   /** Null: a new tile. */
@@ -31,6 +31,10 @@ const metricLabels: Record<Metric, string> = {
   minimum: "Minimum of a tag",
   maximum: "Maximum of a tag",
 };
+const firstHints = {
+  ever: "Each week has the same users, whatever period the board shows.",
+  range: "Those who began earlier count as new in the first week in which they come back.",
+};
 /** How long to wait for the next key before the preview follows. */
 const previewDelayMs = 300;
 
@@ -42,8 +46,9 @@ export default function TileEditor({ tile, range, save, close }: Props) {
   const place = tile ?? { id: "preview", x: 0, y: 0, w: 6, h: 4 };
   const edited = tileOf(form, place);
   const shown = useDelayed(edited);
+  const missing = missingIn(form);
   // The fields show the mistakes.
-  const isValid = searchesOf(shown).every((q) => mistakeIn(q) === null);
+  const isValid = missing === null && searchesOf(shown).every((q) => mistakeIn(q) === null);
   const preview = useQuery({
     ...tileDataQuery(source, shown, range),
     placeholderData: undefined,
@@ -53,11 +58,8 @@ export default function TileEditor({ tile, range, save, close }: Props) {
     mutationFn: () => source.load(edited, rangeQuery(range), { signal: AbortSignal.timeout(60_000) }),
     onSuccess: () => save(edited),
   });
-  /** A field's member of the tile, and what the preview says of it. */
-  const bound = (name: string) => {
-    const member = `tile/${name}`;
-    return { member, error: check.error ? undefined : memberError(preview.error, member) };
-  };
+  // The fields show what the preview says about them.
+  const fieldsError = memberError(preview.error, "tile") ? preview.error : null;
   const change = (next: Partial<TileForm>) => setForm({ ...form, ...next });
   const { type } = form;
   const isChart = type === "line" || type === "area" || type === "bar";
@@ -67,7 +69,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
     <FormDialog
       wide
       title={tile ? "Edit tile" : "New tile"}
-      error={check.error}
+      error={check.error ?? fieldsError}
       action={tile ? "Apply" : "Add tile"}
       busy={check.isPending}
       submit={() => check.mutate()}
@@ -88,7 +90,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         ))}
       </Choices>
       <div className="sticky -top-3 z-10 h-44 bg-raised">
-        {isValid ? (
+        {isValid && !fieldsError ? (
           <TileSourceContext value={source}>
             <TileBox
               tile={shown}
@@ -98,7 +100,8 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           </TileSourceContext>
         ) : (
           <p className="tile items-center justify-center text-muted text-sm">
-            The preview appears when the search is valid.
+            {missing ??
+              `The preview appears when the ${fieldsError ? "fields are right" : "search is valid"}.`}
           </p>
         )}
       </div>
@@ -109,28 +112,38 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         maxLength={limits.tileTitleCharacters}
         placeholder={titleOf({ ...edited, title: "" })}
         autoComplete="off"
-        {...bound("title")}
+        member="tile/title"
       />
       {(hasMetric || type === "feed") && (
-        <SearchField q={form.q} onChange={(q) => change({ q })} {...bound("q")} />
+        <SearchField q={form.q} onChange={(q) => change({ q })} member="tile/q" />
       )}
-      {type === "funnel" && <StepFields form={form} change={change} bound={bound} />}
+      {type === "funnel" && <StepFields form={form} change={change} />}
       {type === "retention" && (
         <>
           <SearchField
             label="Users begin with"
-            hint="A search, as in the feed. A user begins in the week of the first event that matches."
+            hint="A search, as in the feed. Empty: with any event."
             q={form.q}
             onChange={(q) => change({ q })}
-            {...bound("q")}
+            member="tile/q"
           />
           <SearchField
             label="They return with"
             hint="Empty matches any event."
             q={form.again}
             onChange={(again) => change({ again })}
-            {...bound("again")}
+            member="tile/again"
           />
+          <SelectField
+            label="A user belongs to the week of"
+            hint={firstHints[form.first]}
+            value={form.first}
+            onChange={(event) => change({ first: event.target.value as TileForm["first"] })}
+            member="tile/first"
+          >
+            <option value="ever">the first such event ever</option>
+            <option value="range">the first such event in the board's period</option>
+          </SelectField>
         </>
       )}
       {hasMetric && (
@@ -140,7 +153,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             className="flex-1"
             value={form.metric}
             onChange={(event) => change({ metric: event.target.value as Metric })}
-            {...bound("metric")}
+            member="tile/metric"
           >
             {Object.entries(metricLabels).map(([each, label]) => (
               <option key={each} value={each}>
@@ -149,7 +162,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             ))}
           </SelectField>
           {needsTag(form.metric) && (
-            <TagField label="Tag" value={form.tag} onChange={(tag) => change({ tag })} {...bound("tag")} />
+            <TagField label="Tag" value={form.tag} onChange={(tag) => change({ tag })} member="tile/tag" />
           )}
         </div>
       )}
@@ -160,7 +173,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             className="flex-1"
             value={type === "table" ? form.splitBy || "name" : form.splitBy}
             onChange={(event) => change({ splitBy: event.target.value as TileForm["splitBy"] })}
-            {...bound("split")}
+            member={form.splitBy === "tag" ? undefined : "tile/split"}
           >
             {type !== "table" && <option value="">Nothing</option>}
             <option value="channel">Channel</option>
@@ -172,6 +185,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
               label="Tag to split by"
               value={form.splitTag}
               onChange={(splitTag) => change({ splitTag })}
+              member="tile/split"
             />
           )}
           {type !== "funnel" && (
@@ -183,7 +197,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
               value={form.limit}
               placeholder={type === "table" ? "10" : "5"}
               onChange={(event) => change({ limit: event.target.value })}
-              {...bound("limit")}
+              member="tile/limit"
               className="md:w-24"
             />
           )}
@@ -194,7 +208,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           project={project}
           value={form.key}
           onChange={(key) => change({ key })}
-          {...bound("key")}
+          member="tile/key"
         />
       )}
       {type === "text" && (
@@ -205,7 +219,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           value={form.text}
           onChange={(event) => change({ text: event.target.value })}
           maxLength={limits.tileTextCharacters}
-          {...bound("text")}
+          member="tile/text"
         />
       )}
     </FormDialog>

@@ -1,35 +1,48 @@
 import { useQuery } from "@tanstack/react-query";
 import { limits } from "../../server/limits.ts";
+import { stepNameOf } from "../../server/wire/step-name.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import type { MemberProps } from "../components/ui/form-errors.tsx";
 import { SearchField } from "../rules/search-field.tsx";
 import { insightsQuery } from "./boards.ts";
-import type { TileForm } from "./tile-form.ts";
+import { newStep, type TileForm } from "./tile-form.ts";
 
 type StepProps = {
   form: TileForm;
   change: (next: Partial<TileForm>) => void;
-  /** The props of the field for a member of the tile. */
-  bound: (name: string) => MemberProps & { member: string };
 };
 
 /** The steps of a funnel, and how long users may take. */
-export function StepFields({ form: { steps, windowHours }, change, bound }: StepProps) {
+export function StepFields({ form: { steps, windowHours }, change }: StepProps) {
   return (
     <>
-      {steps.map((q, index) => (
+      {steps.map((step, index) => (
         <div
           // biome-ignore lint/suspicious/noArrayIndexKey: steps have no other identity, and only the last is removed
           key={index}
-          className="relative"
+          className="flex items-start gap-2 max-md:flex-col max-md:items-stretch"
         >
-          <SearchField
-            label={`Step ${index + 1}`}
-            hint={index === 0 ? "A search, as in the feed." : ""}
-            q={q}
-            onChange={(next) => change({ steps: steps.with(index, next) })}
-            {...bound(`steps/${index}`)}
+          <div className="relative min-w-0 flex-1">
+            <SearchField
+              label={`Step ${index + 1}`}
+              hint={index === 0 ? "A search, as in the feed." : ""}
+              q={step.q}
+              onChange={(q) => change({ steps: steps.with(index, { ...step, q }) })}
+              member={`tile/steps/${index}`}
+            />
+          </div>
+          <Field
+            label="Name"
+            aria-label={`Name of step ${index + 1}`}
+            className="md:w-44"
+            value={step.name}
+            onChange={({ target }) => change({ steps: steps.with(index, { ...step, name: target.value }) })}
+            maxLength={limits.stepNameCharacters}
+            placeholder={stepNameOf(step.q, undefined) ?? `Step ${index + 1}`}
+            hint={index === 0 ? "Also shown on public boards." : ""}
+            autoComplete="off"
+            member={`tile/stepNames/${index}`}
           />
         </div>
       ))}
@@ -41,14 +54,14 @@ export function StepFields({ form: { steps, windowHours }, change, bound }: Step
           step="any"
           value={windowHours}
           onChange={(event) => change({ windowHours: event.target.value })}
-          {...bound("windowSeconds")}
+          member="tile/windowSeconds"
           className="flex-1"
           required
         />
         <Button
           className="h-9"
           disabled={steps.length >= limits.funnelSteps}
-          onClick={() => change({ steps: [...steps, ""] })}
+          onClick={() => change({ steps: [...steps, newStep()] })}
         >
           Add step
         </Button>

@@ -12,10 +12,12 @@ export type TileForm = {
   splitTag: string;
   limit: string;
   /** Of a funnel. */
-  steps: string[];
+  steps: { q: string; name: string }[];
   windowHours: string;
   /** Of retention: the search for events that count as a return. */
   again: string;
+  /** Of retention: which first event counts. */
+  first: "ever" | "range";
   key: string;
   text: string;
 };
@@ -34,6 +36,10 @@ export const tileTypes: Record<TileType, { label: string; w: number; h: number }
   text: { label: "Text", w: 4, h: 2 },
 };
 
+export function newStep(): TileForm["steps"][number] {
+  return { q: "", name: "" };
+}
+
 export const newTileForm: TileForm = {
   type: "line",
   title: "",
@@ -43,9 +49,10 @@ export const newTileForm: TileForm = {
   splitBy: "",
   splitTag: "",
   limit: "",
-  steps: ["", ""],
+  steps: [newStep(), newStep()],
   windowHours: "168",
   again: "",
+  first: "ever",
   key: "",
   text: "",
 };
@@ -62,8 +69,11 @@ export function formOf(tile: Tile): TileForm {
     splitBy: isTag ? "tag" : (split as TileForm["splitBy"]),
     splitTag: isTag ? split.slice("tag.".length) : "",
     ...("limit" in tile && { limit: String(tile.limit) }),
-    ...("steps" in tile && { steps: tile.steps, windowHours: String(tile.windowSeconds / 3_600) }),
-    ...("again" in tile && { again: tile.again }),
+    ...("steps" in tile && {
+      steps: tile.steps.map((q, index) => ({ q, name: tile.stepNames?.[index] ?? "" })),
+      windowHours: String(tile.windowSeconds / 3_600),
+    }),
+    ...("again" in tile && { again: tile.again, first: tile.first ?? "ever" }),
     ...("key" in tile && { key: tile.key }),
     ...("text" in tile && { text: tile.text }),
   };
@@ -72,6 +82,15 @@ export function formOf(tile: Tile): TileForm {
 /** Whether a metric is computed from a tag's numbers. */
 export function needsTag(metric: Metric): boolean {
   return metric !== "events" && metric !== "users";
+}
+
+/** What is missing before a form describes a tile, as a sentence; null if nothing is. */
+export function missingIn(form: TileForm): string | null {
+  const { type, metric, splitBy } = form;
+  const hasMetric = !["funnel", "retention", "feed", "value", "text"].includes(type);
+  const hasSplit = (hasMetric && type !== "number") || type === "funnel";
+  if (hasMetric && needsTag(metric) && form.tag.trim() === "") return "Enter the tag to compute it from.";
+  return hasSplit && splitBy === "tag" && form.splitTag.trim() === "" ? "Enter the tag to split by." : null;
 }
 
 /** The tile that a form describes. The server says what is wrong with it. */
@@ -95,12 +114,15 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
       return {
         type,
         ...common,
-        steps: form.steps,
+        steps: form.steps.map(({ q }) => q),
+        ...(form.steps.some(({ name }) => name.trim() !== "") && {
+          stepNames: form.steps.map(({ name }) => name.trim()),
+        }),
         windowSeconds: Math.round(Number(form.windowHours) * 3_600),
         ...(split && { split }),
       };
     case "retention":
-      return { type, ...common, q, again: form.again };
+      return { type, ...common, q, again: form.again, first: form.first };
     case "feed":
       return { type, ...common, q };
     case "value":

@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Image, Newspaper, Table } from "lucide-react";
+import { Image, Newspaper, Table, UserRound } from "lucide-react";
 import type { RefObject } from "react";
 import type { TileData } from "../../server/wire/tile-data.ts";
 import { errorMessage } from "../api.ts";
@@ -10,6 +10,7 @@ import { toast } from "../shell/toasts.tsx";
 import { titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { csvOf, fileNameOf, pngOf } from "./export.ts";
+import { leadsOf } from "./leads.tsx";
 import { type BoardRange, feedTimeOf } from "./ranges.ts";
 
 export type TileMenuProps = MenuContentProps & {
@@ -25,6 +26,8 @@ export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuPr
   const navigate = useNavigate();
   const name = fileNameOf(titleOf(tile), range);
   const q = "q" in tile ? tile.q : undefined;
+  // A table of retention leads to users of its own.
+  const leads = q !== undefined && data && tile.type !== "retention" ? leadsOf(tile, { data, range }) : null;
 
   async function savePng() {
     try {
@@ -36,6 +39,16 @@ export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuPr
 
   return (
     <Menu {...menu} align="end">
+      {project !== null && leads && (
+        <MenuItem
+          onSelect={() =>
+            void navigate({ to: "/p/$project/who", params: { project }, search: leads.users.search })
+          }
+        >
+          <UserRound aria-hidden />
+          Show the users
+        </MenuItem>
+      )}
       {project !== null && q !== undefined && (
         <MenuItem
           onSelect={() =>

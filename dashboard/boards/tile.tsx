@@ -100,17 +100,17 @@ function TileProgress({ share, title }: { share: number; title: string }) {
 function TileBody({ tile, data, range }: { tile: ShownTile; data: TileData; range: BoardRange }) {
   switch (data.type) {
     case "number":
-      return <NumberBody tile={tile} data={data} />;
+      return <NumberBody tile={tile} data={data} range={range} />;
     case "line":
     case "area":
     case "bar":
-      return <ChartBody tile={tile} data={data} />;
+      return <ChartBody tile={tile} data={data} range={range} />;
     case "table":
       return <TableBody tile={tile} data={data} range={range} />;
     case "funnel":
       return <FunnelBody tile={tile} data={data} />;
     case "retention":
-      return <RetentionBody data={data} title={titleOf(tile)} />;
+      return <RetentionBody tile={tile} data={data} />;
     case "feed":
       return <FeedBody data={data} title={titleOf(tile)} />;
     case "value":

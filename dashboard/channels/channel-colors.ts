@@ -1,3 +1,4 @@
+import { hashOf } from "../components/hash.ts";
 import { markColors, markShapes } from "../components/marks.ts";
 
 export type ChannelColors = ReadonlyMap<string, number>;
@@ -33,12 +34,4 @@ export function assignChannelColors(ids: Iterable<string>, known: ChannelColors 
 /** The color of a channel that isn't listed yet. */
 export function suggestedColor(id: string): number {
   return hashOf(id) % firstColors;
-}
-
-/** FNV-1a, mixed once more, because names often differ in their last letter only. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  hash ^= hash >>> 16;
-  return Math.imul(hash, 0x45d9f3b) >>> 0;
 }

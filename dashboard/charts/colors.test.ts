@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { assignColors, palettes, seriesColorsMax } from "./colors.ts";
+import fc from "fast-check";
+import { markColors } from "../components/marks.ts";
+import { colorsOfValues, distinctColors, palettes } from "./colors.ts";
 
 type Triple = [number, number, number];
 
@@ -69,7 +71,7 @@ for (const [theme, { surface, series, rest }] of Object.entries(palettes)) {
       const block = theme === "dark" ? styles.slice(styles.indexOf(".dark {")) : styles;
       expect(/--surface: (#\w+)/.exec(block)?.[1]).toBe(surface);
       expect([...block.matchAll(/--mark-\d: (#\w+)/g)].slice(0, 8).map(([, color]) => color)).toEqual(series);
-      expect(series).toHaveLength(seriesColorsMax);
+      expect(series).toHaveLength(markColors);
       for (const color of colors) expect(contrast(color, surface), color).toBeGreaterThanOrEqual(3);
     });
 
@@ -86,20 +88,52 @@ for (const [theme, { surface, series, rest }] of Object.entries(palettes)) {
   });
 }
 
-describe("assigning colors", () => {
-  test("a value keeps its color when the order changes and when others leave", () => {
-    const first = assignColors(["a", "b", "c"]);
-    expect([...first]).toEqual([
-      ["a", 0],
-      ["b", 1],
-      ["c", 2],
-    ]);
-    expect(Object.fromEntries(assignColors(["c", "d", "a"], first))).toEqual({ a: 0, c: 2, d: 1 });
+describe("the colors of values", () => {
+  const texts = fc.uniqueArray(fc.string({ maxLength: 5 }), { maxLength: 24 });
+
+  test("are all different in a chart, in color or shape", () => {
+    fc.assert(
+      fc.property(fc.uuid(), fc.array(texts, { maxLength: 4 }), (of, charts) => {
+        for (const values of charts) {
+          const colors = colorsOfValues(of, values);
+          expect([...colors.keys()].toSorted()).toEqual(values.toSorted());
+          expect(new Set(colors.values()).size).toBe(values.length);
+          for (const color of colors.values()) expect(color).toBeWithin(0, 24);
+        }
+      }),
+    );
   });
 
-  test("values beyond the palette have none", () => {
-    const colors = assignColors(Array.from({ length: 10 }, (_, index) => `${index}`));
-    expect(colors.size).toBe(seriesColorsMax);
-    expect(new Set(colors.values()).size).toBe(seriesColorsMax);
+  test("stay the same when a filter leaves values out, and when it comes off again", () => {
+    fc.assert(
+      fc.property(fc.uuid(), texts, fc.array(fc.nat(), { maxLength: 24 }), (of, values, picked) => {
+        const before = colorsOfValues(of, values);
+        const some = values.filter((_, index) => picked.includes(index));
+        const others = ["new", "ones", ...some.toReversed()].filter(
+          (value, at, own) => own.indexOf(value) === at,
+        );
+        const filtered = colorsOfValues(of, others);
+        for (const value of some) expect(filtered.get(value)).toBe(before.get(value)!);
+        expect(colorsOfValues(of, values)).toEqual(before);
+      }),
+    );
+  });
+
+  test("are first of all full ones that differ in color", () => {
+    const eight = colorsOfValues("eight", ["a", "b", "c", "d", "e", "f", "g", "h"]);
+    expect([...eight.values()].toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test("of two channels with the same color in one chart, one gets another", () => {
+    const same = new Map([
+      ["a", 3],
+      ["b", 3],
+      ["c", 4],
+    ]);
+    expect([...distinctColors(["a", "b", "c"], same)]).toEqual([
+      ["a", 3],
+      ["c", 4],
+      ["b", 5],
+    ]);
   });
 });

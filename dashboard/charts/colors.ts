@@ -1,3 +1,4 @@
+import { hashOf } from "../components/hash.ts";
 import { markColors, markShapes, shapeOf } from "../components/marks.ts";
 
 /**
@@ -5,8 +6,6 @@ import { markColors, markShapes, shapeOf } from "../components/marks.ts";
  * 8 on have the same colors with another shape, or another pattern in an area.
  */
 export type SeriesColor = number | "rest";
-
-export const seriesColorsMax = markColors;
 
 /**
  * Each color has a contrast of at least 3:1 with the surface (WCAG 1.4.11), and can be told from all others with normal
@@ -41,24 +40,65 @@ export function patternOf(color: SeriesColor): number {
   return color === "rest" ? 0 : Math.floor(color / markColors) % markShapes.length;
 }
 
+const all = markColors * markShapes.length;
+/** The colors of values, by what they are values of. */
+const known = new Map<string, Map<string, number>>();
+const valuesMax = 500;
+
 /**
- * Gives each value a color, at most `seriesColorsMax`. Those that had one keep it, so that colors don't change places
- * when counts do.
+ * The colors of values, from 0 to 23: each the same in all charts of what they are values of, whatever the charts leave
+ * out. In one chart, no two are the same.
+ *
+ * @param of - what they are values of, such as a project's tag
  */
-export function assignColors(
-  values: readonly string[],
-  previous: ReadonlyMap<string, number> = new Map(),
-): Map<string, number> {
-  const kept = values.filter((value) => previous.has(value));
-  const colors = new Map(kept.map((value) => [value, previous.get(value)!]));
-  const free = Array.from({ length: seriesColorsMax }, (_, color) => color).filter(
-    (color) => !kept.some((value) => colors.get(value) === color),
-  );
-  for (const value of values) {
-    if (colors.has(value)) continue;
-    const color = free.shift();
-    if (color === undefined) break;
-    colors.set(value, color);
+export function colorsOfValues(of: string, values: readonly string[]): Map<string, number> {
+  let given = known.get(of);
+  if (!given) {
+    given = new Map();
+    known.set(of, given);
   }
-  return colors;
+  for (const value of values) {
+    if (given.has(value)) continue;
+    const free = freeColor(hashOf(value) % markColors, new Set(given.values()));
+    if (given.size >= valuesMax) given.delete(given.keys().next().value!);
+    given.set(value, free ?? hashOf(value) % all);
+  }
+  return distinctColors(values, given);
+}
+
+/**
+ * The colors of the series of one chart. If several have the same, it stays with the one that had it first; the others
+ * get free ones.
+ */
+export function distinctColors(
+  values: readonly string[],
+  colors: ReadonlyMap<string, number>,
+): Map<string, number> {
+  const shown = new Map<string, number>();
+  const used = new Set<number>();
+  const wanted = new Set(values);
+  // The ones that had their color first keep it.
+  for (const [value, color] of colors) {
+    if (!wanted.has(value) || used.has(color)) continue;
+    shown.set(value, color);
+    used.add(color);
+  }
+  for (const value of values) {
+    if (shown.has(value)) continue;
+    const color = freeColor(colors.get(value) ?? 0, used);
+    if (color === null) break;
+    shown.set(value, color);
+    used.add(color);
+  }
+  return shown;
+}
+
+/** The next free color after a preferred one; other shapes only when all colors are used. Null if none is free. */
+function freeColor(preferred: number, used: ReadonlySet<number>): number | null {
+  for (let shape = 0; shape < markShapes.length; shape++)
+    for (let step = 0; step < markColors; step++) {
+      const color = shape * markColors + ((preferred + step) % markColors);
+      if (!used.has(color)) return color;
+    }
+  return null;
 }

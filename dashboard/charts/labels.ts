@@ -1,7 +1,13 @@
 import { formatDate } from "../components/dates.ts";
+import { isMidnight, wallAt } from "../components/zone.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
+
+/** The label of a bucket that isn't over. */
+export function soFar(label: string): string {
+  return `${label}, so far`;
+}
 
 /** A bucket's time for people: "Nov 22, 2:00 PM – 2:15 PM", "Nov 22, 2026", "Nov 16 – 22, 2026". `endMs` is exclusive. */
 export function bucketLabel(startMs: number, endMs: number): string {
@@ -30,11 +36,6 @@ export function tickLabels(ticksMs: readonly (number | null)[], stepMs: number):
   });
 }
 
-function isMidnight(ms: number): boolean {
-  const date = new Date(ms);
-  return date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0;
-}
-
 function isNewYear(ms: number): boolean {
-  return new Date(ms).getMonth() === 0;
+  return wallAt(ms).getUTCMonth() === 0;
 }

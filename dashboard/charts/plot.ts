@@ -2,6 +2,7 @@ import "./valid-language.ts";
 import uPlot from "uplot";
 import "./chart.css";
 import { shortCount } from "../components/counts.ts";
+import { browserZone, zone } from "../components/zone.ts";
 import { colorOf, palettes, patternOf, type SeriesColor } from "./colors.ts";
 import { tickLabels, ticksOf } from "./labels.ts";
 import { stack, type Values } from "./stack.ts";
@@ -20,6 +21,8 @@ export type TimeSeries = {
 export type PlotLook = {
   kind: PlotKind;
   isStacked: boolean;
+  /** The last bucket isn't over. */
+  isLastPartial: boolean;
   isDark: boolean;
   /** Values are whole numbers, so ticks between them make no sense. */
   isCount: boolean;
@@ -36,21 +39,36 @@ const barsGapPx = 1;
 const tickSpacePx = 72;
 /** Lines with points that are closer have none. */
 const pointSpacePx = 36;
-const lineDashes: number[][] = [[], [6, 3], [2, 3]];
+const lineDashes: number[][] = [[], [8, 3], [8, 3, 2, 3]];
+/** Of what leads to a bucket that isn't over. */
+const partialDash = [2, 4];
 
 export function drawPlot(options: uPlot.Options, data: uPlot.AlignedData, into: HTMLElement): uPlot {
   return new uPlot(options, data, into);
 }
 
-/** What uPlot draws: times, then the series. Stacked ones are in reverse, because each covers a part of the one before. */
+/**
+ * What uPlot draws: times, then the series. Stacked ones are in reverse, because each covers a part of the one before.
+ * If the last bucket isn't over, each is followed by what leads to it, which looks different.
+ */
 export function plotData(
   starts: readonly number[],
   series: readonly TimeSeries[],
-  isStacked: boolean,
+  { kind, isStacked, isLastPartial }: Pick<PlotLook, "kind" | "isStacked" | "isLastPartial">,
 ): uPlot.AlignedData {
   const values = series.map((each) => each.values);
-  const drawn = isStacked ? stack(values).reverse() : values.map((each) => [...each]);
-  return [[...starts], ...drawn];
+  const drawn: (number | null)[][] = isStacked ? stack(values).reverse() : values.map((each) => [...each]);
+  if (!isLastPartial) return [[...starts], ...drawn];
+  const last = starts.length - 1;
+  // A line leads there from the point before.
+  const firstPartial = kind === "bars" ? last : last - 1;
+  return [
+    [...starts],
+    ...drawn.flatMap((each) => [
+      each.map((value, index) => (index === last ? null : value)),
+      each.map((value, index) => (index >= firstPartial ? value : null)),
+    ]),
+  ];
 }
 
 /** uPlot's options for a chart whose x axis runs over `range`, which is read again at each change of the data. */
@@ -59,7 +77,7 @@ export function plotOptions(
   range: () => [fromMs: number, toMs: number],
   size: { width: number; height: number },
 ): uPlot.Options {
-  const { kind, isDark, isCount, format } = look;
+  const { kind, isCount, format } = look;
   const styles = getComputedStyle(document.documentElement);
   const color = (name: string) => styles.getPropertyValue(`--${name}`).trim();
   const axis = { stroke: color("faint"), font: axisFont };
@@ -69,6 +87,7 @@ export function plotOptions(
   return {
     ...size,
     ms: 1,
+    ...(zone() !== browserZone && { tzDate: (ms: number) => uPlot.tzDate(new Date(ms), zone()) }),
     legend: { show: false },
     // At the right, half of the last label of the time axis.
     padding: [6, 26, 0, 0],
@@ -101,7 +120,13 @@ export function plotOptions(
         values: (_, ticks) => ticks.map((tick) => (isCount ? shortCount(tick) : format(tick))),
       },
     ],
-    series: [{}, ...drawn.map((each) => seriesOptions(kind, look.isStacked, each.color, isDark))],
+    series: [
+      {},
+      ...drawn.flatMap((each) => [
+        seriesOptions(look, each.color, false),
+        ...(look.isLastPartial ? [seriesOptions(look, each.color, true)] : []),
+      ]),
+    ],
     cursor: {
       y: false,
       points: { show: kind !== "bars" },
@@ -110,9 +135,13 @@ export function plotOptions(
   };
 }
 
-function seriesOptions(kind: PlotKind, isStacked: boolean, of: SeriesColor, isDark: boolean): uPlot.Series {
+function seriesOptions(
+  { kind, isStacked, isDark, isLastPartial }: PlotLook,
+  of: SeriesColor,
+  isPartial: boolean,
+): uPlot.Series {
   const color = colorOf(of, isDark);
-  const fullFill = patternFill(of, isDark);
+  const fullFill = isPartial ? hatching(of, isDark) : patternFill(of, isDark);
   if (kind === "bars") {
     return {
       fill: fullFill,
@@ -123,11 +152,12 @@ function seriesOptions(kind: PlotKind, isStacked: boolean, of: SeriesColor, isDa
   }
   // An area that others are stacked on must cover what is behind it.
   const fill = kind === "line" ? {} : { fill: isStacked ? fullFill : `${color}33` };
-  const dash = lineDashes[patternOf(of)]!;
+  const dash = isPartial ? partialDash : lineDashes[patternOf(of)]!;
   // Areas end in their edges. A single value has none, so it is a point.
-  const points: uPlot.Series.Points = isStacked
-    ? { show: ({ data: [starts] }) => starts.length === 1 }
-    : { space: pointSpacePx };
+  const points: uPlot.Series.Points =
+    isStacked || isPartial || isLastPartial
+      ? { show: ({ data: [starts] }) => (isStacked || isPartial) && starts.length === 1 }
+      : { space: pointSpacePx };
   return { stroke: color, width: 1.5, points, ...fill, ...(dash.length > 0 && { dash }) };
 }
 
@@ -138,20 +168,62 @@ function bucketPx({ data: [starts] }: uPlot, min: number, max: number, width: nu
   return 0.9 * width * ((second - first) / (max - min || 1));
 }
 
-/** In pixels of the screen. It is opaque, because stacked series cover each other. */
+/**
+ * How a series is filled. It is opaque, because stacked series cover each other. Its stripes and dots are wide apart and
+ * in half of the color, since narrow ones in full contrast seem to flicker.
+ */
 function patternFill(of: SeriesColor, isDark: boolean): uPlot.Series.Fill {
   const color = colorOf(of, isDark);
   const pattern = patternOf(of);
   if (pattern === 0) return color;
+  return tiled(8, (context) => {
+    context.fillStyle = color;
+    context.fillRect(0, 0, 8, 8);
+    context.fillStyle = surfaceOf(isDark);
+    context.globalAlpha = 0.55;
+    if (pattern === 1) context.fillRect(0, 0, 8, 2);
+    else
+      for (const [x, y] of [
+        [0, 0],
+        [4, 4],
+      ] as const)
+        context.fillRect(x, y, 2, 2);
+  });
+}
+
+/** The fill of a bucket that isn't over: slanting stripes of the color. */
+function hatching(of: SeriesColor, isDark: boolean): uPlot.Series.Fill {
+  return tiled(6, (context) => {
+    context.fillStyle = surfaceOf(isDark);
+    context.fillRect(0, 0, 6, 6);
+    context.fillStyle = context.strokeStyle = colorOf(of, isDark);
+    context.globalAlpha = 0.25;
+    context.fillRect(0, 0, 6, 6);
+    context.globalAlpha = 1;
+    context.lineWidth = 2;
+    context.beginPath();
+    // The corners, so that the stripes of neighbors meet.
+    for (const x of [-6, 0, 6]) {
+      context.moveTo(x, 6);
+      context.lineTo(x + 6, 0);
+    }
+    context.stroke();
+  });
+}
+
+/** Repeats a drawing of some pixels of the page. */
+function tiled(sizePx: number, draw: (context: CanvasRenderingContext2D) => void): uPlot.Series.Fill {
   const scale = Math.max(1, Math.round(devicePixelRatio));
   const tile = document.createElement("canvas");
-  tile.width = tile.height = 4 * scale;
+  tile.width = tile.height = sizePx * scale;
   const context = tile.getContext("2d")!;
-  context.fillStyle = color;
-  context.fillRect(0, 0, tile.width, tile.height);
-  context.fillStyle = (isDark ? palettes.dark : palettes.light).surface;
-  context.fillRect(0, 0, pattern === 1 ? tile.width : scale, scale);
+  context.scale(scale, scale);
+  draw(context);
   return context.createPattern(tile, "repeat")!;
+}
+
+function surfaceOf(isDark: boolean): string {
+  return (isDark ? palettes.dark : palettes.light).surface;
 }
 
 function headroom(max: number, isCount: boolean): number {

@@ -1,30 +1,46 @@
+import { useLayoutEffect, useRef, useState } from "react";
 import { colorOf, markShapeOf, type SeriesColor } from "./colors.ts";
 
 type ReadoutProps = {
   title: string;
   rows: { key: string; name: string; color: SeriesColor; value: number | null }[];
-  total: boolean;
+  /** What all rows are together: a value, or that they are added up. Null: they aren't shown together. */
+  total: number | "sum" | null;
   format: (value: number) => string;
   isDark: boolean;
   /** Where the cursor is, and how wide the chart is, in pixels. */
   at: number;
   width: number;
+  /** What a click does. */
+  hint?: string | undefined;
 };
 
-const rowsMax = 9;
+const rowsMax = 12;
+/** From the window's edge, at least. */
+const marginPx = 8;
 
-/** The values under the cursor, next to it: on the side with more room. Screen readers get them from the chart itself. */
-export function Readout({ title, rows, total, format, isDark, at, width }: ReadoutProps) {
-  const some = rows
-    .filter(({ value }) => value !== null && (value !== 0 || rows.length === 1))
-    .slice(0, rowsMax);
-  const sum = rows.reduce((left, { value }) => left + (value ?? 0), 0);
+/** The values under the cursor, next to it: on the side with more room, and within the window. Screen readers get them from the chart itself. */
+export function Readout({ title, rows, total, format, isDark, at, width, hint }: ReadoutProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [upPx, setUpPx] = useState(0);
+  const known = rows.filter(({ value }) => value !== null && (value !== 0 || rows.length === 1));
+  const some = known.length > rowsMax ? known.slice(0, rowsMax - 1) : known;
+  const others = known.slice(some.length);
+  const sumOf = (values: typeof rows) => values.reduce((left, { value }) => left + (value ?? 0), 0);
+  const shownTotal = total === "sum" || (total === null && known.length === 0) ? sumOf(rows) : total;
   const side = at > width / 2 ? { right: width - at + 10 } : { left: at + 10 };
+  // A long list is higher than its chart.
+  useLayoutEffect(() => {
+    const { bottom } = box.current!.getBoundingClientRect();
+    const over = Math.max(0, bottom + upPx - (innerHeight - marginPx));
+    if (over !== upPx) setUpPx(over);
+  });
   return (
     <div
+      ref={box}
       aria-hidden
-      style={side}
-      className="pointer-events-none absolute top-1 z-30 w-max max-w-56 rounded-md border border-line-strong bg-raised px-2.5 py-1.5 text-xs shadow-md"
+      style={{ ...side, transform: `translateY(${-upPx}px)` }}
+      className="pointer-events-none absolute top-1 z-30 w-max max-w-64 rounded-md border border-line-strong bg-raised px-2.5 py-1.5 text-xs shadow-md"
     >
       <p className="font-medium">{title}</p>
       {some.map(({ key, name, color, value }) => (
@@ -34,11 +50,17 @@ export function Readout({ title, rows, total, format, isDark, at, width }: Reado
           <span className="pl-3 font-medium">{format(value ?? 0)}</span>
         </p>
       ))}
-      {(total || some.length === 0) && (
-        <p className="mt-0.5 flex justify-between gap-3 text-muted">
-          Total <span className="font-medium text-ink">{format(sum)}</span>
+      {others.length > 0 && (
+        <p className="mt-0.5 flex justify-between gap-3 pl-3.5 text-muted">
+          {others.length} more <span className="font-medium text-ink">{format(sumOf(others))}</span>
         </p>
       )}
+      {shownTotal !== null && (
+        <p className="mt-1 flex justify-between gap-3 border-line border-t pt-1 text-muted">
+          Total <span className="font-medium text-ink">{format(shownTotal)}</span>
+        </p>
+      )}
+      {hint && <p className="mt-1 text-2xs text-faint pointer-coarse:hidden">{hint}</p>}
     </div>
   );
 }

@@ -9,8 +9,10 @@ import {
 } from "react";
 import type uPlot from "uplot";
 import { formatNumber } from "../components/locale.ts";
+import { zone } from "../components/zone.ts";
 import { useDark } from "../theme/theme.ts";
-import { bucketLabel } from "./labels.ts";
+import { bucketLabel, soFar } from "./labels.ts";
+import { onPickIn } from "./pick.ts";
 import { drawPlot, type PlotKind, plotData, plotOptions, type TimeSeries } from "./plot.ts";
 import { chartPng } from "./png.ts";
 import { Readout } from "./readout.tsx";
@@ -40,6 +42,15 @@ export type TimeChartProps = {
   onSelect?: (range: TimeRange) => void;
   /** Called on double click and Escape. */
   onZoomOut?: () => void;
+  /**
+   * Called with a bucket that was clicked, tapped a second time or chosen with Enter, and where it is, in pixels from the
+   * chart's left edge.
+   */
+  onPick?: (bucket: number, leftPx: number) => void;
+  /** The last bucket isn't over: it looks different, and its label says so. */
+  isLastPartial?: boolean;
+  /** What all series are together in each bucket. By default, stacked ones are added up. */
+  totals?: readonly (number | null)[] | undefined;
   ref?: Ref<ChartHandle>;
 };
 
@@ -61,6 +72,9 @@ export function TimeChart({
   format = formatNumber,
   onSelect,
   onZoomOut,
+  onPick,
+  isLastPartial = false,
+  totals,
   ref,
 }: TimeChartProps) {
   const isDark = useDark();
@@ -72,19 +86,24 @@ export function TimeChart({
   /** Where a selection with the keyboard began. */
   const anchor = useRef<number | null>(null);
   // What uPlot's callbacks read, which are made only once.
-  const latest = useRef({ starts, endMs, onSelect, onZoomOut });
-  latest.current = { starts, endMs, onSelect, onZoomOut };
+  const latest = useRef({ starts, endMs, onSelect, onZoomOut, onPick });
+  latest.current = { starts, endMs, onSelect, onZoomOut, onPick };
 
   // uPlot is made anew only if its series or its look change, not for new values.
-  const look = { kind, isStacked, isDark, isCount, format, series };
+  const look = { kind, isStacked, isLastPartial, isDark, isCount, format, series };
   const lookKey = JSON.stringify([
     kind,
     isStacked,
+    isLastPartial,
     isDark,
     isCount,
+    zone(),
     series.map((each) => [each.key, each.color]),
   ]);
-  const data = useMemo(() => plotData(starts, series, isStacked), [starts, series, isStacked]);
+  const data = useMemo(
+    () => plotData(starts, series, { kind, isStacked, isLastPartial }),
+    [starts, series, kind, isStacked, isLastPartial],
+  );
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the look
   useEffect(() => {
@@ -119,6 +138,10 @@ export function TimeChart({
     const u = drawPlot(options, data, element);
     plot.current = u;
     const stopTouch = followTouch(u, (left, right) => selectPixels(u, left, right));
+    const stopPicking = onPickIn(u, (left) => {
+      const bucket = bucketAt(u, left);
+      latest.current.onPick?.(bucket, middleOf(u, bucket));
+    });
     const resized = new ResizeObserver(() => {
       const width = element.clientWidth;
       if (width > 0 && width !== u.width) u.setSize({ width, height });
@@ -126,6 +149,7 @@ export function TimeChart({
     resized.observe(element);
     return () => {
       stopTouch();
+      stopPicking();
       resized.disconnect();
       plot.current = null;
       u.destroy();
@@ -140,6 +164,11 @@ export function TimeChart({
     toPng: (title) => chartPng(plot.current!.ctx.canvas, title, series, isDark),
   }));
 
+  function labelOf(index: number): string {
+    const label = bucketLabel(starts[index]!, endOf(index));
+    return isLastPartial && index === starts.length - 1 ? soFar(label) : label;
+  }
+
   function endOf(index: number): number {
     return latest.current.starts[index + 1] ?? latest.current.endMs;
   }
@@ -149,6 +178,12 @@ export function TimeChart({
     const at = u.posToVal(left, "x");
     const index = latest.current.starts.findLastIndex((start) => start <= at);
     return Math.max(0, index);
+  }
+
+  /** The middle of a bucket, in pixels from the chart's left edge. */
+  function middleOf(u: uPlot, bucket: number): number {
+    const left = (ms: number) => u.valToPos(ms, "x");
+    return u.over.offsetLeft + (left(latest.current.starts[bucket]!) + left(endOf(bucket))) / 2;
   }
 
   function select({ first, last }: Selection) {
@@ -198,6 +233,8 @@ export function TimeChart({
     } else if (event.key === "Enter" && lastActive.current !== null && onSelect) {
       const from = anchor.current ?? current;
       select({ first: Math.min(from, current), last: Math.max(from, current) });
+    } else if (event.key === "Enter" && lastActive.current !== null && onPick) {
+      onPick(current, middleOf(plot.current!, current));
     } else if (event.key === "Escape" && anchor.current !== null) {
       anchor.current = null;
       moveTo(current);
@@ -214,10 +251,12 @@ export function TimeChart({
   }
 
   const shown = active !== null && active < starts.length ? active : null;
+  const title = shown === null ? "" : labelOf(shown);
+  const total = shown === null ? undefined : totals?.[shown];
   const text =
     shown === null
       ? undefined
-      : `${bucketLabel(starts[shown]!, endOf(shown))}: ${series.map(({ name, values }) => `${name} ${format(values[shown] ?? 0)}`).join(", ")}`;
+      : `${title}: ${series.map(({ name, values }) => `${name} ${format(values[shown] ?? 0)}`).join(", ")}${typeof total === "number" ? `, total ${format(total)}` : ""}${onPick ? ". Enter shows what is counted" : ""}`;
 
   return (
     <div className="relative" style={{ height }}>
@@ -232,18 +271,20 @@ export function TimeChart({
         aria-valuetext={text ?? "No bar chosen. Use the arrow keys."}
         onKeyDown={onKey}
         onBlur={leave}
-        className="absolute inset-0 touch-pan-y rounded outline-offset-[-2px] [&_.u-cursor-x]:border-faint [&_.u-select]:bg-accent/20"
+        data-picks={onPick ? "" : undefined}
+        className="absolute inset-0 touch-pan-y rounded data-picks:[&_.u-over]:cursor-pointer outline-offset-[-2px] [&_.u-cursor-x]:border-faint [&_.u-select]:bg-accent/20"
       />
       {shown !== null && (
         <Readout
-          title={bucketLabel(starts[shown]!, endOf(shown))}
+          title={title}
           rows={series.map(({ key, name, color, values }) => ({
             key,
             name,
             color,
             value: values[shown] ?? null,
           }))}
-          total={isStacked && series.length > 1}
+          total={totals ? (totals[shown] ?? null) : isStacked && series.length > 1 ? "sum" : null}
+          hint={onPick ? "Click for events and users" : undefined}
           format={format}
           isDark={isDark}
           at={(plot.current?.cursor.left ?? 0) + (plot.current?.over.offsetLeft ?? 0)}

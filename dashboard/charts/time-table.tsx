@@ -1,5 +1,5 @@
 import { formatNumber } from "../components/locale.ts";
-import { bucketLabel } from "./labels.ts";
+import { bucketLabel, soFar } from "./labels.ts";
 import type { TimeSeries } from "./plot.ts";
 
 type TimeTableProps = {
@@ -8,10 +8,23 @@ type TimeTableProps = {
   endMs: number;
   series: readonly Pick<TimeSeries, "key" | "name" | "values">[];
   format?: (value: number) => string;
+  /** The last bucket isn't over. */
+  isLastPartial?: boolean;
 };
 
 /** A chart's values as a table, newest first, without the buckets in which nothing happened. */
-export function TimeTable({ caption, starts, endMs, series, format = formatNumber }: TimeTableProps) {
+export function TimeTable({
+  caption,
+  starts,
+  endMs,
+  series,
+  format = formatNumber,
+  isLastPartial = false,
+}: TimeTableProps) {
+  const labelOf = (start: number, end: number, index: number) => {
+    const label = bucketLabel(start, end);
+    return isLastPartial && index === starts.length - 1 ? soFar(label) : label;
+  };
   const rows = starts
     .map((start, index) => ({ start, end: starts[index + 1] ?? endMs, index }))
     .filter(({ index }) => series.some(({ values }) => values[index]))
@@ -35,7 +48,7 @@ export function TimeTable({ caption, starts, endMs, series, format = formatNumbe
         {rows.map(({ start, end, index }) => (
           <tr key={start} className="border-line border-b">
             <th scope="row" className="whitespace-nowrap py-1 pr-4 text-left font-normal">
-              {bucketLabel(start, end)}
+              {labelOf(start, end, index)}
             </th>
             {series.map(({ key, values }) => (
               <td key={key} className="py-1 pl-4 text-right">

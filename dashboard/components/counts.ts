@@ -1,4 +1,4 @@
-import { formatNumber } from "./locale.ts";
+import { formatCompact, formatNumber } from "./locale.ts";
 
 const rules = new Intl.PluralRules("en");
 
@@ -8,9 +8,7 @@ export function countOf(count: number, one: string, other = `${one}s`): string {
 }
 
 /** 12,345 → "12.3K": for narrow columns. */
-export function shortCount(count: number): string {
-  return formatNumber(count, "compact");
-}
+export const shortCount = formatCompact;
 
 const unreadMax = 99;
 

@@ -1,7 +1,5 @@
 import { hourCycle, locale } from "./locale.ts";
-
-const formatOf = (options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat(locale, { ...options, ...(hourCycle && { hourCycle }) });
+import { dayNumber, yearOf, zone } from "./zone.ts";
 
 /** "9:05 AM", and "09:05" on a clock of 24 hours, alone and after a day. */
 const clock = {
@@ -11,25 +9,36 @@ const clock = {
 
 const formats = {
   /** "Saturday, November 21, 2026 at 2:05:09 PM GMT+1" */
-  exact: formatOf({ dateStyle: "full", timeStyle: "long" }),
+  exact: { dateStyle: "full", timeStyle: "long" },
   /** To the second, and short enough for a line on a phone: "Nov 21, 2026, 2:05:09 PM". */
-  medium: formatOf({ dateStyle: "medium", timeStyle: "medium" }),
+  medium: { dateStyle: "medium", timeStyle: "medium" },
   /** Without the year: "Mon, Nov 23, 2:05 PM". */
-  soon: formatOf({ weekday: "short", month: "short", day: "numeric", ...clock }),
+  soon: { weekday: "short", month: "short", day: "numeric", ...clock },
   /** "2:05 PM" */
-  clock: formatOf(clock),
+  clock,
   /** "Nov 21, 2:05 PM" */
-  dayAndClock: formatOf({ month: "short", day: "numeric", ...clock }),
-  day: formatOf({ month: "short", day: "numeric" }),
-  dayOfYear: formatOf({ month: "short", day: "numeric", year: "numeric" }),
-  month: formatOf({ month: "short" }),
-  monthOfYear: formatOf({ month: "short", year: "numeric" }),
-  weekday: formatOf({ weekday: "long", month: "long", day: "numeric" }),
-  long: formatOf({ dateStyle: "long" }),
-};
+  dayAndClock: { month: "short", day: "numeric", ...clock },
+  day: { month: "short", day: "numeric" },
+  dayOfYear: { month: "short", day: "numeric", year: "numeric" },
+  month: { month: "short" },
+  monthOfYear: { month: "short", year: "numeric" },
+  weekday: { weekday: "long", month: "long", day: "numeric" },
+  long: { dateStyle: "long" },
+} satisfies Record<string, Intl.DateTimeFormatOptions>;
 
+/** The formats that were used in a time zone. */
+let made: { zone: string; of: Map<string, Intl.DateTimeFormat> } | null = null;
+
+/** In the page's time zone. */
 export function formatDate(at: number | string, format: keyof typeof formats): string {
-  return formats[format].format(new Date(at));
+  const timeZone = zone();
+  if (made?.zone !== timeZone) made = { zone: timeZone, of: new Map() };
+  let own = made.of.get(format);
+  if (!own) {
+    own = new Intl.DateTimeFormat(locale, { ...formats[format], ...(hourCycle && { hourCycle }), timeZone });
+    made.of.set(format, own);
+  }
+  return own.format(new Date(at));
 }
 
 /** A time of day such as "14:05", on the region's clock: "2:05 PM" in the US. */
@@ -38,11 +47,9 @@ export function formatTimeOfDay(time: string): string {
 }
 
 export function dayLabel(at: number): string {
-  const date = new Date(at);
-  const today = new Date();
-  const yesterday = new Date();
-  yesterday.setDate(today.getDate() - 1);
-  if (date.toDateString() === today.toDateString()) return "Today";
-  if (date.toDateString() === yesterday.toDateString()) return "Yesterday";
-  return formatDate(at, date.getFullYear() === today.getFullYear() ? "weekday" : "long");
+  const nowMs = Date.now();
+  const daysAgo = dayNumber(nowMs) - dayNumber(at);
+  if (daysAgo === 0) return "Today";
+  if (daysAgo === 1) return "Yesterday";
+  return formatDate(at, yearOf(at) === yearOf(nowMs) ? "weekday" : "long");
 }

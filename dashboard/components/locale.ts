@@ -7,38 +7,51 @@ export const locale = englishOf(navigator.language);
 
 export const hourCycle = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions().hourCycle;
 
-export type NumberForm = "plain" | "tenths" | "hundredths" | "compact" | "percent" | "finePercent";
+/** With Latin digits, as in all other text. */
+const numbers = numbersWith(3);
+const amounts = numbersWith(2);
+const tenths = numbersWith(1);
+const wholes = numbersWith(0);
 
-/** Formats numbers as a language's region does: "15.085" and "103,7K" for `de-DE`. Without one, that of the browser. */
-export function numberFormatter(language?: string): (value: number, form?: NumberForm) => string {
-  // With Latin digits, as in all other text.
-  const regional = (maximumFractionDigits?: number) =>
-    new Intl.NumberFormat(language, { numberingSystem: "latn", maximumFractionDigits });
-  // What else a number is written with, such as "K", is a word: it is English.
-  const english = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat("en", options);
-  const regionals = { plain: regional(), tenths: regional(1), hundredths: regional(2) };
-  const englishes = {
-    compact: english({ notation: "compact", maximumFractionDigits: 1 }),
-    percent: english({ style: "percent", maximumFractionDigits: 0 }),
-    finePercent: english({ style: "percent", maximumFractionDigits: 1 }),
-  };
-  const parts = regionals.tenths.formatToParts(-12_345_678.5);
-  const separators = new Map(parts.map(({ type, value }) => [type, value]));
-  return (value, form = "plain") =>
-    form in regionals
-      ? regionals[form as keyof typeof regionals].format(value)
-      : englishes[form as keyof typeof englishes]
-          .formatToParts(value)
-          .map((part) => (isSeparator(part) ? (separators.get(part.type) ?? part.value) : part.value))
-          .join("");
+function numbersWith(maximumFractionDigits: number): Intl.NumberFormat {
+  return new Intl.NumberFormat(undefined, { numberingSystem: "latn", maximumFractionDigits });
 }
 
-function isSeparator({ type }: Intl.NumberFormatPart): boolean {
-  return type === "decimal" || type === "group";
+export function formatNumber(value: number): string {
+  return numbers.format(value);
 }
 
-/** All numbers that people see, except those of files, are formatted here. */
-export const formatNumber = numberFormatter();
+/** "12,345.67": with at most two decimals. */
+export function formatAmount(value: number): string {
+  return amounts.format(value);
+}
+
+/** "1.3": with at most one decimal. */
+export function formatTenths(value: number): string {
+  return tenths.format(value);
+}
+
+const units = [
+  [1e12, "T"],
+  [1e9, "B"],
+  [1e6, "M"],
+  [1e3, "K"],
+] as const;
+
+/** "12.3K", for narrow places; in Germany "12,3K". */
+export function formatCompact(value: number): string {
+  const size = Math.abs(value);
+  // Rounded to tenths of the unit below: 999,950 is 1M, not 1,000K.
+  const unit = units.find(([each]) => Math.round((size / each) * 10_000) >= 10_000);
+  if (!unit) return (size < 10 ? amounts : tenths).format(value);
+  const [each, letter] = unit;
+  return `${tenths.format(value / each)}${letter}`;
+}
+
+/** "42%", and "0.4%" for small shares. */
+export function formatShare(share: number): string {
+  return `${(share > 0 && share < 0.1 ? tenths : wholes).format(share * 100)}%`;
+}
 
 function englishOf(language: string): string {
   try {

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from "react";
 import { formatDate } from "./dates.ts";
+import { yearOf } from "./zone.ts";
 
 const listeners = new Set<() => void>();
 let now = Date.now();
@@ -54,7 +55,7 @@ function ageOf(time: number, form: TimeForm): string {
   if (ms < dayMs) return recentAge(ms);
   if (form === "clock") return formatDate(time, "clock");
   if (ms < 7 * dayMs) return `${Math.floor(ms / dayMs)}d`;
-  return formatDate(time, new Date(time).getFullYear() === new Date(now).getFullYear() ? "day" : "dayOfYear");
+  return formatDate(time, yearOf(time) === yearOf(now) ? "day" : "dayOfYear");
 }
 
 type RelativeTimeProps = { at: number | string; form?: TimeForm; className?: string };

@@ -4,8 +4,9 @@ import { api, errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { refreshConnections } from "../connections/connections.ts";
 import { toast } from "../shell/toasts.tsx";
+import { type TimeFilter, timeIn, timeQuery } from "../time-range/time-range.ts";
 
-/** What the list is filtered by, as in the address; `within` is a time up to now. */
+/** What the list is filtered by, as in the address. `to` is no time there, so a range ends with `until`. */
 export type DeliveryFilter = {
   state?: string;
   /** ID of a project's destination, or a kind of members' destinations. */
@@ -13,16 +14,25 @@ export type DeliveryFilter = {
   rule?: string;
   account?: string;
   channel?: string;
-  within?: string;
+  range?: string;
+  from?: string;
+  until?: string;
 };
 
-const filterNames = ["state", "to", "rule", "account", "channel", "within"] as const;
+const filterNames = ["state", "to", "rule", "account", "channel", "range", "from", "until"] as const;
 
-export const periods: Record<string, { label: string; ms: number }> = {
-  hour: { label: "Last hour", ms: 3_600_000 },
-  day: { label: "Last 24 hours", ms: 86_400_000 },
-  week: { label: "Last 7 days", ms: 7 * 86_400_000 },
-};
+/** The time of a filter. */
+export function deliveryTimeOf({ range, from, until }: DeliveryFilter): TimeFilter {
+  return timeIn({ range, from, to: until });
+}
+
+/** A filter with another time. */
+export function withTime(
+  { range: _range, from: _from, until: _until, ...filter }: DeliveryFilter,
+  { range, from, to }: TimeFilter,
+): DeliveryFilter {
+  return { ...filter, ...(range && { range }), ...(from && { from }), ...(to && { until: to }) };
+}
 
 export const memberKinds: Record<string, string> = {
   dashboard: "Dashboards of members",
@@ -40,14 +50,14 @@ export function deliveryFilterIn(search: Record<string, unknown>): DeliveryFilte
 }
 
 /** The filter as the server takes it, without the state. */
-function parametersOf({ to, within, rule, account, channel }: DeliveryFilter): Record<string, string> {
-  const period = within === undefined ? undefined : periods[within];
+function parametersOf(filter: DeliveryFilter): Record<string, string> {
+  const { to, rule, account, channel } = filter;
   const parameters = {
     rule,
     account,
     channel,
     ...(to !== undefined && (Object.hasOwn(memberKinds, to) ? { kind: to } : { destination: to })),
-    ...(period && { from: new Date(Date.now() - period.ms).toISOString() }),
+    ...timeQuery(deliveryTimeOf(filter), Date.now()),
   };
   return Object.fromEntries(
     Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),

@@ -6,7 +6,8 @@ import { projectDestinationsQuery } from "../destinations/project-destinations.t
 import { membersQuery } from "../members/members.ts";
 import { useCan } from "../projects/can.ts";
 import { rulesQuery } from "../rules/rules.ts";
-import { type DeliveryFilter, memberKinds, periods } from "./deliveries.ts";
+import { TimeRangePicker } from "../time-range/time-range-picker.tsx";
+import { type DeliveryFilter, deliveryTimeOf, memberKinds, withTime } from "./deliveries.ts";
 import { deliveryStates } from "./delivery-state.tsx";
 
 type Option = { value: string; label: string };
@@ -68,12 +69,14 @@ export function DeliveryFilters({ project, filter, change }: Props) {
         "All",
         channels.map(({ id, name }) => ({ value: id, label: name })),
       )}
-      {select(
-        "within",
-        "Time",
-        "Any time",
-        optionsOf(periods, ({ label }) => label),
-      )}
+      <div className="flex min-w-0 flex-col gap-1.5">
+        <span className="font-medium text-sm">Time</span>
+        <TimeRangePicker
+          isOutlined
+          time={deliveryTimeOf(filter)}
+          change={(time) => change(withTime(filter, time))}
+        />
+      </div>
       {Object.keys(filter).length > 0 && (
         <Button variant="ghost" className="justify-self-start" onClick={() => change({})}>
           Clear filters

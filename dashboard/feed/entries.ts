@@ -1,11 +1,12 @@
 import type { Event } from "../../server/event/event.ts";
+import { dayNumber } from "../components/zone.ts";
 
 /** An event with the values that its place in the feed depends on, computed once. */
 export type Entry = {
   event: Event;
   /** `createdAt` in milliseconds. */
   at: number;
-  /** The local day, as a number that differs between days. */
+  /** The day in the page's time zone, as a number that differs between days. */
   day: number;
   /** When it arrived by the stream, in milliseconds since 1970; 0 if it was listed or is not highlighted. */
   arrivedAt: number;
@@ -13,9 +14,7 @@ export type Entry = {
 
 export function toEntry(event: Event, arrivedAt: number): Entry {
   const at = Date.parse(event.createdAt);
-  const date = new Date(at);
-  const day = date.getFullYear() * 400 + date.getMonth() * 32 + date.getDate();
-  return { event, at, day, arrivedAt };
+  return { event, at, day: dayNumber(at), arrivedAt };
 }
 
 /** Newest first: by time, then by id, as the server lists them. */

@@ -1,8 +1,11 @@
+import { Link } from "@tanstack/react-router";
+import { UserRound } from "lucide-react";
 import { type ComponentType, Suspense, useState, useSyncExternalStore } from "react";
 import { countOf } from "../components/counts.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { sizeOf } from "../components/size.ts";
 import { SaveView } from "../views/save-view.tsx";
+import { addressOf } from "../who/question.ts";
 import { currentExport, subscribeExport } from "./export-events.ts";
 import type { ExportMenuProps } from "./export-menu.tsx";
 import type { Filters } from "./filters.ts";
@@ -33,6 +36,19 @@ export function FeedTools({ project, filters, isReady, button: Button, opensExpo
     <div className="ml-auto flex shrink-0 items-center gap-1.5 text-sm">
       <SaveView project={project} />
       {isFiltered && matches !== null && <span className="px-1 text-muted tabular-nums">{matches}</span>}
+      {isFiltered && (
+        <Link
+          to="/p/$project/who"
+          params={{ project }}
+          search={addressOf({ of: "events", filters })}
+          preload={false}
+          title="The users of these events"
+          className="flex h-7 items-center gap-1.5 rounded-md px-2 text-muted hover:bg-hover hover:text-ink max-md:h-10"
+        >
+          <UserRound aria-hidden className="size-3.5" />
+          Users
+        </Link>
+      )}
       {running ? (
         <span className="flex items-center gap-1 text-muted">
           <span className="tabular-nums">Exporting… {sizeOf(running.bytes)}</span>

@@ -1,5 +1,6 @@
 import { limits } from "../../server/limits.ts";
 import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
+import { TimeZoneField } from "../components/ui/time-zone-field.tsx";
 import { type RuleForm, type Weekday, type WhenType, weekdays, withType } from "./rule-form.ts";
 import type { Unit } from "./rules.ts";
 
@@ -104,16 +105,12 @@ export function WhenFields({ form, onChange }: Props) {
             </SelectField>
           )}
           {every !== "hour" && <Field label="At" member="when/at" {...text("at")} type="time" />}
-          <SelectField
+          <TimeZoneField
             label="Time zone"
             member="when/timeZone"
             value={form.timeZone}
-            onChange={(event) => change({ timeZone: event.target.value })}
-          >
-            {[...new Set([form.timeZone, "UTC", ...Intl.supportedValuesOf("timeZone")])].map((zone) => (
-              <option key={zone}>{zone}</option>
-            ))}
-          </SelectField>
+            change={(timeZone) => change({ timeZone })}
+          />
         </div>
       )}
     </>

@@ -16,6 +16,7 @@ import { ProjectPages } from "./project-pages.tsx";
 import { QuotaForm } from "./quota-form.tsx";
 import { RetentionForm } from "./retention-form.tsx";
 import { SavedField } from "./saved-field.tsx";
+import { TimeZoneForm } from "./time-zone-form.tsx";
 import { changeProject, useProjectSetting } from "./use-project-setting.ts";
 
 export function ProjectSettings() {
@@ -38,6 +39,7 @@ export function ProjectSettings() {
           <RenameForm key={slug} project={project} />
           <RetentionForm key={`${slug} retention`} project={project} />
           <QuotaForm key={`${slug} quota`} project={project} />
+          <TimeZoneForm key={`${slug} time zone`} project={project} />
           <KnownChannelsSwitch key={`${slug} channels`} project={project} />
         </>
       ) : (

@@ -2,6 +2,7 @@ import type { Preferences } from "../../server/wire/preferences.ts";
 import { api } from "../api.ts";
 import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { TimeZoneField } from "../components/ui/time-zone-field.tsx";
 import { byParts, changedMembers, type Part, part } from "../edits/differences.ts";
 import { useEdit } from "../edits/use-edit.tsx";
 import { preferencesQuery } from "../notifications/preferences.ts";
@@ -89,15 +90,7 @@ export function ScheduleDialog({ preferences, close }: Props) {
         submit={() => edit.submit()}
         close={close}
       >
-        <SelectField
-          label="Time zone"
-          value={timeZone}
-          onChange={(event) => change({ timeZone: event.target.value })}
-        >
-          {[...new Set([timeZone, "UTC", ...Intl.supportedValuesOf("timeZone")])].map((zone) => (
-            <option key={zone}>{zone}</option>
-          ))}
-        </SelectField>
+        <TimeZoneField label="Time zone" value={timeZone} change={(timeZone) => change({ timeZone })} />
         <Choices label="Quiet hours">
           <Choice
             type="checkbox"

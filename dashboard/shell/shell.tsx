@@ -3,6 +3,7 @@ import { Suspense, useCallback } from "react";
 import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
+import { setZone } from "../components/zone.ts";
 import { useStartedJobs } from "../jobs/started.ts";
 import { useLiveUpdates } from "../live/live-updates.ts";
 import { useMarkRead } from "../notifications/notifications.ts";
@@ -40,6 +41,8 @@ export function Shell() {
   useLiveUpdates(project, show);
   const { project: opened } = useParams({ strict: false });
   const { projects } = useMe();
+  // Before anything below writes a time.
+  setZone(projects.find(({ slug }) => slug === project)?.timeZone ?? null);
   const isGone = opened !== undefined && !projects.some(({ slug }) => slug === opened);
 
   return (

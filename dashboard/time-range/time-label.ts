@@ -1,10 +1,11 @@
 import { formatDate } from "../components/dates.ts";
+import { isMidnight, yearOf } from "../components/zone.ts";
 import { ranges, type TimeFilter } from "./time-range.ts";
 
 /** "Last 7 days", "Nov 20, 2:00 PM – 6:00 PM", "Nov 16 – Nov 22" for whole days, "Since Nov 20, 2:00 PM", "Until Nov 20, 2:00 PM", "All time". */
 export function timeLabel({ range, from, to }: TimeFilter, nowMs: number): string {
   if (range !== undefined) return ranges[range];
-  if (from !== undefined && to !== undefined && isMidnight(from) && isMidnight(to)) {
+  if (from !== undefined && to !== undefined && isMidnightAt(from) && isMidnightAt(to)) {
     const [first, last] = [moment(from, nowMs), day(Date.parse(to) - 1, nowMs)];
     return first === last ? first : `${first} – ${last}`;
   }
@@ -17,11 +18,11 @@ export function timeLabel({ range, from, to }: TimeFilter, nowMs: number): strin
 }
 
 function moment(time: string, nowMs: number): string {
-  return isMidnight(time) ? day(time, nowMs) : `${day(time, nowMs)}, ${clock(time)}`;
+  return isMidnightAt(time) ? day(time, nowMs) : `${day(time, nowMs)}, ${clock(time)}`;
 }
 
 function day(time: string | number, nowMs: number): string {
-  const isThisYear = new Date(time).getFullYear() === new Date(nowMs).getFullYear();
+  const isThisYear = yearOf(new Date(time).getTime()) === yearOf(nowMs);
   return formatDate(time, isThisYear ? "day" : "dayOfYear");
 }
 
@@ -29,15 +30,6 @@ function clock(time: string): string {
   return formatDate(time, "clock");
 }
 
-function isMidnight(time: string): boolean {
-  const date = new Date(time);
-  return date.getHours() === 0 && date.getMinutes() === 0;
-}
-
-/** A moment as the value of an input of type `datetime-local`, in the person's time zone. */
-export function localInput(ms: number): string {
-  const date = new Date(ms);
-  const two = (value: number) => String(value).padStart(2, "0");
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`;
+function isMidnightAt(time: string): boolean {
+  return isMidnight(Date.parse(time));
 }

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { CalendarClock, ChevronDown, X } from "lucide-react";
 import { Suspense, useState } from "react";
 import { errorMessage } from "../api.ts";
@@ -10,7 +11,7 @@ import { toast } from "../shell/toasts.tsx";
 import type { TimeDialogProps } from "./time-dialog.tsx";
 import { timeLabel } from "./time-label.ts";
 import type { TimeMenuProps } from "./time-menu.tsx";
-import type { TimeFilter } from "./time-range.ts";
+import { listRanges, type Range, type TimeFilter } from "./time-range.ts";
 
 const TimeMenu = lazyPart<TimeMenuProps>(async () => (await import("./time-menu.tsx")).TimeMenu);
 const TimeDialog = lazyPart<TimeDialogProps>(async () => (await import("./time-dialog.tsx")).TimeDialog);
@@ -18,12 +19,28 @@ const TimeDialog = lazyPart<TimeDialogProps>(async () => (await import("./time-d
 export type TimeRangePickerProps = {
   time: TimeFilter;
   change: (time: TimeFilter) => void;
+  /** Default: those of a list. */
+  offered?: readonly Range[];
+  /** Whether all time can be chosen. */
+  hasAll?: boolean;
   /** Offers "Jump to date", which makes sense for a list. */
   canJump?: boolean;
+  /** Other ranges are days, without times of day. */
+  isWholeDays?: boolean;
+  /** Like the buttons beside it. */
+  isOutlined?: boolean;
 };
 
 /** Chooses the time that is shown: one of the usual ranges, from and to, or up to a moment. `t` opens it. */
-export function TimeRangePicker({ time, change, canJump = false }: TimeRangePickerProps) {
+export function TimeRangePicker({
+  time,
+  change,
+  offered = listRanges,
+  hasAll = true,
+  canJump = false,
+  isWholeDays = false,
+  isOutlined = false,
+}: TimeRangePickerProps) {
   // Counts the times it was opened by something else than the menu's own button.
   const [opened, setOpened] = useState(0);
   const [dialog, setDialog] = useState<TimeDialogProps["mode"] | null>(null);
@@ -42,7 +59,10 @@ export function TimeRangePicker({ time, change, canJump = false }: TimeRangePick
       aria-label={`Time: ${label}`}
       aria-haspopup="menu"
       aria-keyshortcuts="t"
-      className="flex h-7 min-w-0 items-center gap-1.5 rounded-md px-1.5 font-medium text-sm hover:bg-hover max-md:h-10"
+      className={clsx(
+        "flex min-w-0 items-center gap-1.5 rounded-md font-medium text-sm hover:bg-hover max-md:h-10",
+        isOutlined ? "h-8 border border-line-strong bg-raised px-2.5" : "h-7 px-1.5",
+      )}
       {...props}
     >
       <CalendarClock aria-hidden className="size-4 shrink-0 text-faint" />
@@ -69,12 +89,12 @@ export function TimeRangePicker({ time, change, canJump = false }: TimeRangePick
               time={time}
               change={change}
               openDialog={setDialog}
-              canJump={canJump}
+              {...{ offered, hasAll, canJump, isWholeDays }}
             />
           </Suspense>
         </ErrorBoundary>
       )}
-      {Object.keys(time).length > 0 && (
+      {hasAll && Object.keys(time).length > 0 && (
         <IconButton
           label="Show all time"
           title="Show all time"
@@ -86,7 +106,13 @@ export function TimeRangePicker({ time, change, canJump = false }: TimeRangePick
       )}
       {dialog && (
         <OverlayBoundary close={() => setDialog(null)}>
-          <TimeDialog mode={dialog} time={time} change={change} close={() => setDialog(null)} />
+          <TimeDialog
+            mode={dialog}
+            time={time}
+            change={change}
+            close={() => setDialog(null)}
+            isWholeDays={isWholeDays}
+          />
         </OverlayBoundary>
       )}
     </div>

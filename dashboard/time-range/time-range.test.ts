@@ -4,8 +4,9 @@ import { describe, expect, test } from "bun:test";
 // October 25 has 25.
 process.env.TZ = "Europe/Berlin";
 const { boundsOf, timeIn, timeQuery, withoutTime } = await import("./time-range.ts");
-const { localInput, timeLabel } = await import("./time-label.ts");
+const { timeLabel } = await import("./time-label.ts");
 const { formatDate } = await import("../components/dates.ts");
+const { setZone } = await import("../components/zone.ts");
 
 const at = (text: string) => new Date(text).getTime();
 const iso = (text: string) => new Date(text).toISOString();
@@ -48,6 +49,34 @@ describe("a range", () => {
     expect(timeQuery({ range }, at(now))).toEqual({ from: iso(start) });
   });
 
+  test.each([
+    ["today", "2026-03-29T12:00", "2026-03-29T00:00"],
+    // A Sunday, in a week with 167 hours.
+    ["week", "2026-03-29T12:00", "2026-03-23T00:00"],
+    ["month", "2026-03-29T12:00", "2026-03-01T00:00"],
+  ] as const)("%s at %s begins at %s, and goes on", (range, now, start) => {
+    expect(boundsOf({ range }, at(now))).toEqual({ fromMs: at(start) });
+  });
+
+  test("yesterday is a whole day, of 23 hours in March", () => {
+    const bounds = { fromMs: at("2026-03-29T00:00"), toMs: at("2026-03-30T00:00") };
+    expect(boundsOf({ range: "yesterday" }, at("2026-03-30T08:00"))).toEqual(bounds);
+    expect((bounds.toMs - bounds.fromMs) / 3_600_000).toBe(23);
+  });
+
+  test("days are those of the project's time zone, wherever the browser is", () => {
+    const now = Date.parse("2026-11-22T20:00:00Z");
+    setZone("Asia/Tokyo");
+    try {
+      expect(timeQuery({ range: "today" }, now)).toEqual({ from: "2026-11-22T15:00:00.000Z" });
+      expect(timeQuery({ range: "week" }, now)).toEqual({ from: "2026-11-22T15:00:00.000Z" });
+      const days = { from: "2026-11-15T15:00:00.000Z", to: "2026-11-22T15:00:00.000Z" };
+      expect(timeLabel(days, now)).toBe("Nov 16 – Nov 22");
+    } finally {
+      setZone(null);
+    }
+  });
+
   test("the API gets UTC, whatever offset the URL has", () => {
     expect(timeQuery({ from: "2026-11-02T00:00:00+01:00" }, 0)).toEqual({ from: "2026-11-01T23:00:00.000Z" });
   });
@@ -69,8 +98,10 @@ describe("the label", () => {
     expect(timeLabel(time, now)).toBe(written(label));
   });
 
-  test("an input shows the person's clock", () => {
-    expect(localInput(Date.UTC(2026, 2, 29, 0, 59))).toBe("2026-03-29T01:59");
-    expect(localInput(Date.UTC(2026, 2, 29, 1, 0))).toBe("2026-03-29T03:00");
+  test("has the calendar's words", () => {
+    const words = (["today", "yesterday", "week", "month"] as const).map((range) =>
+      timeLabel({ range }, now),
+    );
+    expect(words).toEqual(["Today", "Yesterday", "This week", "This month"]);
   });
 });

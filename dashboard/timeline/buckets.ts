@@ -1,4 +1,5 @@
 import type { StatsQuery } from "../../server/wire/stats.ts";
+import { momentOf, wallAt } from "../components/zone.ts";
 
 /** A bar's time: as many of the API's buckets as are shown as one. */
 export type BucketSize = { by: Exclude<StatsQuery["by"], "month">; step: number };
@@ -27,12 +28,12 @@ export function lengthOf({ by, step }: BucketSize): number {
 }
 
 /**
- * The bar that a moment is in. Bars begin at round times of the person's clock: hours at a multiple of their step, days
+ * The bar that a moment is in. Bars begin at round times of the page's clock: hours at a multiple of their step, days
  * at midnight, weeks on Monday.
  */
 export function bucketAt(ms: number, { by, step }: BucketSize): { startMs: number; endMs: number } {
-  const offsetMs = -new Date(ms).getTimezoneOffset() * minuteMs;
-  const localMs = ms + offsetMs;
+  const localMs = wallAt(ms).getTime();
+  const offsetMs = localMs - ms;
   // An hour that the clock repeats is two bars.
   if (by === "minute" || (by === "hour" && step === 1)) {
     const length = step * unitMs[by];
@@ -46,7 +47,7 @@ export function bucketAt(ms: number, { by, step }: BucketSize): { startMs: numbe
   return { startMs: localHour(first), endMs: localHour(first + hours) };
 }
 
-/** When the person's clock shows this many hours after January 1, 1970. */
+/** When the page's clock shows this many hours after January 1, 1970. */
 function localHour(hour: number): number {
-  return new Date(1970, 0, 1, hour).getTime();
+  return momentOf(hour * hourMs);
 }

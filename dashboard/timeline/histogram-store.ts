@@ -1,11 +1,20 @@
 import type { Event, EventList } from "../../server/event/event.ts";
 import type { Stats } from "../../server/wire/stats.ts";
 import { api } from "../api.ts";
+import { zone } from "../components/zone.ts";
 import { type Filters, matcherOf, queryOf } from "../feed/filters.ts";
 import { listen } from "../live/connection.ts";
 import { boundsOf, timeIn, withoutTime } from "../time-range/time-range.ts";
 import { bucketSizeFor, lengthOf } from "./buckets.ts";
-import { type Histogram, histogramOf, type Split, splitValueOf, withEvents } from "./histogram.ts";
+import {
+  emptyHistogram,
+  type Histogram,
+  histogramOf,
+  type Split,
+  splitValueOf,
+  withEvents,
+  withRest,
+} from "./histogram.ts";
 
 export type HistogramState = { histogram: Histogram | null; error: unknown };
 
@@ -76,6 +85,7 @@ export function openHistogram(project: string, filters: Filters, split: Split) {
     showTimer = undefined;
     const { histogram } = state;
     if (!histogram || waiting.length === 0) return;
+    if (histogram.starts.length === 0) return void load();
     const known = new Set(histogram.series.map(({ value }) => value));
     if (waiting.some((event) => !known.has(splitValueOf(event, split))) && known.size < seriesMax)
       loadAfter(recountAfterMs);
@@ -125,32 +135,33 @@ async function fetchHistogram(
   const bounds = boundsOf(timeIn(filters), nowMs);
   const toMs = Math.min(bounds.toMs ?? nowMs, nowMs);
   const fromMs = bounds.fromMs ?? (await firstEventMs(project, filters, toMs, signal));
+  if (fromMs === null) return emptyHistogram(toMs);
   const size = bucketSizeFor(fromMs, toMs);
   const stats = await api<Stats>("/api/stats", {
     query: {
       project,
       ...withoutTime(filters),
       by: size.by,
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      timeZone: zone(),
       from: new Date(fromMs).toISOString(),
       // Without an end, it is the server's clock that counts.
       ...(toMs < nowMs && { to: new Date(toMs).toISOString() }),
-      ...(split && { split, limit: String(seriesMax) }),
+      ...(split && { split, limit: String(seriesMax + 1) }),
     },
     signal,
   });
-  return histogramOf(stats, size);
+  return histogramOf({ ...stats, series: withRest(stats.series, seriesMax) }, size);
 }
 
-/** Where all time begins: at the first event, but at least an hour ago. */
+/** Where all time begins: at the first event, but at least an hour ago. Null without events. */
 async function firstEventMs(
   project: string,
   filters: Filters,
   toMs: number,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<number | null> {
   const query = { project, ...queryOf(filters), order: "asc", limit: "1" };
   const { events } = await api<EventList>("/api/events", { query, signal });
   const [first] = events;
-  return Math.min(first ? Date.parse(first.createdAt) : toMs, toMs - hourMs);
+  return first ? Math.min(Date.parse(first.createdAt), toMs - hourMs) : null;
 }

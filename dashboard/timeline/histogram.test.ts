@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../../server/event/event.ts";
 import type { Stats } from "../../server/wire/stats.ts";
-import { histogramOf, withEvents } from "./histogram.ts";
+import { emptyHistogram, histogramOf, withEvents, withRest } from "./histogram.ts";
 
 process.env.TZ = "UTC";
 const minuteMs = 60_000;
@@ -50,4 +50,24 @@ test("arriving events grow their bars, and make the next bar when its time has c
 test("a date far in the future adds no bars", () => {
   const histogram = histogramOf(stats, size);
   expect(withEvents(histogram, [event(60 * 24 * 365, "a")], "channel")).toEqual(histogram);
+});
+
+test("what is called others is several values, or events without one", () => {
+  const series = (value: string | null, ...counts: number[]) => ({
+    value,
+    total: counts[0]! + counts[1]!,
+    counts,
+  });
+  const [a, b, c] = [series("a", 5, 1), series("b", 2, 2), series("c", 1, 0)];
+  // One value alone has its name.
+  expect(withRest([a, b, c], 2)).toEqual([a, b, c]);
+  expect(withRest([a, b], 2)).toEqual([a, b]);
+  expect(withRest([a, b, c, series(null, 3, 4)], 2)).toEqual([a, b, series(null, 4, 4)]);
+  expect(withRest([a, b, series(null, 3, 4)], 2)).toEqual([a, b, series(null, 3, 4)]);
+});
+
+test("a time without events has no bars, and none before it is counted again", () => {
+  const empty = emptyHistogram(start);
+  expect(empty.starts).toEqual([]);
+  expect(withEvents(empty, [event(1, "a")], "channel")).toEqual(empty);
 });

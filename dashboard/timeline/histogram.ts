@@ -44,6 +44,27 @@ export function histogramOf(stats: Stats, size: BucketSize): Histogram {
   };
 }
 
+/** Series of which one more was asked for: it belongs to the rest, unless it is all of the rest. */
+export function withRest(series: Stats["series"], max: number): Stats["series"] {
+  const named = series.filter(({ value }) => value !== null);
+  const rest = series.find(({ value }) => value === null);
+  const last = named[max];
+  if (!rest || !last) return series;
+  return [
+    ...named.slice(0, max),
+    {
+      ...rest,
+      total: rest.total + last.total,
+      counts: rest.counts.map((count, bucket) => count + last.counts[bucket]!),
+    },
+  ];
+}
+
+/** The histogram of a time without any events, which has no beginning. */
+export function emptyHistogram(toMs: number): Histogram {
+  return { size: { by: "minute", step: 1 }, starts: [], endMs: toMs, countedToMs: toMs, series: [] };
+}
+
 export function splitValueOf(event: Event, split: Split): string | null {
   if (split === "") return null;
   if (split === "channel") return event.channelId;
@@ -55,6 +76,7 @@ export function splitValueOf(event: Event, split: Split): string | null {
 /** Counts events that have arrived. Bars are added up to their time; what is before the first bar is left out. */
 export function withEvents(histogram: Histogram, events: readonly Event[], split: Split): Histogram {
   const { size, series } = histogram;
+  if (histogram.starts.length === 0) return histogram;
   const starts = [...histogram.starts];
   let { endMs } = histogram;
   const counted = series.map((each) => ({ ...each, counts: [...each.counts] }));

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useRef, useState } from "react";
 import { ApiError, errorMessage } from "../api.ts";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
-import { assignColors } from "../charts/colors.ts";
+import { colorsOfValues, distinctColors } from "../charts/colors.ts";
 import { Legend } from "../charts/legend.tsx";
 import { download } from "../charts/png.ts";
 import { type ChartHandle, TimeChart, type TimeRange } from "../charts/time-chart.tsx";
@@ -175,15 +175,17 @@ function HistogramChart({
   const chart = useRef<ChartHandle>(null);
   const [hiddenOf, setHiddenOf] = useState({ split, keys: none });
   const hidden = hiddenOf.split === split ? hiddenOf.keys : none;
-  const colors = useRef({ split, of: new Map<string, number>() });
   const channelColors = useChannelColors(project);
 
   const values = histogram?.series.flatMap(({ value }) => (value === null ? [] : [value])) ?? [];
-  const previous = colors.current.split === split ? colors.current.of : undefined;
-  colors.current = { split, of: assignColors(values, previous) };
-  const colorsShown = split === "channel" ? assignChannelColors(values, channelColors) : colors.current.of;
+  const colorsShown =
+    split === "channel"
+      ? distinctColors(values, assignChannelColors(values, channelColors))
+      : colorsOfValues(`${project} ${split}`, values);
   const series = histogram ? seriesOf(histogram, split, colorsShown) : [];
   const shown = series.filter(({ key }) => !hidden.has(key));
+  const isEmpty = histogram?.starts.length === 0;
+  const isLastPartial = histogram !== null && !isEmpty && histogram.endMs > Date.now();
   const total = series.reduce((sum, each) => sum + each.total, 0);
   const time = timeLabel(timeIn(filters), Date.now());
 
@@ -204,12 +206,13 @@ function HistogramChart({
   return (
     <>
       <div aria-busy={isStale} className="relative h-20 pr-2 pl-1 aria-busy:opacity-50 md:pr-3">
-        {histogram ? (
+        {histogram && !isEmpty ? (
           <TimeChart
             ref={chart}
             label={`Events over time, ${time}`}
             kind="bars"
             isStacked
+            isLastPartial={isLastPartial}
             starts={histogram.starts}
             endMs={histogram.endMs}
             series={shown}
@@ -219,7 +222,8 @@ function HistogramChart({
           />
         ) : (
           error !== null &&
-          !isMistake && (
+          !isMistake &&
+          !isEmpty && (
             <div role="alert" className="flex h-full items-center justify-center gap-2 text-muted text-sm">
               <span className="hostile">{errorMessage(error)}</span>
               <button type="button" onClick={reload} className="font-medium text-accent">
@@ -230,7 +234,7 @@ function HistogramChart({
         )}
         {histogram && total === 0 && (
           <p className="pointer-events-none absolute inset-0 flex items-center justify-center pb-5 text-faint text-xs">
-            No events in this time range
+            {isEmpty ? "No events" : "No events in this time range"}
           </p>
         )}
       </div>
@@ -249,7 +253,7 @@ function HistogramChart({
               toggle={toggle}
             />
           </div>
-          {histogram && (
+          {histogram && !isEmpty && (
             <Tool
               label="Save as image"
               onClick={save}
@@ -270,6 +274,7 @@ function HistogramChart({
             starts={histogram.starts}
             endMs={histogram.endMs}
             series={series}
+            isLastPartial={isLastPartial}
           />
         </section>
       )}

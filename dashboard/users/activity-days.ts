@@ -1,9 +1,10 @@
+import { dayStart, weekStart } from "../components/zone.ts";
+
 const activityWeeks = 26;
 
 /** Midnight of the Monday with which the shown weeks begin. */
-export function activityStart(now: Date): Date {
-  const sinceMonday = (now.getDay() + 6) % 7;
-  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - sinceMonday - (activityWeeks - 1) * 7);
+export function activityStart(nowMs: number): Date {
+  return new Date(dayStart(weekStart(nowMs), -(activityWeeks - 1) * 7));
 }
 
 const darkest = 4;

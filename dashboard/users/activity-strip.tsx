@@ -3,6 +3,7 @@ import { clsx } from "clsx";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
 import { Skeleton } from "../components/ui/states.tsx";
+import { wallAt } from "../components/zone.ts";
 import { shadeOf } from "./activity-days.ts";
 import { activityQuery } from "./users.ts";
 
@@ -31,7 +32,7 @@ export function ActivityStrip({ project, userId }: { project: string; userId: st
         {weeks.map(({ start }) => (
           // Above the first Monday of a month.
           <span key={start} className="whitespace-nowrap">
-            {new Date(start).getDate() <= 7 && formatDate(start, "month")}
+            {wallAt(Date.parse(start)).getUTCDate() <= 7 && formatDate(start, "month")}
           </span>
         ))}
       </div>

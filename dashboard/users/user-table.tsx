@@ -1,4 +1,5 @@
 import { clsx } from "clsx";
+import type { Event } from "../../server/event/event.ts";
 import type { UserInList } from "../../server/wire/user.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
@@ -10,6 +11,8 @@ type UserTableProps = {
   /** Names of properties. */
   columns: readonly string[];
   faded: boolean;
+  /** The event because of which each user is listed. */
+  counted?: ReadonlyMap<string, Event>;
 };
 
 /**
@@ -24,14 +27,19 @@ export function UserTable(props: UserTableProps) {
   );
 }
 
-function Table({ project, users, columns, faded }: UserTableProps) {
+function Table({ project, users, columns, faded, counted }: UserTableProps) {
   return (
     <table className={clsx("w-full text-sm @max-xl:block @xl:table-fixed", faded && "opacity-60")}>
       <thead className="text-left text-muted text-xs @max-xl:sr-only">
         <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-2.5 [&>th]:font-medium [&>th:first-child]:pl-5 [&>th:last-child]:pr-5">
-          <th scope="col" className="@xl:w-[24%] @6xl:w-[30%]">
+          <th scope="col" className={counted ? "@xl:w-[20%]" : "@xl:w-[24%] @6xl:w-[30%]"}>
             User
           </th>
+          {counted && (
+            <th scope="col" className="@xl:w-[24%]">
+              Counted by
+            </th>
+          )}
           {columns.map((name, index) => (
             <th key={name} scope="col" className={clsx("hostile-line", propertyClass(index))}>
               {name}
@@ -67,6 +75,7 @@ function Table({ project, users, columns, faded }: UserTableProps) {
                 {user.userId.trim() === "" ? <span className="text-faint">blank</span> : user.userId}
               </UserLink>
             </th>
+            {counted && <CountedBy event={counted.get(user.userId)!} />}
             {columns.map((name, index) => (
               <td
                 key={name}
@@ -96,6 +105,15 @@ const propertyClasses = ["", "", "@xl:@max-4xl:hidden", "@xl:@max-5xl:hidden", "
 
 function propertyClass(index: number): string {
   return propertyClasses[index] ?? "@xl:@max-7xl:hidden";
+}
+
+/** A user's event, and how long ago it was. */
+function CountedBy({ event }: { event: Event }) {
+  return (
+    <td className="hostile-line text-muted @max-xl:col-start-1">
+      {event.name} <RelativeTime at={event.createdAt} className="relative text-faint text-xs" />
+    </td>
+  );
 }
 
 function seen(at: string | null) {

@@ -4,6 +4,7 @@ import { pathSegment } from "../../server/wire/path-segment.ts";
 import type { Stats } from "../../server/wire/stats.ts";
 import type { User, UserInList, UserSort } from "../../server/wire/user.ts";
 import { api } from "../api.ts";
+import { zone } from "../components/zone.ts";
 import { activityStart } from "./activity-days.ts";
 
 type UserList = { ok: true; users: UserInList[]; nextCursor: string | null };
@@ -74,15 +75,14 @@ export function journeyQuery(project: string, userId: string) {
   });
 }
 
-/** A user's events by day, in the browser's time zone. */
+/** A user's events by day, in the page's time zone. */
 export function activityQuery(project: string, userId: string) {
   return queryOptions({
     queryKey: ["user-activity", project, userId],
     queryFn: async ({ signal }) => {
-      const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-      const from = activityStart(new Date()).toISOString();
+      const from = activityStart(Date.now()).toISOString();
       const { starts, series } = await api<Stats>("/api/stats", {
-        query: { project, userId, by: "day", timeZone, from },
+        query: { project, userId, by: "day", timeZone: zone(), from },
         signal,
       });
       return starts.map((start, at) => ({ start, events: series[0]?.counts[at] ?? 0 }));

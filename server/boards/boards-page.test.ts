@@ -213,20 +213,24 @@ longTest("tiles are moved and resized by a finger, on a tablet", async () => {
 
 longTest("the period is in the address", async () => {
   await page.goto(`${dashboard.address + path}?range=24h`);
-  const period = page.getByLabel("Period");
-  await until(async () => (await period.inputValue()) === "24h");
+  const period = (name: string) => page.getByRole("button", { name: `Time: ${name}` });
+  const choose = (name: string) => page.getByRole("menuitem", { name }).click();
+  await period("Last 24 hours").waitFor();
   await tile("Events").getByText("5", { exact: true }).waitFor();
-  await period.selectOption("30d");
+  await period("Last 24 hours").click();
+  await choose("Last 30 days");
   await page.waitForURL(/range=30d/);
   await button("Compare").click();
   await page.waitForURL(/compare=no/);
   await tile("Top events").getByRole("columnheader", { name: "Change" }).waitFor({ state: "detached" });
-  await period.selectOption("other");
-  const dialog = page.getByRole("dialog", { name: "Period" });
+  await period("Last 30 days").click();
+  await choose("Choose days");
+  const dialog = page.getByRole("dialog", { name: "Choose days" });
   await dialog.getByLabel("First day").fill("2024-01-01");
   await dialog.getByLabel("Last day").fill("2024-01-07");
   await dialog.getByRole("button", { name: "Show" }).click();
   await page.waitForURL(/from=2024-01-01&to=2024-01-07/);
+  await period("Jan 1, 2024 – Jan 7, 2024").waitFor();
   await tile("Events").getByText("0", { exact: true }).waitFor();
   await page.goBack();
   await page.waitForURL(/range=30d&compare=no/);

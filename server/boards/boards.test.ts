@@ -137,21 +137,29 @@ test("results are those of the search, in the range, split and compared", async 
   expect(number.values.reduce((sum: number, value) => sum + (value ?? 0), 0)).toBe(3);
   const day = await preview("number", { q: "channel:payments" }, `${range(-24, 0)}&compare=true`);
   expect([day.value, day.before]).toEqual([3, 1]);
+  const hours = await preview(
+    "number",
+    { q: "channel:payments" },
+    `${range(-2.5, -1.5)}&compare=true&before=${at(-30.5)}`,
+  );
+  expect([hours.value, hours.before]).toEqual([2, 1]);
 
   const line = await preview("chart", { split: "channel", limit: 1 }, `${range(-4, 0)}&compare=true`);
   expect(line.series.map(({ value, total }) => [value, total])).toEqual([
     ["payments", 3],
-    [null, 1],
+    ["logins", 1],
   ]);
   expect(line.starts[0]).toBe(new Date(at(-4.5)).toISOString());
   expect(line.before!.values).toHaveLength(line.starts.length);
+  expect(line.values).toEqual(
+    line.starts.map((_, n) => line.series[0]!.values[n]! + line.series[1]!.values[n]!),
+  );
   for (const { values } of line.series) expect(values).toHaveLength(line.starts.length);
 
-  const table = await preview("table", { split: "name", limit: 2 }, `${range(-24, 0)}&compare=true`);
+  const table = await preview("table", { split: "name", limit: 1 }, `${range(-24, 0)}&compare=true`);
   expect(table.rows).toEqual([
     { value: "Paid", total: 2, before: 1 },
-    { value: "Failed", total: 1, before: 0 },
-    { value: null, total: 1 },
+    { value: null, total: 2 },
   ]);
   expect(
     (await preview("chart", { type: "bar", split: "tag.device" })).series.map(({ value }) => value),
@@ -215,6 +223,23 @@ test("users and a tag's numbers are computed, in all and split", async () => {
     ["Paid", 2],
     [null, 2],
   ]);
+  // What one value has alone has its name.
+  for (const [metric, totals] of [
+    ["users", [2, 1]],
+    ["events", [3, 1]],
+  ] as const) {
+    const tile = { metric, split: "channel", limit: 1 };
+    const { series } = await preview("chart", tile, range(-24, 0));
+    expect(series.map(({ value, total }) => [value, total])).toEqual([
+      ["payments", totals[0]],
+      ["logins", totals[1]],
+    ]);
+    const { rows } = await preview("table", tile, `${range(-24, 0)}&compare=true`);
+    expect(rows).toEqual([
+      { value: "payments", total: totals[0], before: 1 },
+      { value: "logins", total: totals[1], before: 0 },
+    ]);
+  }
 });
 
 test("a funnel and a table of retention are computed", async () => {
@@ -262,16 +287,29 @@ test("a public link shows the board's results: no search, no user, no other boar
   const board = await newBoard("Wall", [
     { id: "feed", type: "feed", q: "channel:payments", ...place },
     { id: "paid", type: "number", q: "user:ada", ...place, y: 3 },
+    {
+      id: "steps",
+      type: "funnel",
+      steps: ["name:Paid", "user:ada", "user:ada amount>5", 'name:Failed -"secret"'],
+      stepNames: ["", "A customer", " "],
+      ...place,
+      y: 6,
+    },
   ]);
   const { link } = await call<{ link: string }>("POST", `/api/boards/${board.id}/link`, undefined, 201);
   expect((await list()).find(({ id }) => id === board.id)!.isPublic).toBe(true);
   const path = `/api/public/boards/${link.split("/").at(-1)}`;
   const nobody = {};
   const { board: shown } = await call<{ board: object }>("GET", path, undefined, 200, nobody);
-  expect(JSON.stringify(shown)).not.toMatch(/channel:|ada|"id":"[^"]{36}"/);
+  expect(JSON.stringify(shown)).not.toMatch(/channel:|ada|amount|secret|"id":"[^"]{36}"/);
   expect(shown).toMatchObject({
     name: "Wall",
-    tiles: [{ id: "feed", type: "feed", ...place }, { id: "paid" }],
+    tiles: [
+      { id: "feed", type: "feed", ...place },
+      { id: "paid" },
+      // Given, or of a search that is for nothing but a name.
+      { id: "steps", stepNames: ["Paid", "A customer", null, null] },
+    ],
   });
   const dataOf = (tile: string, query: string, status = 200) =>
     call<{ data: TileData }>("GET", `${path}/tiles/${tile}/data?${query}`, undefined, status, nobody);

@@ -158,20 +158,22 @@ function checkLink(ifMatch: IfMatch, board: Board): void {
   checkVersion(ifMatch, { ...board, version: board.linkVersion });
 }
 
-/** The board of a public link. Throws `board-unknown`. */
+/** The board of a public link, and its project's time zone. Throws `board-unknown`. */
 export async function findPublicBoard(
   control: Control,
   token: string,
-): Promise<{ projectId: number; board: Board }> {
+): Promise<{ projectId: number; timeZone: string | null; board: Board }> {
   const row = await control
     .selectFrom("boards")
-    .selectAll()
+    .innerJoin("projects", "projects.id", "boards.projectId")
+    .selectAll("boards")
+    .select("projects.timeZone")
     .where("linkHash", "=", hashLinkToken(token))
-    .where("deletedAt", "is", null)
+    .where("boards.deletedAt", "is", null)
     .executeTakeFirst();
   if (!row)
     throw problem("board-unknown", { detail: "This link doesn't work. It may have been ended or replaced." });
-  return { projectId: row.projectId, board: boardOf(row) };
+  return { projectId: row.projectId, timeZone: row.timeZone, board: boardOf(row) };
 }
 
 /** Throws `tile-unknown`. */

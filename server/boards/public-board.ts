@@ -1,24 +1,28 @@
 import { versionOf } from "../edit-version.ts";
 import type { Board } from "../wire/board.ts";
+import { stepNameOf } from "../wire/step-name.ts";
 import type { Tile } from "../wire/tile.ts";
 import type { TileData } from "../wire/tile-data.ts";
 
-/** What a tile looks like, without what it searches for. */
+/** What a tile looks like, without what it searches for. Steps have their names. */
 function publicTile(tile: Tile): Record<string, unknown> {
   const { id, type, title, x, y, w, h } = tile;
   return {
     ...{ id, type, title, x, y, w, h },
     ...("metric" in tile && { metric: tile.metric, tag: tile.tag }),
     ...("split" in tile && { split: tile.split }),
+    ...(tile.type === "funnel" && {
+      stepNames: tile.steps.map((q, index) => stepNameOf(q, tile.stepNames?.[index])),
+    }),
     ...(tile.type === "text" && { text: tile.text }),
   };
 }
 
 /** A board as its public link shows it. */
-export function publicBoard({ name, tiles }: Board) {
+export function publicBoard({ name, tiles }: Board, timeZone: string | null) {
   const shown = tiles.map(publicTile);
   // The board's own version is made of its searches too.
-  return { name, version: versionOf(name, shown), tiles: shown };
+  return { name, version: versionOf(name, shown, timeZone), timeZone, tiles: shown };
 }
 
 /** A tile's result without the users and tags of events. */

@@ -59,8 +59,8 @@ export function addPublicBoardRoutes(
       problems: [404, 429],
     },
     async ({ request, parameter }) => {
-      const { board } = await open(request, parameter("token"));
-      return { ok: true, board: publicBoard(board) };
+      const { board, timeZone } = await open(request, parameter("token"));
+      return { ok: true, board: publicBoard(board, timeZone) };
     },
   );
 

@@ -6,14 +6,14 @@ import { type Progress, stepOf } from "../http/progress.ts";
 import { findInsight, insightPoints } from "../insights/insights.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import { bucketStarts } from "../stats/buckets.ts";
 import { splitOf } from "../stats/filters.ts";
 import { funnelOf } from "../stats/funnel.ts";
+import { retentionQueryOf } from "../stats/questions.ts";
 import type { CountQuery } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import type { Tile, TileOf } from "../wire/tile.ts";
 import type { TileData, TileDataOf } from "../wire/tile-data.ts";
-import { bucketsOf, type Range, rangeBefore } from "./range.ts";
+import { bucketsOf, type Range, rangeBefore, wholeWeeksOf } from "./range.ts";
 
 type Measured = Extract<Tile, { metric: string }>;
 
@@ -79,8 +79,7 @@ async function chartData(
     progress: first,
     splitBy: tile,
   });
-  const span = range.toMs - range.fromMs;
-  const earlier = bounds.map((ms) => ms - span);
+  const earlier = bounds.map((ms) => ms - (range.fromMs - range.beforeMs));
   const before = range.compares && (await measure(tile, context, { bounds: earlier, progress: second }));
   return {
     type: tile.type,
@@ -89,6 +88,7 @@ async function chartData(
     starts: starts.map(isoOf),
     series: tile.split === undefined ? [{ value: null, total, values: all }] : [...series, ...rest],
     total,
+    values: all,
     ...(before && { before: { total: before.total, values: before.all } }),
   };
 }
@@ -108,7 +108,7 @@ async function tableData(tile: TileOf<"table">, context: Context): Promise<TileD
     (await measure(tile, context, {
       bounds: boundsBefore(range),
       progress: second,
-      splitBy: { ...tile, values },
+      splitBy: { ...tile, values, limit: Math.max(1, values.length) },
     }));
   // Of no events there are none, but their average is unknown.
   const missing = ["average", "minimum", "maximum"].includes(tile.metric) ? null : 0;
@@ -154,26 +154,27 @@ async function funnelData(
 }
 
 async function retentionData(
-  { q, again }: TileOf<"retention">,
+  { q, again, first = "ever" }: TileOf<"retention">,
   { store: { events }, projectId, range, progress }: Context,
 ): Promise<TileDataOf<"retention">> {
-  const starts = bucketStarts("week", range.timeZone, range.fromMs, range.toMs);
+  const { starts, ...whole } = wholeWeeksOf(range);
   if (starts.length > limits.retentionPeriods)
     throw problem("query-invalid", {
       detail: `Retention is computed for at most ${limits.retentionPeriods} weeks. Use a shorter range.`,
     });
-  const cohorts = await events.retention(
-    {
-      projectId,
-      bounds: [range.fromMs, ...starts.slice(1), range.toMs],
-      start: filterOf({ q }, []),
-      return: filterOf({ q: again }, []),
-    },
-    progress,
-  );
+  const query = await retentionQueryOf(events, {
+    projectId,
+    first,
+    range: whole,
+    starts,
+    start: filterOf({ q }, []),
+    return: filterOf({ q: again }, []),
+  });
+  const cohorts = await events.retention(query, progress);
   return {
     type: "retention",
-    ...timesOf(range),
+    ...timesOf({ ...range, ...whole }),
+    first,
     starts: starts.map(isoOf),
     cohorts,
     users: sum(cohorts.map(({ users }) => users)),
@@ -219,7 +220,7 @@ type Measurement = {
   /** One for each bucket. */
   all: (number | null)[];
   total: number | null;
-  /** Of a split: its largest values, and the others together if there are any. */
+  /** Of a split: its largest values, and the others together if there are several. One alone is in `series`. */
   series: Series[];
   rest: Series[];
 };
@@ -242,21 +243,29 @@ async function measure(
   const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit, values };
   if (metric === "events") return countEvents(events, { ...query, ...(split && { split }) });
   const { all, series, rest } = await events.measure({ ...query, metric, tag, split }, progress);
+  const shown = (rest ? [...series, rest] : series).map(({ value, values, overall }) => ({
+    value,
+    total: overall,
+    values,
+  }));
   return {
     all: all.values,
     total: all.overall,
-    series: series.map(({ value, values, overall }) => ({ value, total: overall, values })),
-    rest: rest ? [{ value: null, total: rest.overall, values: rest.values }] : [],
+    series: shown.filter(({ value }) => value !== null),
+    rest: shown.filter(({ value }) => value === null),
   };
 }
 
 async function countEvents(events: Store["events"], query: CountQuery): Promise<Measurement> {
-  const counts = await events.count(query);
+  // One more, in case it is all of the rest.
+  const counts = await events.count({ ...query, series: query.series + 1 });
   if (!counts)
     throw problem("query-too-expensive", {
       detail: `The split has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Use a shorter range, or a search that finds fewer events.`,
     });
-  const { all, series } = counts;
+  const { all } = counts;
+  const isComplete = sum(all) === sum(counts.series.map(({ counts }) => sum(counts)));
+  const series = isComplete ? counts.series : counts.series.slice(0, query.series);
   const left = all.map((count, bucket) => series.reduce((rest, { counts }) => rest - counts[bucket]!, count));
   const rest = sum(left);
   return {

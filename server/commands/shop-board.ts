@@ -82,6 +82,7 @@ const tiles: Tile[] = [
     h: 5,
     q: "channel:orders",
     again: "channel:orders",
+    first: "ever",
   },
   { id: "problems", type: "feed", title: "Problems", x: 8, y: 7, w: 4, h: 5, q: "channel:errors,support" },
 ];

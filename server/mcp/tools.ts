@@ -129,6 +129,10 @@ export const tools: Tool[] = [
       timeZone,
       start: z.string().optional().describe("A search for events that start. Default: all"),
       return: z.string().optional().describe("A search for events that count as a return. Default: all"),
+      first: z
+        .enum(["ever", "range"])
+        .optional()
+        .describe("Whether a user begins with the first event ever, or in the range. Default: ever"),
       from: filters.from,
       to: filters.to,
     }),

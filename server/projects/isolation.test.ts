@@ -188,6 +188,19 @@ const table: Record<string, Row> = {
     path: () => "/api/funnel?step=-unknown&step=-unknown&split=name",
   },
   "GET /api/retention": { key: 200, session: 200, nobody: 401 },
+  "GET /api/stats/users": { key: 200, session: 200, nobody: 401 },
+  "GET /api/funnel/users": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/funnel/users?step=-unknown&step=-unknown&reached=1",
+  },
+  "GET /api/retention/users": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/retention/users?cohort=0",
+  },
   "GET /api/boards": { key: 200, session: 200, nobody: 401 },
   "POST /api/boards": { key: 201, session: 201, nobody: 401, body: () => ({ name: "b" }) },
   "POST /api/boards/preview": {
@@ -777,6 +790,7 @@ async function everything(): Promise<string[]> {
     `stats?split=name&${range}&by=day`,
     `stats?metric=users&split=name&${range}&by=day`,
     `funnel?step=-unknown&step=-unknown&split=name&${range}`,
+    `stats/users?${range}`,
     "users",
     `users/${secret}`,
     "boards",

@@ -55,6 +55,25 @@ test("ten concurrent projects with the same name get ten slugs", async () => {
   expect(new Set(created.map(({ project }) => project.slug)).size).toBe(10);
 });
 
+test("a project has a time zone, also for those who have a board's public link", async () => {
+  const { project } = await call("POST", "/api/projects", { name: "Abroad" });
+  expect(project.timeZone).toBeNull();
+  const path = `/api/projects/${project.slug}`;
+  expect((await call("PATCH", path, { timeZone: "asia/calcutta" })).project.timeZone).toMatch(/^Asia\//);
+  const unknown = await call("PATCH", path, { timeZone: "Mars/Olympus" });
+  expect([unknown.status, unknown.text]).toEqual([422, expect.stringContaining("IANA time zone")]);
+  expect((await call("PATCH", path, { timeZone: "Europe/Berlin" })).project.timeZone).toBe("Europe/Berlin");
+  const publicZone = async () => {
+    const [board] = JSON.parse((await call("GET", `/api/boards?project=${project.slug}`)).text).boards;
+    const { text } = await call("POST", `/api/boards/${board.id}/link?project=${project.slug}`);
+    const token = (JSON.parse(text).link as string).split("/").at(-1);
+    return JSON.parse((await call("GET", `/api/public/boards/${token}`)).text).board.timeZone;
+  };
+  expect(await publicZone()).toBe("Europe/Berlin");
+  expect((await call("PATCH", path, { timeZone: null })).project.timeZone).toBeNull();
+  expect(await publicZone()).toBeNull();
+});
+
 test("renaming keeps the slug", async () => {
   const { project } = await call("POST", "/api/projects", { name: "Before" });
   const renamed = await call("PATCH", `/api/projects/${project.slug}`, { name: "After" });

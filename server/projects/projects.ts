@@ -64,7 +64,7 @@ export async function changeProject(
   transaction: Transaction<ControlTables>,
   id: number,
   role: Project["role"],
-  { name, knownChannelsOnly, retentionDays, eventsPerDay }: ProjectChange,
+  { name, knownChannelsOnly, retentionDays, eventsPerDay, timeZone }: ProjectChange,
   ifMatch: IfMatch,
 ): Promise<Project> {
   // Locks the row until the transaction ends.
@@ -82,6 +82,7 @@ export async function changeProject(
       ...(knownChannelsOnly !== undefined && { knownChannelsOnly: knownChannelsOnly ? 1 : 0 }),
       ...(retentionDays !== undefined && { retentionDays }),
       ...(eventsPerDay !== undefined && { eventsPerDay }),
+      ...(timeZone !== undefined && { timeZone }),
     })
     .where("id", "=", id)
     .returningAll()
@@ -150,7 +151,8 @@ function projectOf(row: Selectable<ControlTables["projects"]> & { role: Project[
     knownChannelsOnly: row.knownChannelsOnly === 1,
     retentionDays: row.retentionDays,
     eventsPerDay: row.eventsPerDay,
-    version: versionOf(row.name, row.knownChannelsOnly, row.retentionDays, row.eventsPerDay),
+    timeZone: row.timeZone,
+    version: versionOf(row.name, row.knownChannelsOnly, row.retentionDays, row.eventsPerDay, row.timeZone),
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

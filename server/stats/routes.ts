@@ -3,17 +3,29 @@ import { type Progress, progressNote, progressType, withProgress } from "../http
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { MeasureQuery } from "../storage/analysis/queries.ts";
+import type { CountedUsers, MeasureQuery } from "../storage/analysis/queries.ts";
+import type { MsRange } from "../storage/block.ts";
 import type { Counts } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
+import {
+  CountedUserList,
+  FunnelUsersQuery,
+  RetentionUsersQuery,
+  StatsUsersQuery,
+} from "../wire/counted-users.ts";
 import { Funnel, FunnelQuery } from "../wire/funnel.ts";
 import { Retention, RetentionQuery } from "../wire/retention.ts";
 import { Stats, StatsQuery } from "../wire/stats.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
-import { filterAndRange, splitOf, withSearch } from "./filters.ts";
+import { listCountedUsers } from "./counted-users.ts";
+import { filterAndRange, splitOf } from "./filters.ts";
 import { funnelOf } from "./funnel.ts";
+import { funnelQueryOf, retentionQueryOf, retentionQuestionOf } from "./questions.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
+
+const listNote =
+  "Those with the newest event come first, each with the event because of which they count. To page through the same users, send `from` and `to`.";
 
 type Deps = {
   store: Store;
@@ -95,24 +107,12 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       problems: [422, 503],
     },
     async ({ projectId, query, tags, request }) => {
-      const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) => toMs - 30 * dayMs);
-      const steps = query.step.map((step, index) => withSearch(filter, step, `Step ${index + 1}`));
+      const asked = funnelQueryOf({ projectId, query, tags });
       return compute(request, async (progress) => {
-        const result = await events.funnel(
-          {
-            projectId,
-            range: { fromMs, toMs },
-            steps,
-            windowMs: query.window * 1_000,
-            split: query.split === undefined ? undefined : splitOf(query.split),
-            series: query.limit,
-          },
-          progress,
-        );
+        const result = await events.funnel({ ...asked, series: query.limit }, progress);
         return {
           ok: true as const,
-          from: isoOf(fromMs),
-          to: isoOf(toMs),
+          ...timesOf(asked.range),
           windowSeconds: query.window,
           ...funnelOf(result, query.split !== undefined),
         };
@@ -127,7 +127,7 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       by: "events:read",
       tag: "Stats",
       summary: "Count users who come back",
-      description: `Users are grouped by the day or week of their first \`start\` event in the range. ${progressNote}`,
+      description: `Users are grouped by the day or week of their first \`start\` event. ${progressNote}`,
       query: RetentionQuery,
       takesTags: true,
       response: Retention,
@@ -135,30 +135,20 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       problems: [422, 503],
     },
     async ({ projectId, query, tags, request }) => {
-      const { by } = query;
-      const timeZone = timeZoneOf(query.timeZone);
-      const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) =>
-        by === "day"
-          ? defaultFromMs(by, timeZone, toMs)
-          : bucketStarts(by, timeZone, toMs - 11 * 7 * dayMs - 1, toMs)[0]!,
-      );
-      const starts = bucketStarts(by, timeZone, fromMs, toMs);
-      if (starts.length > limits.retentionPeriods) {
-        throw problem("query-invalid", {
-          detail: `The range has more than ${limits.retentionPeriods} ${by}s. Use ${by === "day" ? '"by=week" or ' : ""}a shorter range.`,
-        });
-      }
-      const start = withSearch(filter, query.start ?? "", '"start"');
-      const back = withSearch(filter, query.return ?? "", '"return"');
+      const question = retentionQuestionOf({ query, tags });
+      const { by, timeZone, range, starts } = question;
+      const { first } = query;
       return compute(request, async (progress) => {
-        const bounds = [fromMs, ...starts.slice(1), toMs];
-        const cohorts = await events.retention({ projectId, bounds, start, return: back }, progress);
+        const cohorts = await events.retention(
+          await retentionQueryOf(events, { projectId, first, ...question }),
+          progress,
+        );
         return {
           ok: true as const,
           by,
+          first,
           timeZone,
-          from: isoOf(fromMs),
-          to: isoOf(toMs),
+          ...timesOf(range),
           starts: starts.map(isoOf),
           cohorts,
           users: sum(cohorts.map(({ users }) => users)),
@@ -166,6 +156,94 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       });
     },
   );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/stats/users",
+      by: "events:read",
+      tag: "Stats",
+      summary: "List the users of matching events",
+      description: `${listNote} It is the user's last event that matches.`,
+      query: StatsUsersQuery,
+      takesTags: true,
+      response: CountedUserList,
+      problems: [422, 503],
+    },
+    async ({ projectId, query, tags }) => {
+      const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) => toMs - 30 * dayMs);
+      return list(projectId, query, { of: "events", filter, range: { fromMs, toMs } });
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/funnel/users",
+      by: "events:read",
+      tag: "Stats",
+      summary: "List the users who took a step of a funnel",
+      description: `The same users as \`GET /api/funnel\` counts. ${listNote} It is the event that took the step.`,
+      query: FunnelUsersQuery,
+      takesTags: true,
+      response: CountedUserList,
+      problems: [422, 503],
+    },
+    async ({ projectId, query, tags }) => {
+      const { reached, dropped, split, value } = query;
+      if (reached > query.step.length)
+        throw problem("query-invalid", {
+          detail: `"reached" must be at most ${query.step.length}, the last step.`,
+        });
+      if ((split === undefined) !== (value === undefined))
+        throw problem("query-invalid", { detail: '"split" and "value" must be sent together.' });
+      const funnel = funnelQueryOf({ projectId, query, tags });
+      return list(projectId, query, {
+        of: "funnel",
+        funnel,
+        step: reached,
+        isLast: dropped === "true",
+        value,
+      });
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/retention/users",
+      by: "events:read",
+      tag: "Stats",
+      summary: "List the users of a cohort",
+      description: `The same users as \`GET /api/retention\` counts. ${listNote} It is the user's start or, with \`returned\`, the first return in that period.`,
+      query: RetentionUsersQuery,
+      takesTags: true,
+      response: CountedUserList,
+      problems: [422, 503],
+    },
+    async ({ projectId, query, tags }) => {
+      const { cohort, returned: period = null, first } = query;
+      const question = retentionQuestionOf({ query, tags });
+      const last = question.starts.length - 1;
+      if (cohort > last)
+        throw problem("query-invalid", { detail: `"cohort" must be at most ${last}, the last period.` });
+      if (period !== null && cohort + period > last)
+        throw problem("query-invalid", {
+          detail: `"returned" must be at most ${last - cohort}, the last period.`,
+        });
+      const retention = await retentionQueryOf(events, { projectId, first, ...question });
+      return list(projectId, query, { of: "cohort", retention, cohort, period });
+    },
+  );
+
+  async function list(
+    projectId: number,
+    { limit, cursor }: { limit: number; cursor?: string | undefined },
+    counted: CountedUsers,
+  ) {
+    const page = await listCountedUsers(store, { projectId, counted, limit, cursor });
+    return { ok: true as const, ...timesOf(rangeOf(counted)), ...page };
+  }
 
   type Asked = Pick<MeasureQuery, "projectId" | "filter" | "bounds" | "split" | "series">;
 
@@ -183,7 +261,7 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
     const { all, series, rest, ignored } = await events.measure(query, progress);
     const shown = [
       ...series,
-      ...(query.split ? (rest ? [{ value: null, ...rest }] : []) : [{ value: null, ...all }]),
+      ...(query.split ? (rest ? [{ ...rest, value: null }] : []) : [{ value: null, ...all }]),
     ];
     return {
       series: shown.map((each) => ({ ...each, total: sum(each.counts) })),
@@ -212,6 +290,17 @@ function seriesOf({ all, series }: Counts, isSplit: boolean) {
 
 function sum(counts: number[]): number {
   return counts.reduce((total, count) => total + count, 0);
+}
+
+function rangeOf(counted: CountedUsers): MsRange {
+  if (counted.of === "events") return counted.range;
+  if (counted.of === "funnel") return counted.funnel.range;
+  const { bounds } = counted.retention;
+  return { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
+}
+
+function timesOf({ fromMs, toMs }: MsRange) {
+  return { from: isoOf(fromMs), to: isoOf(toMs) };
 }
 
 function isoOf(ms: number): string {

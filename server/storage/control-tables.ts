@@ -22,6 +22,8 @@ export type ControlTables = AuthTables &
       /** Null is unlimited. */
       eventsPerDay: number | null;
       createdAt: number;
+      /** Of its days and times, on the dashboard. Null: of each person's browser. */
+      timeZone: string | null;
     };
     members: { projectId: number; accountId: string; role: Role; createdAt: number };
     invitations: {

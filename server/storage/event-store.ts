@@ -2,6 +2,8 @@ import type { DeletedEvents, Event } from "../event/event.ts";
 import type { ArrivalStamp } from "../event/id.ts";
 import type {
   Cohort,
+  CountedUsersPage,
+  CountedUsersQuery,
   FunnelQuery,
   FunnelResult,
   MeasureQuery,
@@ -216,6 +218,8 @@ export interface EventAnalyzer {
   funnel(query: FunnelQuery, watch: Watch): Promise<FunnelResult>;
   /** How many users return in later periods. */
   retention(query: RetentionQuery, watch: Watch): Promise<Cohort[]>;
+  /** The users whom a number counts, a page at a time. */
+  countedUsers(query: CountedUsersQuery, watch: Watch): Promise<CountedUsersPage>;
 }
 
 /** Removes events. */

@@ -190,6 +190,7 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     users: "/p/default/users",
     values: "/p/default/values",
     user: "/p/default/users/cus_1042",
+    who: `/p/default/who?${dropOuts(Date.now())}`,
     boards: "/p/default/boards",
     board: `/p/default/boards/${boardId}?range=30d`,
     connections: "/p/default/connections",
@@ -207,6 +208,15 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     "notification-settings": "/account/notifications",
     status: "/status",
   };
+}
+
+/** Who created an account in the last 30 days, and placed no order. */
+function dropOuts(nowMs: number): URLSearchParams {
+  const iso = (daysAgo: number) => new Date(nowMs - daysAgo * 86_400_000).toISOString();
+  return new URLSearchParams({
+    ...{ of: "funnel", step1: 'name:"Account created"', step2: 'name:"Order placed"', window: "86400" },
+    ...{ reached: "1", dropped: "true", from: iso(30), to: iso(0) },
+  });
 }
 
 /** The paths of the pages that need no session. Tokens that don't exist show what a dead link shows. */

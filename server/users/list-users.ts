@@ -176,7 +176,8 @@ export function compareIds(a: Pick<Position, "userId">, b: Pick<Position, "userI
   return Buffer.compare(Buffer.from(a.userId), Buffer.from(b.userId));
 }
 
-async function activityOf(store: Store, projectId: number, userIds: string[]) {
+/** When users had their first and last event, which is some seconds behind. */
+export async function activityOf(store: Store, projectId: number, userIds: string[]) {
   if (userIds.length === 0) return new Map<string, never>();
   const rows = await store.control
     .selectFrom("userActivity")

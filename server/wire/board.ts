@@ -98,6 +98,10 @@ const PublicBoard = z
   .object({
     name: z.string(),
     version: z.string().openapi({ description: "Another one with each change of what it shows." }),
+    timeZone: z
+      .string()
+      .nullable()
+      .openapi({ description: "Of the project's days. Null: that of the browser." }),
     tiles: z.array(z.record(z.string(), z.unknown())).openapi({ description: "Tiles without searches." }),
   })
   .openapi("PublicBoard");
@@ -116,6 +120,10 @@ const range = {
     .enum(["true", "false"])
     .optional()
     .openapi({ description: "Also returns the results of the period of the same length before." }),
+  before: timestamp.optional().openapi({
+    description:
+      "With `compare`: where that period begins, before `from`. Default: so that it ends where the range begins.",
+  }),
 };
 /** The period that a board shows. */
 export const PublicTileDataQuery = z.strictObject(range);

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
 import { roles } from "../permissions.ts";
 import { text } from "../validation/text.ts";
+import { timeZone } from "../validation/time.ts";
 import { version } from "./version.ts";
 
 const projectName = text({ max: limits.projectNameCharacters, filled: true });
@@ -30,10 +31,11 @@ export const ProjectChange = z
       .openapi({ description: "Rejects events for channels that don't exist." }),
     retentionDays: retentionDays.optional(),
     eventsPerDay: eventsPerDay.optional(),
+    timeZone: timeZone.nullable().optional(),
   })
   .refine(
     (change) => Object.keys(change).length > 0,
-    "changes nothing. Send name, retentionDays, eventsPerDay or knownChannelsOnly",
+    "changes nothing. Send name, retentionDays, eventsPerDay, timeZone or knownChannelsOnly",
   )
   .openapi("ProjectChange");
 export type ProjectChange = z.infer<typeof ProjectChange>;
@@ -51,6 +53,10 @@ export const Project = z
     }),
     eventsPerDay: z.int().nullable().openapi({
       description: "How many events can be recorded on a day (UTC). Null is unlimited.",
+    }),
+    timeZone: z.string().nullable().openapi({
+      description:
+        "IANA time zone in which the dashboard shows times, and in which its days begin. Null: that of each person's browser.",
     }),
     version,
     createdAt: z.string().openapi({ format: "date-time" }),

@@ -3,6 +3,9 @@ import { filterParameters, projectParameter, searchText } from "../event/event-q
 import { limits } from "../limits.ts";
 import { timeZoneParameter } from "./stats.ts";
 
+/** Which start of a user counts: the first of all, or the first in the range. */
+export const firstStart = z.enum(["ever", "range"]).default("ever");
+
 export const RetentionQuery = z.strictObject({
   by: z.enum(["day", "week"]).default("week").openapi({
     description: "Length of a period. Weeks begin on Monday. Default: week.",
@@ -14,6 +17,10 @@ export const RetentionQuery = z.strictObject({
   return: searchText
     .optional()
     .openapi({ description: "The search for events that count as a return. Default: all events." }),
+  first: firstStart.openapi({
+    description:
+      "Which `start` event of a user counts: the first `ever`, of all events that are stored, or the first in the `range`. Default: ever.",
+  }),
   ...filterParameters,
   from: filterParameters.from.openapi({
     description: `From this moment on, inclusive. Default: 30 days or 12 weeks; at most ${limits.retentionPeriods} periods.`,
@@ -26,6 +33,7 @@ export const Retention = z
   .object({
     ok: z.literal(true),
     by: RetentionQuery.shape.by,
+    first: firstStart,
     timeZone: z.string(),
     from: z.string().openapi({ format: "date-time" }),
     to: z.string().openapi({ format: "date-time" }),
@@ -36,7 +44,9 @@ export const Retention = z
     cohorts: z
       .array(
         z.object({
-          users: z.int().openapi({ description: "Users whose first `start` event is in this period." }),
+          users: z
+            .int()
+            .openapi({ description: "Users whose first `start` event, as `first` says, is in this period." }),
           returned: z.array(z.int()).openapi({
             description:
               "How many of them had a `return` event in the same period, at or after their start, and in each later one.",

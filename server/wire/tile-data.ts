@@ -38,6 +38,7 @@ const ChartData = z
       }),
     ),
     total: amount,
+    values: z.array(amount).openapi({ description: "Of all series together, one for each bucket." }),
     before: z
       .object({ total: amount, values: z.array(amount) })
       .optional()
@@ -79,6 +80,7 @@ const RetentionData = z
     starts: Retention.shape.starts,
     cohorts: Retention.shape.cohorts,
     users: Retention.shape.users,
+    first: Retention.shape.first,
   })
   .openapi("RetentionData");
 

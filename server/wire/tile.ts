@@ -4,6 +4,7 @@ import { validSearch } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { insightKey } from "./insight.ts";
+import { firstStart } from "./retention.ts";
 import { metrics, splitParameter } from "./stats.ts";
 
 export type Metric = (typeof metrics)[number];
@@ -47,7 +48,8 @@ const chart = {
   ...measure,
   split: split.optional(),
   limit: whole(1, limits.tileSeries).default(5).openapi({
-    description: "With `split`: how many series, largest first. The rest are combined into one.",
+    description:
+      "With `split`: how many series, largest first. The rest are combined into one, unless it is a single value.",
   }),
 };
 
@@ -75,6 +77,14 @@ const FunnelTile = z
       .min(2, "must have at least 2 steps")
       .max(limits.funnelSteps, `must have at most ${limits.funnelSteps} steps`)
       .openapi({ description: "A search for each step, in order." }),
+    stepNames: z
+      .array(text({ max: limits.stepNameCharacters }))
+      .max(limits.funnelSteps, `must have at most ${limits.funnelSteps} names`)
+      .optional()
+      .openapi({
+        description:
+          "What each step is called, also on public boards. Default, also for an empty one: the name or channel that its search is for, if it is for nothing else.",
+      }),
     windowSeconds: whole(1, limits.funnelWindowSeconds)
       .default(7 * 24 * 60 * 60)
       .openapi({ description: "How long a user may take from the first step to the last. Default: a week." }),
@@ -89,9 +99,14 @@ const RetentionTile = z
     again: validSearch
       .default("")
       .openapi({ description: "The search for events that count as a return. Default: all." }),
+    first: firstStart.openapi({
+      description:
+        "Which matching event of a user counts: the first `ever`, or the first in the `range`. Default: ever, also of tiles that were stored without it.",
+    }),
   })
   .openapi("RetentionTile", {
-    description: "Of the users whose first matching event was in a week, how many came back in later weeks.",
+    description:
+      "Of the users whose first matching event was in a week, how many came back in later weeks. Weeks are whole, whatever the range is.",
   });
 const FeedTile = z
   .strictObject({ type: z.literal("feed"), ...place, q })

@@ -47,7 +47,7 @@ export const UserListQuery = z.strictObject({
 
 export type UserSort = z.infer<typeof UserListQuery>["sort"];
 
-const UserInList = z.object({
+export const UserInList = z.object({
   userId: z.string(),
   events: z.int(),
   firstSeenAt: z

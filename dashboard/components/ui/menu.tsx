@@ -9,6 +9,7 @@ type MenuProps = {
   children: ReactNode;
   align?: "start" | "end";
   side?: "top" | "bottom";
+  onOpenChange?: (isOpen: boolean) => void;
 };
 
 /**
@@ -21,9 +22,10 @@ export function Menu({
   children,
   align = "start",
   side = "bottom",
+  onOpenChange,
 }: MenuProps) {
   return (
-    <DropdownMenu.Root defaultOpen={defaultOpen} modal={false}>
+    <DropdownMenu.Root defaultOpen={defaultOpen} modal={false} {...(onOpenChange && { onOpenChange })}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Content
         align={align}

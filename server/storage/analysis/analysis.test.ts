@@ -23,6 +23,8 @@ import type { Split } from "../split.ts";
 import { openSqliteStore } from "../sqlite/index.ts";
 import { databaseFile } from "../sqlite/open.ts";
 import type { Store } from "../store.ts";
+import { userHashText } from "./numbered.ts";
+import type { CountedUser, CountedUsers } from "./queries.ts";
 import { FunnelSteps } from "./steps.ts";
 
 const blockEvents = 150;
@@ -215,10 +217,14 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
           const others = counted.filter(
             (event) => split && !top.some(({ value }) => value === valueIn(event, split)),
           );
+          const otherValues = new Set(others.map((event) => split && valueIn(event, split)));
+          const [only] = otherValues;
+          const isNamed = otherValues.size === 1 && only !== undefined && values?.includes(only) !== false;
+          const restValue = isNamed ? only : null;
           expect(measured).toEqual({
             all: measuredOf(counted),
             series: top,
-            rest: others.length > 0 ? measuredOf(others) : null,
+            rest: others.length > 0 ? { value: restValue, ...measuredOf(others) } : null,
             ignored: metric === "users" ? 0 : all.filter(({ tags }) => amounts[tags.amount!] === null).length,
           });
         },
@@ -293,31 +299,146 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
     );
   }
 
+  /** A user's way through the periods of a retention table, computed plainly. */
+  type Way = { cohort: number; start: Event; returns: (Event | undefined)[] };
+
+  /** The ways of all users in a cohort. */
+  function waysOf(start: EventFilter, back: EventFilter, bounds: number[], isFirstEver: boolean): Way[] {
+    const periodOf = (ms: number) => bounds.findLastIndex((fromMs) => fromMs <= ms);
+    const own = within(isFirstEver ? 0 : bounds[0]!, bounds.at(-1)!, {}).filter(
+      ({ userId }) => userId !== "",
+    );
+    return [...Map.groupBy(own, ({ userId }) => userId).values()].flatMap((taken) => {
+      const first = taken.find((event) => matches(start, event));
+      if (!first || msOf(first) < bounds[0]!) return [];
+      const later = taken.filter((event) => matches(back, event) && msOf(event) >= msOf(first));
+      const returns = bounds
+        .slice(1)
+        .map((_, period) => later.find((event) => periodOf(msOf(event)) === period));
+      return [{ cohort: periodOf(msOf(first)), start: first, returns }];
+    });
+  }
+
   async function compareRetention(seed: number): Promise<void> {
     await fc.assert(
-      fc.asyncProperty(filter, filter, range, async (start, back, bounds) => {
+      fc.asyncProperty(filter, filter, range, fc.boolean(), async (start, back, bounds, isFirstEver) => {
+        const historyFromMs = isFirstEver ? startMs : null;
         const cohorts = await store.events.retention(
-          { projectId: projects[0], bounds, start, return: back },
+          { projectId: projects[0], bounds, start, return: back, historyFromMs },
           {},
         );
-        const own = within(bounds[0]!, bounds.at(-1)!, {}).filter(({ userId }) => userId !== "");
-        const periodOf = (ms: number) => bounds.findLastIndex((fromMs) => fromMs <= ms);
-        const expected = bounds.slice(1).map((_, period) => ({
-          users: 0,
-          returned: new Array<number>(bounds.length - 1 - period).fill(0),
-        }));
-        for (const taken of Map.groupBy(own, ({ userId }) => userId).values()) {
-          const first = taken.find((event) => matches(start, event));
-          if (!first) continue;
-          const cohort = periodOf(msOf(first));
-          const later = taken.filter((event) => matches(back, event) && msOf(event) >= msOf(first));
-          expected[cohort]!.users++;
-          for (const period of new Set(later.map((event) => periodOf(msOf(event)))))
-            expected[cohort]!.returned[period - cohort]!++;
-        }
+        const ways = waysOf(start, back, bounds, isFirstEver);
+        const expected = bounds.slice(1).map((_, period) => {
+          const some = ways.filter(({ cohort }) => cohort === period);
+          const periods = bounds.slice(1 + period).keys();
+          return {
+            users: some.length,
+            returned: [...periods].map(
+              (later) => some.filter(({ returns }) => returns[period + later]).length,
+            ),
+          };
+        });
         expect(cohorts).toEqual(expected);
       }),
       { numRuns: effort(20, 400), seed },
+    );
+  }
+
+  /** All users whom a number counts, and their total, read in pages. */
+  async function pagesOf(counted: CountedUsers, limit: number) {
+    const users: CountedUser[] = [];
+    const totals = new Set<number>();
+    for (;;) {
+      const query = { projectId: projects[0], counted, limit, after: users.at(-1) };
+      const page = await store.events.countedUsers(query, {});
+      totals.add(page.total);
+      users.push(...page.users);
+      if (page.users.length < limit) return { users, totals: [...totals] };
+    }
+  }
+
+  const listOf = (some: Event[]) =>
+    some
+      .map((event) => ({ ms: msOf(event), hash: userHashText(event.userId) }))
+      .toSorted((a, b) => b.ms - a.ms || (a.hash < b.hash ? -1 : 1));
+
+  /** The users of each number are those whom it counts, each with the right event, whatever the size of a page. */
+  async function compareUsers(seed: number): Promise<void> {
+    const ofCohort = fc.record({
+      of: fc.constant("cohort" as const),
+      cohort: fc.nat({ max: 2 }),
+      period: fc.option(fc.nat({ max: 1 })),
+      isFirstEver: fc.boolean(),
+    });
+    const ofFunnel = fc.record({
+      of: fc.constant("funnel" as const),
+      step: fc.integer({ min: 1, max: 2 }),
+      isLast: fc.boolean(),
+      value: fc.constantFrom(undefined, "pro", "free", "__proto__", "none"),
+    });
+    const ofEvents = fc.record({ of: fc.constant("events" as const) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(ofCohort, ofFunnel, ofEvents),
+        filter,
+        filter,
+        range.filter(({ length }) => length >= 4),
+        fc.integer({ min: 1, max: 70 }),
+        async (asked, first, second, bounds, limit) => {
+          const projectId = projects[0];
+          const whole = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
+          const own = within(whole.fromMs, whole.toMs, {}).filter(({ userId }) => userId !== "");
+          const byUser = [...Map.groupBy(own, ({ userId }) => userId).values()];
+          let counted: CountedUsers;
+          let expected: Event[];
+          if (asked.of === "events") {
+            counted = { of: "events", filter: first, range: whole };
+            expected = byUser.flatMap((taken) => taken.findLast((event) => matches(first, event)) ?? []);
+          } else if (asked.of === "cohort") {
+            const { cohort, isFirstEver } = asked;
+            const period = asked.period;
+            const historyFromMs = isFirstEver ? startMs : null;
+            const retention = { projectId, bounds, start: first, return: second, historyFromMs };
+            counted = { of: "cohort", retention, cohort, period };
+            const ways = waysOf(first, second, bounds, isFirstEver).filter((way) => way.cohort === cohort);
+            expected = ways.flatMap((way) =>
+              period === null ? way.start : (way.returns[cohort + period] ?? []),
+            );
+          } else {
+            const { step, isLast, value } = asked;
+            const steps = [first, second];
+            const windowMs = 5 * 24 * 60 * minuteMs;
+            const split = { by: "tag", key: "plan" } as const;
+            counted = {
+              of: "funnel",
+              funnel: { projectId, range: whole, steps, windowMs, ...(value !== undefined && { split }) },
+              ...{ step, isLast, value },
+            };
+            expected = byUser.flatMap((taken) => {
+              const masks = Uint8Array.from(taken, (event) =>
+                steps.reduce((mask, each, index) => mask | (matches(each, event) ? 1 << index : 0), 0),
+              );
+              const order = Uint32Array.from(taken.keys());
+              const attempt = new FunnelSteps(2, windowMs).furthest(
+                Float64Array.from(taken, msOf),
+                masks,
+                order,
+                0,
+                taken.length,
+              );
+              const at = (index: number) =>
+                taken.filter((event, own) => msOf(event) === attempt[index] && masks[own]! & (1 << index));
+              const plans = at(0).flatMap(({ tags }) => (Object.hasOwn(tags, "plan") ? tags.plan! : []));
+              if (attempt.length < step || (isLast && attempt.length > step)) return [];
+              if (value !== undefined && plans.toSorted()[0] !== value) return [];
+              return at(step - 1)[0]!;
+            });
+          }
+          const found = await pagesOf(counted, limit);
+          expect(found).toEqual({ users: listOf(expected), totals: [expected.length] });
+        },
+      ),
+      { numRuns: effort(25, 400), seed },
     );
   }
 
@@ -327,6 +448,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
     await compareMeasure(seed);
     await compareFunnel(seed);
     await compareRetention(seed);
+    await compareUsers(seed);
   }
 
   test("answers from rows equal plain ones", async () => {
@@ -373,7 +495,13 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
   });
 
   test("an analysis ends when it is aborted, and reports how much it read", async () => {
-    const query = { projectId: projects[0], bounds: [startMs, settledMs], start: {}, return: {} };
+    const query = {
+      projectId: projects[0],
+      bounds: [startMs, settledMs],
+      start: {},
+      return: {},
+      historyFromMs: null,
+    };
     const controller = new AbortController();
     const running = store.events.retention(query, { signal: controller.signal });
     controller.abort(new Error("gone"));

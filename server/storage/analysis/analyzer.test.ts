@@ -10,10 +10,15 @@ const settled = () => new Promise(setImmediate);
 /** An analyzer whose retention tables are computed by `retention`. */
 function analyzerWith(retention: (query: RetentionQuery, watch: Watch) => Promise<never[]>) {
   const notCalled = () => Promise.reject(new Error("It is not called."));
-  return limited({ measure: notCalled, funnel: notCalled, retention } satisfies EventAnalyzer);
+  return limited({
+    measure: notCalled,
+    funnel: notCalled,
+    countedUsers: notCalled,
+    retention,
+  } satisfies EventAnalyzer);
 }
 
-const query: RetentionQuery = { projectId: 1, bounds: [0, 1], start: {}, return: {} };
+const query: RetentionQuery = { projectId: 1, bounds: [0, 1], start: {}, return: {}, historyFromMs: null };
 
 test("only some analyses of a project run at a time, and the others follow in order", async () => {
   const started: PromiseWithResolvers<never[]>[] = [];

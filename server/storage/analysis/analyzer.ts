@@ -44,6 +44,7 @@ export function limited(analyzer: EventAnalyzer): EventAnalyzer {
     measure: (query, watch) => run(analyzer.measure, query, watch),
     funnel: (query, watch) => run(analyzer.funnel, query, watch),
     retention: (query, watch) => run(analyzer.retention, query, watch),
+    countedUsers: (query, watch) => run(analyzer.countedUsers, query, watch),
   };
 }
 

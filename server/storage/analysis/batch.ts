@@ -50,7 +50,7 @@ const firstCapacity = 4_096;
 
 /** Collects batches, and numbers users and values for the whole analysis. */
 export class Batches {
-  readonly users = new Users();
+  readonly users: Users;
   readonly values = new Texts();
   readonly #fields: Fields;
   readonly #filters: readonly EventFilter[];
@@ -66,9 +66,11 @@ export class Batches {
     tagNumbers: new TagNumbers(),
   };
 
-  constructor(fields: Fields, filters: readonly EventFilter[]) {
+  /** @param users - those of an earlier scan, if it is the same analysis */
+  constructor(fields: Fields, filters: readonly EventFilter[], users: Users = new Users()) {
     this.#fields = fields;
     this.#filters = filters;
+    this.users = users;
   }
 
   /** Returns what was added since the last call. The next call to add reuses its arrays. */

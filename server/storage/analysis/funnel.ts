@@ -1,17 +1,55 @@
 import { Turns } from "../../turns.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
-import type { FunnelQuery, FunnelResult, FunnelStepResult, Watch } from "./queries.ts";
+import type { Users } from "./numbered.ts";
+import type { FollowQuery, FunnelQuery, FunnelResult, FunnelStepResult, Watch } from "./queries.ts";
 import type { Scan } from "./scan.ts";
-import { FunnelSteps } from "./steps.ts";
+import { type Attempt, FunnelSteps } from "./steps.ts";
 import { TooLargeError } from "./too-large.ts";
 
 /** Share of the progress for reading; the rest is for following the users. */
 const readingShare = 0.9;
 
-/** Follows users through steps. */
+/** Counts users who take steps. */
 export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Promise<FunnelResult> {
-  const { projectId, range, steps: filters, windowMs, split } = query;
+  const steps = query.steps.length;
+  const all = new StepTimes(steps);
+  /** By value; undefined for users whose first step has none. */
+  const byValue = new Map<string | undefined, StepTimes>();
+  await followSteps(scan, query, watch, (_user, attempt, readValue) => {
+    all.add(attempt);
+    if (!query.split) return;
+    const value = readValue();
+    const own = byValue.get(value) ?? new StepTimes(steps);
+    byValue.set(value, own);
+    own.add(attempt);
+  });
+  const top = [...byValue]
+    .filter((entry): entry is [string, StepTimes] => entry[0] !== undefined)
+    .sort(([a, left], [b, right]) => right.users - left.users || (a < b ? -1 : 1))
+    .slice(0, query.series);
+  for (const [value] of top) byValue.delete(value);
+  const rest = new StepTimes(steps);
+  for (const own of byValue.values()) rest.addAll(own);
+  return {
+    steps: all.results(),
+    series: top.map(([value, own]) => ({ value, steps: own.results() })),
+    rest: rest.users > 0 ? rest.results() : null,
+  };
+}
+
+/**
+ * Follows users through steps.
+ *
+ * @param onUser - given a user who took the first step, the times of the steps, and what returns the split's value of
+ *   the first step
+ */
+export async function followSteps(
+  scan: Scan,
+  { projectId, range, steps: filters, windowMs, split }: FollowQuery,
+  watch: Watch,
+  onUser: (user: number, attempt: Attempt, readValue: () => string | undefined) => void,
+): Promise<Users> {
   const fields = { users: true, split };
   const batches = new Batches(fields, filters);
   const events = new UserEvents(split !== undefined);
@@ -23,21 +61,13 @@ export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Prom
   const users = batches.users.count;
   const { order, starts } = events.byUser(users);
   const steps = new FunnelSteps(filters.length, windowMs);
-  const all = new StepTimes(filters.length);
-  /** By value; 0 for users whose first step has none. */
-  const byValue = new Map<number, StepTimes>();
-  const textOf = (value: number) => batches.values.texts[value - 1]!;
-  const turns = new Turns(query.projectId);
+  const { texts } = batches.values;
+  const turns = new Turns(projectId);
   for (let user = 1; user <= users; user++) {
-    const attempt = steps.furthest(events.ms, events.masks, order, starts[user]!, starts[user + 1]!);
+    const [from, to] = [starts[user]!, starts[user + 1]!];
+    const attempt = steps.furthest(events.ms, events.masks, order, from, to);
     if (attempt.length > 0) {
-      all.add(attempt);
-      if (split) {
-        const value = events.valueAt(attempt[0]!, textOf, order, starts[user]!, starts[user + 1]!);
-        const own = byValue.get(value) ?? new StepTimes(filters.length);
-        byValue.set(value, own);
-        own.add(attempt);
-      }
+      onUser(user, attempt, () => events.valueAt(attempt[0]!, texts, order, from, to));
     }
     if (user % 256 === 0 && turns.isOver) {
       await turns.next();
@@ -45,19 +75,7 @@ export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Prom
       watch.onProgress?.(readingShare + (1 - readingShare) * (user / users));
     }
   }
-
-  const top = [...byValue]
-    .filter(([value]) => value !== 0)
-    .sort(([a, left], [b, right]) => right.users - left.users || (textOf(a) < textOf(b) ? -1 : 1))
-    .slice(0, query.series);
-  for (const [value] of top) byValue.delete(value);
-  const rest = new StepTimes(filters.length);
-  for (const own of byValue.values()) rest.addAll(own);
-  return {
-    steps: all.results(),
-    series: top.map(([value, own]) => ({ value: textOf(value), steps: own.results() })),
-    rest: rest.users > 0 ? rest.results() : null,
-  };
+  return batches.users;
 }
 
 /** The events of users, as columns. */
@@ -96,20 +114,21 @@ class UserEvents {
     return { order, starts };
   }
 
-  /** The value of a user's first step at a time; 0 for none. If several events can be it, the least text. */
+  /** The value of a user's first step at a time. If several events can be it, the least text. */
   valueAt(
     ms: number,
-    textOf: (value: number) => string,
+    texts: readonly string[],
     order: Uint32Array,
     from: number,
     to: number,
-  ): number {
-    let found = 0;
+  ): string | undefined {
+    let found: string | undefined;
     for (let at = from; at < to; at++) {
       const index = order[at]!;
       const value = this.#values![index]!;
       if (this.ms[index] !== ms || !(this.masks[index]! & 1) || value === 0) continue;
-      if (found === 0 || textOf(value) < textOf(found)) found = value;
+      const text = texts[value - 1]!;
+      if (found === undefined || text < found) found = text;
     }
     return found;
   }

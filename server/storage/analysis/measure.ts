@@ -1,7 +1,7 @@
 import { Buckets } from "../histogram.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { Groups } from "./groups.ts";
-import type { Measured, MeasureQuery, Measures, Watch } from "./queries.ts";
+import type { MeasureQuery, Measures, Watch } from "./queries.ts";
 import type { Scan } from "./scan.ts";
 
 /**
@@ -36,22 +36,23 @@ export async function measure(scan: Scan, query: MeasureQuery, watch: Watch): Pr
   const others = [0, ...groups.map(({ group }) => group)].filter(
     (group) => !isTop.has(group) && byValue.has(group),
   );
+  const restValue = others.length === 1 ? (texts[others[0]! - 1] ?? null) : null;
   if (byValue.isTotal) return { ...measured, ...(await readTop()) };
   const series = top.map(({ text, group }) => ({ value: text, ...byValue.measured(group) }));
   return { ...measured, series, rest: others.length > 0 ? await restOf(byValue) : null };
 
-  async function restOf(byValue: Groups): Promise<Measured> {
-    if (others.length === 1) return byValue.measured(others[0]!);
+  async function restOf(byValue: Groups): Promise<Measures["rest"]> {
+    if (others.length === 1) return { value: restValue, ...byValue.measured(others[0]!) };
     if (metric !== "users") {
       const rest = texts.length + 1;
       byValue.merge(rest, others);
-      return byValue.measured(rest);
+      return { value: null, ...byValue.measured(rest) };
     }
     const rest = new Groups(metric, buckets.length);
     await read(0.5, 1, ({ users, values, numbers, tagNumbers }, at, bucket) => {
       if (!isTop.has(values[at]!)) rest.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
     });
-    return rest.measured(0);
+    return { value: null, ...rest.measured(0) };
   }
 
   /** Reads the events again, for the largest values and the rest. */
@@ -63,7 +64,7 @@ export async function measure(scan: Scan, query: MeasureQuery, watch: Watch): Pr
     });
     return {
       series: top.map(({ text }, index) => ({ value: text, ...again.measured(index + 1) })),
-      rest: again.has(0) ? again.measured(0) : null,
+      rest: again.has(0) ? { value: restValue, ...again.measured(0) } : null,
     };
   }
 

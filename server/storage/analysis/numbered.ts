@@ -17,6 +17,15 @@ export function userHash(userId: string): Uint32Array {
   return words.subarray(0, userWords);
 }
 
+/** The same as hexadecimal digits, which sort as the words do. */
+export function userHashText(userId: string): string {
+  return hashTextOf(userHash(userId));
+}
+
+function hashTextOf(hash: Uint32Array): string {
+  return Array.from(hash, (word) => word.toString(16).padStart(8, "0")).join("");
+}
+
 /** Users that are read as rows and kept, so that they aren't hashed for each event. */
 const cachedUsersMax = 20_000;
 
@@ -29,6 +38,12 @@ export class Users {
   /** For each slot three words of a hash and the user's number, which is 0 in a free slot. */
   #slots = new Uint32Array(4 * firstCapacity);
   readonly #cached = new Map<string, number>();
+  #isClosed = false;
+
+  /** Numbers no other users from now on: they all get 0, as if there was no user. */
+  close(): void {
+    this.#isClosed = true;
+  }
 
   /** The number of the user with the hash at `at`. Throws `TooLargeError`. */
   addHash(hashes: Uint32Array, at: number): number {
@@ -44,6 +59,7 @@ export class Users {
       if (slots[slot] === first && slots[slot + 1] === second && slots[slot + 2] === third) return number;
       slot = (slot + 4) & end;
     }
+    if (this.#isClosed) return 0;
     TooLargeError.check("users", this.count);
     slots[slot] = first;
     slots[slot + 1] = second;
@@ -64,6 +80,21 @@ export class Users {
       this.#cached.set(userId, number);
     }
     return number;
+  }
+
+  /** How many slots there are to go through. */
+  get slots(): number {
+    return this.#slots.length / 4;
+  }
+
+  /** The user in a slot, in no order; 0 for none. */
+  numberIn(slot: number): number {
+    return this.#slots[4 * slot + 3]!;
+  }
+
+  /** The hash of the user in a slot, as `userHashText` writes it. */
+  hashIn(slot: number): string {
+    return hashTextOf(this.#slots.subarray(4 * slot, 4 * slot + userWords));
   }
 
   #rehash(): void {

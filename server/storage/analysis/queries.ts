@@ -41,22 +41,24 @@ export type MeasureQuery = {
 export type Measures = {
   all: Measured;
   series: (Measured & { value: string })[];
-  /** All other events of a split; null if there are none. */
-  rest: Measured | null;
+  /** All other events of a split; null if there are none. `value`: what all of them have, null if they differ. */
+  rest: (Measured & { value: string | null }) | null;
   /** Events whose tag is not a number. */
   ignored: number;
 };
 
-export type FunnelQuery = {
+/** The steps that users are followed through. */
+export type FollowQuery = {
   projectId: number;
   range: MsRange;
   /** A filter for each step, without times. */
   steps: EventFilter[];
   windowMs: number;
   split?: Split | undefined;
-  /** How many series a split returns, those with the most users. */
-  series: number;
 };
+
+/** `series`: how many a split returns, those with the most users. */
+export type FunnelQuery = FollowQuery & { series: number };
 
 /** For each step: users who took it, and the median time since the step before; null without users. */
 export type FunnelStepResult = { users: number; medianMs: number | null };
@@ -75,7 +77,49 @@ export type RetentionQuery = {
   /** Without times. */
   start: EventFilter;
   return: EventFilter;
+  /**
+   * Cohorts are by a user's first start ever: where the project's events begin, milliseconds since 1970. Null: by the
+   * first start within `bounds`, whatever was before.
+   */
+  historyFromMs: number | null;
 };
 
 /** Users whose first start is in a period, and how many of them returned in this period and in each later one. */
 export type Cohort = { users: number; returned: number[] };
+
+/** Users that a number of an analysis counts, each because of one event. */
+export type CountedUsers =
+  /** Those with an event that matches; it is their last one. */
+  | { of: "events"; filter: EventFilter; range: MsRange }
+  /** Those who took a step, from 1 on, with the event that took it. */
+  | {
+      of: "funnel";
+      funnel: FollowQuery;
+      step: number;
+      /** Only those who took no step after it. */
+      isLast: boolean;
+      /** Only those whose first step has this value of the split. */
+      value?: string | undefined;
+    }
+  /** Those of a cohort with their start, or those who returned in a period with their first return in it. */
+  | {
+      of: "cohort";
+      retention: RetentionQuery;
+      cohort: number;
+      /** In how many periods after the start, 0 is the same; null: all users of the cohort. */
+      period: number | null;
+    };
+
+/** The place of a user in a list: the time of the event that counts, and the hash of the id as hexadecimal digits. */
+export type CountedUser = { ms: number; hash: string };
+
+export type CountedUsersQuery = {
+  projectId: number;
+  counted: CountedUsers;
+  /** The last user of the page before. */
+  after?: CountedUser | undefined;
+  limit: number;
+};
+
+/** A page of users: the newest event first, then by hash. `total` counts all of them. */
+export type CountedUsersPage = { total: number; users: CountedUser[] };

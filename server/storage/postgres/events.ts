@@ -1,5 +1,6 @@
 import pg from "pg";
 import { limited } from "../analysis/analyzer.ts";
+import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
 import { retention } from "../analysis/retention.ts";
@@ -97,6 +98,7 @@ export async function createPostgresEvents({
           measure: (query, watch) => measure(scan, query, watch),
           funnel: (query, watch) => funnel(scan, query, watch),
           retention: (query, watch) => retention(scan, query, watch),
+          countedUsers: (query, watch) => countedUsers(scan, query, watch),
         }),
       },
       Math.max(1, Math.floor(address.connections / 2)),

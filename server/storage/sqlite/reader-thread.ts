@@ -1,9 +1,16 @@
 /** The reader: a thread with a read-only connection, so that no query blocks the HTTP thread. */
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
+import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
-import type { FunnelQuery, MeasureQuery, RetentionQuery, Watch } from "../analysis/queries.ts";
+import type {
+  CountedUsersQuery,
+  FunnelQuery,
+  MeasureQuery,
+  RetentionQuery,
+  Watch,
+} from "../analysis/queries.ts";
 import { retention } from "../analysis/retention.ts";
 import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
 import { createCount } from "../count.ts";
@@ -57,6 +64,7 @@ export type ReaderRequest =
   | { kind: "measure"; query: MeasureQuery }
   | { kind: "funnel"; query: FunnelQuery }
   | { kind: "retention"; query: RetentionQuery }
+  | { kind: "countedUsers"; query: CountedUsersQuery }
   | { kind: "countRemovable"; removal: Removal }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
   | { kind: "ping" }
@@ -146,6 +154,8 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return funnel(scan, request.query, watch());
     case "retention":
       return retention(scan, request.query, watch());
+    case "countedUsers":
+      return countedUsers(scan, request.query, watch());
     case "countRemovable":
       return countRemovable(request.removal);
     case "nextBuildStep":

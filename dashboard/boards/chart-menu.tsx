@@ -1,0 +1,69 @@
+import { Link } from "@tanstack/react-router";
+import { Newspaper, UserRound } from "lucide-react";
+import type { SeriesColor } from "../charts/colors.ts";
+import { Swatch } from "../charts/readout.tsx";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
+import { useDark } from "../theme/theme.ts";
+import type { Lead } from "./leads.tsx";
+
+export type ChartMenuProps = {
+  project: string;
+  /** The bucket. */
+  title: string;
+  /** The series with values, with where each leads. */
+  series: { key: string; name: string; color: SeriesColor; value: string; lead: Lead }[];
+  events: Lead;
+  users: Lead;
+  /** Where the bucket is, in pixels from the chart's left edge. */
+  leftPx: number;
+  close: () => void;
+};
+
+/** What a bucket of a chart leads to: the events and the users that it counts, of all series or of one. */
+export default function ChartMenu({ project, title, series, events, users, leftPx, close }: ChartMenuProps) {
+  const isDark = useDark();
+  const link = ({ page, search }: Lead) => ({
+    to: page === "feed" ? ("/p/$project" as const) : ("/p/$project/who" as const),
+    params: { project },
+    search,
+    preload: false as const,
+  });
+  return (
+    <div className="absolute inset-y-0 w-0" style={{ left: leftPx }}>
+      <Menu
+        defaultOpen
+        side="bottom"
+        onOpenChange={(isOpen) => !isOpen && close()}
+        // Only a place for the menu: the chart is the button.
+        trigger={<span aria-hidden className="absolute top-1/3 block size-0" />}
+      >
+        <MenuLabel>{title}</MenuLabel>
+        {series.length > 1 &&
+          series.map(({ key, name, color, value, lead }) => (
+            <MenuItem key={key} asChild>
+              <Link {...link(lead)}>
+                <span className="flex w-4 justify-center">
+                  <Swatch color={color} isDark={isDark} />
+                </span>
+                <span className="hostile-line flex-1">{name}</span>
+                <span className="pl-3 text-muted">{value}</span>
+              </Link>
+            </MenuItem>
+          ))}
+        {series.length > 1 && <MenuSeparator />}
+        <MenuItem asChild>
+          <Link {...link(events)}>
+            <Newspaper aria-hidden />
+            {series.length > 1 ? "All events" : "Events"}
+          </Link>
+        </MenuItem>
+        <MenuItem asChild>
+          <Link {...link(users)}>
+            <UserRound aria-hidden />
+            {series.length > 1 ? "All users" : "Users"}
+          </Link>
+        </MenuItem>
+      </Menu>
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { parseSearch, printSearch, type Search } from "../../server/event/search.ts";
+import type { TileData, TileDataOf } from "../../server/wire/tile-data.ts";
+import type { Filters } from "../feed/filters.ts";
+import { addressOf, type Question } from "../who/question.ts";
+import type { ShownTile } from "./boards.ts";
+import { type BoardRange, feedTimeOf } from "./ranges.ts";
+
+/** Where a number leads: to a page of the project that lists what it counts. */
+export type Lead = { page: "feed" | "who"; search: Record<string, string> };
+
+type Time = { from: string; to?: string };
+type Bucket = { from: string; to: string };
+/** The value of a split, or all values but those of the other series. */
+type Part = { value: string } | { not: readonly string[] };
+
+/** The events that a tile's number counts, and their users. Null for tiles without a search, such as a public board's. */
+export function leadsOf(
+  tile: ShownTile,
+  { data, range, bucket, part }: { data: TileData; range: BoardRange; bucket?: Bucket; part?: Part },
+): { events: Lead; users: Lead; main: Lead } | null {
+  if (!("q" in tile) || tile.q === undefined || !("from" in data)) return null;
+  const computed = bucket ?? { from: data.from, to: data.to };
+  // The feed of a time that grows is live.
+  const events: Lead = { page: "feed", search: filtersOf(tile, bucket ?? feedTimeOf(range), part) };
+  const users = leadOf({ of: "events", filters: filtersOf(tile, computed, part) });
+  return { events, users, main: "metric" in tile && tile.metric === "users" ? users : events };
+}
+
+function leadOf(question: Question): Lead {
+  return { page: "who", search: addressOf(question) };
+}
+
+/** Those of the tile's events that its number is computed from. */
+function filtersOf(tile: Extract<ShownTile, { q: string }>, time: Time, part?: Part): Filters {
+  const split = "split" in tile ? tile.split : undefined;
+  const terms: Search[] = [];
+  const asked = parseSearch(tile.q);
+  if (asked) terms.push(...(asked.kind === "all" ? asked.of : [asked]));
+  if ("tag" in tile && tile.tag !== undefined) terms.push(isNumber(tile.tag));
+  const values = part && ("value" in part ? [part.value] : part.not);
+  // An address has no filter for an empty value.
+  const isPlain = part !== undefined && "value" in part && part.value !== "";
+  if (split !== undefined && values && values.length > 0 && !isPlain) {
+    const term = termOf(split, [...values]);
+    terms.push("value" in part! ? term : { kind: "not", of: term });
+  }
+  const q =
+    terms.length === 0 ? "" : printSearch(terms.length === 1 ? terms[0]! : { kind: "all", of: terms });
+  return {
+    ...(q !== "" && { q }),
+    ...(isPlain && split !== undefined && { [split]: part.value }),
+    ...time,
+  };
+}
+
+function termOf(split: string, values: string[]): Search {
+  if (split === "channel" || split === "name") return { kind: "field", field: split, values };
+  return { kind: "tag", key: split.slice("tag.".length), values };
+}
+
+/** Events whose tag is any number. */
+function isNumber(key: string): Search {
+  const zero = (isIncluded: boolean) => ({ value: "0", isIncluded });
+  return {
+    kind: "any",
+    of: [
+      { kind: "number", key, range: { from: zero(true) } },
+      { kind: "number", key, range: { to: zero(false) } },
+    ],
+  };
+}
+
+/** The users who took a step of a funnel, or only those who took none after it. */
+export function stepLead(
+  tile: ShownTile,
+  { from, to }: TileDataOf<"funnel">,
+  step: number,
+  { isDropped = false, value }: { isDropped?: boolean; value?: string } = {},
+): Lead | null {
+  if (!("steps" in tile)) return null;
+  const { steps, stepNames = [], windowSeconds, split } = tile;
+  return leadOf({
+    ...{ of: "funnel", from, to, steps, names: stepNames, windowSeconds, reached: step, isDropped },
+    ...(value !== undefined && split !== undefined && { split: { by: split, value } }),
+  });
+}
+
+/** The users of a cohort, or those who returned some weeks later. */
+export function cohortLead(
+  tile: ShownTile,
+  { from, to, timeZone, starts, first = "ever" }: TileDataOf<"retention">,
+  cohort: number,
+  returned?: number,
+): Lead | null {
+  if (!("again" in tile)) return null;
+  return leadOf({
+    ...{ of: "cohort", from, to, timeZone, first, cohort, week: starts[cohort]! },
+    ...{ start: tile.q, again: tile.again },
+    ...(returned !== undefined && { returned }),
+  });
+}
+
+type LeadLinkProps = {
+  project: string | null;
+  lead: Lead | null | undefined;
+  className: string;
+  /** What the number is and what the link does, after its text, for screen readers. */
+  more?: string;
+  children: ReactNode;
+};
+
+/** A number that leads on; on a public board only the number. */
+export function LeadLink({ project, lead, className, more, children }: LeadLinkProps) {
+  if (project === null || !lead) return <span className={className}>{children}</span>;
+  return (
+    <Link
+      to={lead.page === "feed" ? "/p/$project" : "/p/$project/who"}
+      params={{ project }}
+      search={lead.search}
+      preload={false}
+      className={className}
+    >
+      <span>{children}</span>
+      {more && <span className="sr-only">{more}</span>}
+    </Link>
+  );
+}

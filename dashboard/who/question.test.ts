@@ -1,0 +1,86 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { addressOf, type Question, questionIn, requestOf, titleOf } from "./question.ts";
+
+const q = fc.constantFrom("", "name:Paid", 'name:"Cart opened"', "plan=pro amount>5", "a OR b");
+const time = {
+  from: fc.constant("2026-11-16T00:00:00.000Z"),
+  to: fc.constant("2026-11-23T00:00:00.000Z"),
+};
+const funnel = fc
+  .record({
+    ...time,
+    of: fc.constant("funnel" as const),
+    steps: fc.array(q, { minLength: 2, maxLength: 6 }),
+    windowSeconds: fc.integer({ min: 1, max: 9_999_999 }),
+    reached: fc.integer({ min: 1, max: 2 }),
+    isDropped: fc.boolean(),
+    name: fc.constantFrom("", "The cart"),
+    split: fc.option(
+      fc.record({ by: fc.constantFrom("channel", "tag.plan"), value: fc.constantFrom("a", "b c") }),
+      {
+        nil: undefined,
+      },
+    ),
+  })
+  .map(({ name, split, ...rest }) => ({
+    ...rest,
+    names: rest.steps.map((_, index) => (index === 0 ? name : "")),
+    ...(split && { split }),
+  }));
+const cohort = fc
+  .record({
+    ...time,
+    of: fc.constant("cohort" as const),
+    start: q,
+    again: q,
+    first: fc.constantFrom("ever" as const, "range" as const),
+    timeZone: fc.constant("Europe/Berlin"),
+    week: time.from,
+    cohort: fc.nat({ max: 99 }),
+    returned: fc.option(fc.nat({ max: 99 }), { nil: undefined }),
+  })
+  .map(({ returned, ...rest }) => ({ ...rest, ...(returned !== undefined && { returned }) }));
+const events = fc
+  .record(
+    { q: fc.constantFrom("a b", "name:Paid"), "tag.plan": fc.constant("pro"), range: fc.constant("7d") },
+    { requiredKeys: [] },
+  )
+  .map((filters) => ({ of: "events" as const, filters }));
+
+/** As in the address bar, which leaves out what is empty. */
+function shared(address: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(address).filter(([, value]) => value !== ""));
+}
+
+test("an address asks the question that it was made for", () => {
+  fc.assert(
+    fc.property(fc.oneof(funnel, cohort, events), (question: Question) => {
+      expect(questionIn(shared(addressOf(question)))).toEqual(question);
+    }),
+  );
+});
+
+test("an address that isn't complete asks nothing", () => {
+  for (const search of [
+    {},
+    { of: "all" },
+    { of: "funnel", step1: "a", step2: "b", reached: "1" },
+    { of: "funnel", step1: "a", step2: "b", reached: "3", from: "2026-11-16", to: "2026-11-17" },
+    { of: "cohort", from: "2026-11-16", to: "2026-11-17" },
+  ])
+    expect(questionIn(search)).toBeNull();
+});
+
+test("a title says in words whom a number counts", () => {
+  const base = {
+    ...{ from: "2026-11-16T00:00:00Z", to: "2026-11-23T00:00:00Z", of: "funnel" as const, windowSeconds: 60 },
+    ...{ steps: ['name:"Cart opened"', "plan=pro"], names: ["", "A pro"] },
+  };
+  expect(titleOf({ ...base, reached: 1, isDropped: true })).toBe("Dropped out after “Cart opened”");
+  expect(titleOf({ ...base, reached: 2, isDropped: false })).toBe("Took the step “A pro”");
+  const asked = requestOf({ ...base, reached: 1, isDropped: true });
+  expect(asked.query.filter(([name]) => name === "step").map(([, value]) => value)).toEqual(base.steps);
+  // Everything that is stored, not the API's last 30 days.
+  expect(requestOf({ of: "events", filters: {} }).query).toEqual([["from", "1970-01-01T00:00:00.000Z"]]);
+});

@@ -1,0 +1,150 @@
+// Which users and events a page lists, as in its address: those of a search, of a funnel's step, or of a cohort.
+import { limits } from "../../server/limits.ts";
+import { stepNameOf } from "../../server/wire/step-name.ts";
+import { formatDate } from "../components/dates.ts";
+import { type Filters, filtersIn, queryOf } from "../feed/filters.ts";
+
+type Time = { from: string; to: string };
+
+export type Question =
+  | { of: "events"; filters: Filters }
+  | ({
+      of: "funnel";
+      steps: string[];
+      /** Empty if the search says it. */
+      names: string[];
+      windowSeconds: number;
+      /** The step that was taken, from 1 on. */
+      reached: number;
+      /** Only those who took no step after it. */
+      isDropped: boolean;
+      /** Only those whose first step has this value. */
+      split?: { by: string; value: string };
+    } & Time)
+  | ({
+      of: "cohort";
+      start: string;
+      again: string;
+      first: "ever" | "range";
+      timeZone: string;
+      /** The week that it began in, and its place among those of the time. */
+      week: string;
+      cohort: number;
+      /** How many weeks later they returned; undefined: whether or not they did. */
+      returned?: number;
+    } & Time);
+
+const steps = Array.from({ length: limits.funnelSteps }, (_, index) => index + 1);
+
+/** The address of a question. `show` is left out, so users are shown. */
+export function addressOf(question: Question): Record<string, string> {
+  const { of } = question;
+  if (of === "events") return { of, ...question.filters };
+  const { from, to } = question;
+  if (of === "cohort") {
+    const { start, again, first, timeZone, week, cohort, returned } = question;
+    return {
+      ...{ of, start, again, first, timeZone, week, cohort: String(cohort), from, to },
+      ...(returned !== undefined && { returned: String(returned) }),
+    };
+  }
+  const { names, windowSeconds, reached, isDropped, split } = question;
+  return {
+    of,
+    ...Object.fromEntries(question.steps.map((q, index) => [`step${index + 1}`, q || "*"])),
+    ...Object.fromEntries(names.flatMap((name, index) => (name ? [[`name${index + 1}`, name]] : []))),
+    ...{ window: String(windowSeconds), reached: String(reached), from, to },
+    ...(isDropped && { dropped: "true" }),
+    ...(split && { split: split.by, value: split.value }),
+  };
+}
+
+/** The question of an address; null if it is none. */
+export function questionIn(search: Record<string, unknown>): Question | null {
+  const text = (name: string) => (typeof search[name] === "string" ? search[name] : "");
+  if (search.of === "events") return { of: "events", filters: filtersIn(search) };
+  const time = { from: text("from"), to: text("to") };
+  if (time.from === "" || time.to === "") return null;
+  if (search.of === "cohort") {
+    const cohort = numberIn(text("cohort"));
+    const returned = numberIn(text("returned"));
+    if (cohort === undefined) return null;
+    return {
+      ...{ of: "cohort", ...time, start: text("start"), again: text("again"), cohort },
+      ...{ first: search.first === "range" ? "range" : "ever", timeZone: text("timeZone") || "UTC" },
+      week: text("week"),
+      ...(returned !== undefined && { returned }),
+    };
+  }
+  const taken = steps.map((step) => text(`step${step}`)).filter((q) => q !== "");
+  const reached = numberIn(text("reached"));
+  if (search.of !== "funnel" || taken.length < 2 || !reached || reached > taken.length) return null;
+  const [by, value] = [text("split"), text("value")];
+  return {
+    ...{ of: "funnel", ...time, reached },
+    // An address leaves out what is empty.
+    steps: taken.map((q) => (q === "*" ? "" : q)),
+    names: taken.map((_, index) => text(`name${index + 1}`)),
+    windowSeconds: numberIn(text("window")) ?? 0,
+    isDropped: search.dropped === "true",
+    ...(by !== "" && { split: { by, value } }),
+  };
+}
+
+function numberIn(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** The request that lists the users of a question. */
+export function requestOf(question: Question): { path: string; query: [string, string][] } {
+  if (question.of === "events") {
+    // Without a start, the API would list the last 30 days.
+    const query = { from: new Date(0).toISOString(), ...queryOf(question.filters) };
+    return { path: "/api/stats/users", query: Object.entries(query) };
+  }
+  const { from, to } = question;
+  if (question.of === "cohort") {
+    const { start, again, first, timeZone, cohort, returned } = question;
+    const query = { start, return: again, first, timeZone, by: "week", cohort: String(cohort), from, to };
+    return {
+      path: "/api/retention/users",
+      query: [
+        ...Object.entries(query),
+        ...(returned === undefined ? [] : [["returned", String(returned)] as [string, string]]),
+      ],
+    };
+  }
+  const { windowSeconds, reached, isDropped, split } = question;
+  return {
+    path: "/api/funnel/users",
+    query: [
+      ...question.steps.map((q): [string, string] => ["step", q]),
+      ...Object.entries({ window: String(windowSeconds), reached: String(reached), from, to }),
+      ...(isDropped ? [["dropped", "true"] as [string, string]] : []),
+      ...Object.entries(split ? { split: split.by, value: split.value } : {}),
+    ],
+  };
+}
+
+/** What a question is about, as a title: "Dropped out after Cart opened". */
+export function titleOf(question: Question): string {
+  if (question.of === "events") return "Users of matching events";
+  if (question.of === "cohort") {
+    const { week, returned } = question;
+    const began = `Began in the week of ${Number.isNaN(Date.parse(week)) ? "…" : formatDate(week, "dayOfYear")}`;
+    if (returned === undefined) return began;
+    return `${began}, back ${returned === 0 ? "in the same week" : returned === 1 ? "a week later" : `${returned} weeks later`}`;
+  }
+  const { reached, isDropped, names } = question;
+  const q = question.steps[reached - 1]!;
+  const name = stepNameOf(q, names[reached - 1]) ?? q;
+  const isLast = reached === question.steps.length;
+  return `${isDropped && !isLast ? "Dropped out after" : "Took the step"} “${name}”`;
+}
+
+/** Which event of a user is listed, as the second half of "Each user has one event: …". */
+export function eventText(question: Question): string {
+  if (question.of === "funnel") return "the one that took the step";
+  if (question.of === "events") return "their last one that matches";
+  return question.returned === undefined ? "their first one" : "the first one of their return";
+}

@@ -1,0 +1,116 @@
+import { Turns } from "../../turns.ts";
+import { type Batch, Batches } from "./batch.ts";
+import { followSteps } from "./funnel.ts";
+import { grown } from "./grown.ts";
+import type { Users } from "./numbered.ts";
+import type { CountedUser, CountedUsersPage, CountedUsersQuery, Watch } from "./queries.ts";
+import { followCohorts } from "./retention.ts";
+import type { Scan } from "./scan.ts";
+
+/** Slots of users that are looked at between two looks at the clock. */
+const slotsOfTurn = 16_384;
+
+/** Finds the users whom a number counts. */
+export async function countedUsers(
+  scan: Scan,
+  query: CountedUsersQuery,
+  watch: Watch,
+): Promise<CountedUsersPage> {
+  return pageOf(await selectUsers(scan, query, watch), query, watch);
+}
+
+/** All users of an analysis, and the time of the event because of which a user counts; null if they don't. */
+type Selected = { users: Users; msOf: (user: number) => number | null };
+
+async function selectUsers(
+  scan: Scan,
+  { projectId, counted }: CountedUsersQuery,
+  watch: Watch,
+): Promise<Selected> {
+  const times = new EventTimes();
+  const msOf = (user: number) => times.of(user);
+  if (counted.of === "funnel") {
+    const { funnel, step, isLast, value } = counted;
+    const users = await followSteps(scan, funnel, watch, (user, attempt, readValue) => {
+      if (attempt.length < step || (isLast && attempt.length > step)) return;
+      if (value === undefined || readValue() === value) times.set(user, attempt[step - 1]!);
+    });
+    return { users, msOf };
+  }
+  if (counted.of === "cohort") {
+    const { retention, cohort, period } = counted;
+    const wanted = period === null ? null : cohort + period;
+    const followed = await followCohorts(scan, retention, watch, (user, own, inPeriod, ms) => {
+      if (own === cohort && inPeriod === wanted) times.set(user, ms);
+    });
+    // Some turned out to have started before.
+    return { users: followed.users, msOf: (user) => (followed.cohortOf(user) === null ? null : msOf(user)) };
+  }
+  const { filter, range } = counted;
+  const fields = { users: true };
+  const batches = new Batches(fields, [filter]);
+  const take = ({ size, ms, users }: Batch) => {
+    for (let at = 0; at < size; at++) if (users[at] !== 0) times.set(users[at]!, ms[at]!);
+  };
+  await scan({ projectId, filters: [filter], range, fields }, batches, take, watch);
+  return { users: batches.users, msOf };
+}
+
+/** The times of the events because of which users count. */
+class EventTimes {
+  /** By user: milliseconds since 1970, plus 1; 0 for users who don't count. */
+  #times = new Float64Array(1_024);
+
+  /** Null if the user doesn't count. */
+  of(user: number): number | null {
+    const time = this.#times[user];
+    return time === undefined || time === 0 ? null : time - 1;
+  }
+
+  set(user: number, ms: number): void {
+    while (user >= this.#times.length) this.#times = grown(this.#times);
+    this.#times[user] = ms + 1;
+  }
+}
+
+/** The first users after a place, and how many there are in all. */
+async function pageOf(
+  { users, msOf }: Selected,
+  { projectId, after, limit }: CountedUsersQuery,
+  { signal }: Watch,
+): Promise<CountedUsersPage> {
+  const page: CountedUser[] = [];
+  let total = 0;
+  const turns = new Turns(projectId);
+  for (let slot = 0; slot < users.slots; slot++) {
+    const ms = msOf(users.numberIn(slot));
+    if (ms !== null) {
+      total++;
+      // The hash is a text to be made, so only of those that can be on the page.
+      const last = page.length === limit ? page.at(-1)! : null;
+      if ((last === null || ms >= last.ms) && (!after || ms <= after.ms)) {
+        const user = { ms, hash: users.hashIn(slot) };
+        if (!after || compare(after, user) < 0) insert(page, user, limit);
+      }
+    }
+    if (slot % slotsOfTurn === 0 && turns.isOver) {
+      await turns.next();
+      signal?.throwIfAborted();
+    }
+  }
+  return { total, users: page };
+}
+
+/** Inserts a user at their place; beyond the limit, the last one drops out. */
+function insert(page: CountedUser[], user: CountedUser, limit: number): void {
+  let at = page.length;
+  while (at > 0 && compare(user, page[at - 1]!) < 0) at--;
+  if (at >= limit) return;
+  page.splice(at, 0, user);
+  if (page.length > limit) page.pop();
+}
+
+/** Newest first, then by hash. */
+function compare(a: CountedUser, b: CountedUser): number {
+  return b.ms - a.ms || (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0);
+}

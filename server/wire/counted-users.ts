@@ -1,0 +1,86 @@
+import { z } from "@hono/zod-openapi";
+import { Event, eventTexts } from "../event/event.ts";
+import { filterParameters, projectParameter } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+import { text } from "../validation/text.ts";
+import { FunnelQuery } from "./funnel.ts";
+import { pageLimit } from "./page-query.ts";
+import { RetentionQuery } from "./retention.ts";
+import { UserInList } from "./user.ts";
+
+const page = {
+  limit: pageLimit({
+    max: limits.pageCountedUsers,
+    fallback: 100,
+    description: "Users per page. Default: 100.",
+  }),
+  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the previous page." }),
+};
+
+const place = (min: number, max: number) =>
+  z.coerce
+    .number()
+    .int("must be a whole number")
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`);
+
+export const StatsUsersQuery = z.strictObject({
+  ...page,
+  ...filterParameters,
+  from: filterParameters.from.openapi({
+    description: "From this moment on, inclusive. Default: 30 days before `to`.",
+  }),
+  to: filterParameters.to.openapi({ description: "Up to this moment, exclusive. Default: now." }),
+  project: projectParameter,
+});
+
+export const FunnelUsersQuery = FunnelQuery.extend({
+  ...page,
+  reached: place(1, limits.funnelSteps).openapi({
+    type: "integer",
+    description: "A step, from 1 on: lists the users who took it and all before it.",
+  }),
+  dropped: z
+    .enum(["true", "false"])
+    .optional()
+    .openapi({ description: "`true`: only those who took no step after it." }),
+  split: FunnelQuery.shape.split.openapi({
+    description: "What `value` is of: `channel`, `name` or `tag.KEY`.",
+  }),
+  value: text(eventTexts.tagValue)
+    .optional()
+    .openapi({ description: "Only users whose first step has this value of `split`." }),
+});
+
+export const RetentionUsersQuery = RetentionQuery.extend({
+  ...page,
+  cohort: place(0, limits.retentionPeriods - 1).openapi({
+    type: "integer",
+    description: "The cohort: its index in `cohorts`, from 0 on.",
+  }),
+  returned: place(0, limits.retentionPeriods - 1)
+    .optional()
+    .openapi({
+      type: "integer",
+      description: "Only those who returned this many periods after their start: an index in `returned`.",
+    }),
+});
+
+export const CountedUserList = z
+  .object({
+    ok: z.literal(true),
+    from: z.string().openapi({ format: "date-time" }),
+    to: z.string().openapi({ format: "date-time" }),
+    total: z.int().openapi({ description: "Users on all pages." }),
+    users: z.array(
+      UserInList.extend({
+        event: Event.openapi({ description: "The event because of which the user counts." }),
+      }),
+    ),
+    nextCursor: z
+      .string()
+      .nullable()
+      .openapi({ description: "The cursor of the next page, or null on the last page." }),
+  })
+  .openapi("CountedUserList");
+export type CountedUserList = z.infer<typeof CountedUserList>;
