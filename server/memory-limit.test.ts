@@ -16,7 +16,7 @@ const batchEvents = 1_000;
 const group = memoryLimit(limitMb);
 if (!group)
   console.log("The test of a memory limit is left out: it needs root on Linux, to make a control group.");
-afterAll(() => group?.[Symbol.dispose]());
+afterAll(() => group?.[Symbol.asyncDispose]());
 
 const dayMs = 86_400_000;
 const oldest = Date.now() - 90 * dayMs;
@@ -42,6 +42,8 @@ test.skipIf(!group)(
   `at most ${limitMb} MB are enough for a server under load with ${eventsBefore.toLocaleString("en")} events`,
   async () => {
     await using app = await testProcess({}, group!.around(fromSource));
+    const startMs = performance.now();
+    const seconds = () => Math.round((performance.now() - startMs) / 1_000);
     let peakMb = 0;
     let isOver = false;
     using _sampling = every(50, () => {
@@ -59,6 +61,7 @@ test.skipIf(!group)(
     };
     for (let n = 0; n < eventsBefore / batchEvents; n += 2)
       await Promise.all([sendBatch(batchOf(n)), sendBatch(batchOf(n + 1))]);
+    console.log(`Stored ${eventsBefore} events in ${seconds()} s.`);
 
     using _working = {
       [Symbol.dispose]() {
@@ -113,6 +116,7 @@ test.skipIf(!group)(
     all.catch(() => {});
     await Promise.race([load.during(loadMs), all]);
     isOver = true;
+    console.log(`After ${seconds()} s, what has begun ends: ${JSON.stringify(done)}`);
     await all;
     const { acknowledged } = await load.stop();
     for (const stream of streams) stream.close();
@@ -121,5 +125,6 @@ test.skipIf(!group)(
     expect(group!.killed()).toBe(0);
     expect(peakMb).toBeLessThan(limitMb);
   },
-  loadMs + effort(120_000, 1_200_000),
+  // Beside other load it took more than 23 minutes.
+  loadMs + effort(120_000, 3_600_000),
 );

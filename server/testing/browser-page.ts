@@ -1,10 +1,12 @@
 import { expect } from "bun:test";
 import axe from "axe-core";
 import type { BrowserContext, Page } from "playwright-core";
+import { patienceMs } from "./engine.ts";
 
 /** Opens a page and collects its uncaught errors and console errors. */
 export async function openPage(context: BrowserContext): Promise<{ page: Page; complaints: string[] }> {
   const page = await context.newPage();
+  page.setDefaultTimeout(patienceMs);
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "./until.ts";
 
 const megabyte = 1_048_576;
 const root = "/sys/fs/cgroup";
@@ -33,7 +34,10 @@ export function memoryLimit(megabytes: number) {
       const [, count] = /^oom_kill (\d+)$/m.exec(readFileSync(join(directory, layout.events), "utf8"))!;
       return Number(count);
     },
-    /** Call it when the group's processes have ended. */
-    [Symbol.dispose]: () => rmdirSync(directory),
+    /** Call it when the group's processes have ended, or were killed. */
+    async [Symbol.asyncDispose](): Promise<void> {
+      await until(() => readFileSync(join(directory, "cgroup.procs"), "utf8") === "");
+      rmdirSync(directory);
+    },
   };
 }
