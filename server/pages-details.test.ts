@@ -114,6 +114,7 @@ longTest("a task list shows boxes, not brackets", async () => {
 });
 
 test("a URL with an invalid search shows what is wrong, and offers to clear it", async () => {
+  await dashboard.post({ channel: "payments", name: "Paid" });
   const context = await dashboard.newContext();
   const page = await context.newPage();
   // The histogram's first question, which has the same mistake.
