@@ -16,6 +16,7 @@ import { parseArgs } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const mainPaths = "server/pages-main-paths.test.ts";
+const aptGet = "/usr/bin/apt-get";
 const names = ["chromium", "firefox", "webkit"];
 
 const {
@@ -86,10 +87,10 @@ process.exit(passed > 0 && failed === 0 ? 0 : 1);
 /** Installs Debian's packages, or their newest versions, if this may. */
 function install(packages) {
   const isRoot = process.getuid?.() === 0;
-  if (!isRoot || !existsSync("/usr/bin/apt-get")) return;
+  if (!isRoot || !existsSync(aptGet)) return;
   console.log(`Installing the newest ${packages.join(", ")} with apt …`);
   const apt = (...args) =>
-    spawnSync("apt-get", [...args, "-qq"], {
+    spawnSync(aptGet, [...args, "-qq"], {
       env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
       encoding: "utf8",
     });
@@ -100,7 +101,7 @@ function install(packages) {
 
 /** Starts a browser, and returns its name and version; null if it doesn't start. */
 function nameOf(environment) {
-  const { status, stdout, stderr } = spawnSync("bun", ["server/testing/browsers/print-name.ts"], {
+  const { status, stdout, stderr } = spawnSync("bun", [`${root}server/testing/browsers/print-name.ts`], {
     cwd: root,
     env: { ...process.env, ...environment, PATH: `${root}node_modules/.bin:${process.env.PATH}` },
     encoding: "utf8",
