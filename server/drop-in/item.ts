@@ -2,7 +2,7 @@ import type { DropInEvent } from "./event.ts";
 import type { UserChange } from "./user-properties.ts";
 
 /** A change of one of the project's values, with the value's title and icon. */
-export type ValueChange = { key: string; title: string; icon?: string } & (
+type ValueChange = { key: string; title: string; icon?: string } & (
   | { value: number }
   | { add: number }
 );

@@ -14,7 +14,7 @@ export type EventQuery = {
 };
 
 /** `tagCounts` is no format of events: each chunk has the entries of a `TagCounts`, as JSON. */
-export type ReadFormat = EventFormat | "tagCounts";
+type ReadFormat = EventFormat | "tagCounts";
 
 export type CountQuery = {
   projectId: number;

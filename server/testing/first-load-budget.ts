@@ -17,11 +17,11 @@ const fileBytesMax: Record<string, number> = {
   "mark.svg": 400,
   "manifest.webmanifest": 400,
   // With the search language: the feed matches live events itself.
-  "assets/index.js": 46_000,
+  "assets/index.js": 48_000,
   // TanStack Virtual stays at 3.13: newer versions add 5 kB for measuring and scrolling that the feed doesn't use.
   "assets/vendor.js": 105_000,
   "assets/rolldown-runtime.js": 500,
-  "assets/index.css": 11_000,
+  "assets/index.css": 11_500,
   "assets/hanken-grotesk-latin.woff2": 20_000,
   "assets/stream-worker.js": 1_800,
 };
