@@ -247,6 +247,45 @@ describe("of two who edit the same version, the later one is told", () => {
     });
 });
 
+describe("each field that can be changed is in the version", () => {
+  const fields: [what: string, changes: object[]][] = [
+    [
+      "a channel",
+      [
+        { description: "All of it" },
+        { icon: "🪙" },
+        { retentionDays: 30 },
+        { firstTags: ["plan"] },
+        { archived: true },
+      ],
+    ],
+    [
+      "a project",
+      [
+        { name: "Store" },
+        { retentionDays: 30 },
+        { eventsPerDay: 1_000_000 },
+        { timeZone: "Asia/Tokyo" },
+        { knownChannelsOnly: true },
+      ],
+    ],
+  ];
+  test.each(fields)("%s", async (what, changes) => {
+    const { path: pathOf, read } = scenarios[what]!;
+    const path = await pathOf();
+    const versions = new Set([(await read!(path)).version]);
+    for (const change of changes) {
+      expect((await call(grace, "PATCH", path, change)).status).toBe(200);
+      versions.add((await read!(path)).version);
+    }
+    expect(versions.size).toBe(changes.length + 1);
+    // As the other tests expect them.
+    const before =
+      what === "a channel" ? { archived: false } : { knownChannelsOnly: false, eventsPerDay: null };
+    expect((await call(grace, "PATCH", path, before)).status).toBe(200);
+  });
+});
+
 describe("what has its own versions", () => {
   test("a public link that a colleague made isn't ended by one who didn't know of it", async () => {
     const path = await create("/api/boards", "board", { name: "Wall" });

@@ -30,7 +30,7 @@ function NameForm({ account }: { account: AccountDetails }) {
     thing: account,
     what: "name",
     isOwn: true,
-    draft: "account name",
+    draft: `${account.id}.name`,
     formOf: ({ name }) => ({ name }),
     compare: byParts([part("Name", ["name"], ({ name }) => name)]),
     keys: [accountQuery.queryKey, meQuery.queryKey],

@@ -3,6 +3,7 @@ import type { Project, ProjectChange } from "../../server/wire/project.ts";
 import { meQuery } from "../account/me.ts";
 import { api } from "../api.ts";
 import { byParts, part } from "../edits/differences.ts";
+import { useDraftKey } from "../edits/draft-note.tsx";
 import { useEdit } from "../edits/use-edit.tsx";
 import { putProject } from "../projects/put-project.ts";
 
@@ -21,7 +22,7 @@ export function useProjectSetting(project: Project, { label, textOf, changeOf, e
     thing: project,
     what: "project",
     isSingle: true,
-    draft: `${project.slug} ${label}`,
+    draft: useDraftKey("setting")(label),
     formOf: (each) => ({ text: textOf(each) }),
     compare: byParts([part(label, ["text"], ({ text }) => text.trim() || empty)]),
     keys: [meQuery.queryKey],
