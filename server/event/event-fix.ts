@@ -10,11 +10,9 @@ export const EventFix = z
     z
       .strictObject({ type: z.literal("tags-to-strings") })
       .openapi({ description: "Turns numbers and booleans in tags into strings." }),
-    z
-      .strictObject({ type: z.literal("rename"), from: member, to: member })
-      .openapi({
-        description: "Renames a field of the event, unless it already has a field with the new name.",
-      }),
+    z.strictObject({ type: z.literal("rename"), from: member, to: member }).openapi({
+      description: "Renames a field of the event, unless it already has a field with the new name.",
+    }),
     z.strictObject({ type: z.literal("drop"), member }).openapi({ description: "Removes a member." }),
     z
       .strictObject({ type: z.literal("to-tag"), member })
