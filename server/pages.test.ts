@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Running, serve } from "./serve.ts";
-import { expectAccessible as expectPageAccessible, openPage } from "./testing/browser-page.ts";
+import { chooseAction, expectAccessible as expectPageAccessible, openPage } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
 import { removeStorage } from "./testing/engine.ts";
 import { type PushService, pushService } from "./testing/push-service.ts";
@@ -269,7 +269,8 @@ describe("notifications", () => {
     await page.goto(`${running.address}/account/notifications`);
     await page.getByRole("switch", { name: "Push notifications on this device" }).click();
     await page.getByText("This device", { exact: true }).waitFor();
-    await page.getByRole("button", { name: /^Actions for / }).click();
+    const main = page.getByRole("main");
+    await main.getByRole("button", { name: /^Actions for / }).click();
     await page.getByRole("menuitem", { name: "Send a test" }).click();
     expect((await push.next()).payload).toMatchObject({ title: "🔔 It works" });
     await page.getByRole("switch", { name: "Email notifications" }).click();
@@ -346,7 +347,7 @@ describe("keys and sessions", () => {
     await row.waitFor();
     expect(await page.locator("main").textContent()).not.toContain(secret);
     await expectAccessible("keys");
-    await row.getByRole("button", { name: /revoke/i }).click();
+    await chooseAction(page, "Till", "Revoke…");
     await page
       .getByRole("alertdialog")
       .or(page.getByRole("dialog"))

@@ -63,7 +63,12 @@ const attempts: Record<string, Attempts> = {
     { path: "/api/insights/hidden", body: { add: 0 } },
     { path: "/api/insights/hidden", body: { add: 1e15 } },
   ],
-  "POST /v1/batch": () => [{ body: { batch: segment("").map(({ body }) => body) } }],
+  ...Object.fromEntries(
+    ["/v1/batch", "/v1/b"].map((path) => [
+      `POST ${path}`,
+      () => [{ body: { batch: segment("").map(({ body }) => body) } }],
+    ]),
+  ),
   ...Object.fromEntries(
     ["track", "identify", "page", "screen", "group", "alias", "t", "i", "p", "g", "a"].map((path) => [
       `POST /v1/${path}`,

@@ -55,7 +55,7 @@ const dropIns: Record<string, Row> = {
     ),
     { event: "n", userId: "u", traits: { a: 1 } },
   ),
-  ...rowsOf(["/v1/batch"], { batch: [{ type: "track", event: "n", userId: "u" }] }),
+  ...rowsOf(["/v1/batch", "/v1/b"], { batch: [{ type: "track", event: "n", userId: "u" }] }),
   ...rowsOf(["/batch/", "/batch", "/e/", "/i/v0/e/", "/capture/"], {
     batch: [{ event: "n", distinct_id: "u" }],
   }),
@@ -63,7 +63,7 @@ const dropIns: Record<string, Row> = {
   ...rowsOf(["/v1/log"], { channel: "c", event: "n" }),
   ...rowsOf(["/v1/insight"], { title: "n", value: 1 }),
   ...rowsOf(["/v1/insight"], { title: "n", value: { $inc: 1 } }, "PATCH"),
-  ...rowsOf(["/cloudevents"], { type: "n", source: "s", id: "1" }, "POST", 201),
+  ...rowsOf(["/cloudevents"], { specversion: "1.0", type: "n", source: "s", id: "1" }, "POST", 201),
   // The key is in the path.
   "POST /slack/{key}": {
     key: 401,
