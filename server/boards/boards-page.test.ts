@@ -1,7 +1,7 @@
 /** Boards in a real browser: tiles by form, arranged by keyboard and pointer, periods, the public link, a phone. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { expectAccessible, openPage } from "../testing/browser-page.ts";
+import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 import { openFinger } from "../testing/finger.ts";
 import { longTest } from "../testing/long-test.ts";
@@ -345,13 +345,16 @@ test("values are listed with who set them, become tiles with a way back, and are
   await row.getByText("by key").waitFor();
   await expectAccessible("values", page);
   const before = (await firstBoard()).tiles.length;
-  await row.getByRole("button", { name: "Add to board: Customers <b>" }).click();
-  await page.getByRole("menuitem").first().click();
+  await page.getByRole("button", { name: "Actions for Customers <b>" }).click();
+  await page
+    .getByRole("menuitem", { name: /^Add to the board/ })
+    .first()
+    .click();
   await page.getByText("Added to").waitFor();
   expect((await firstBoard()).tiles.filter(({ type }) => type === "value")).toHaveLength(1);
   await page.getByRole("button", { name: "Undo" }).click();
   await until(async () => (await firstBoard()).tiles.length === before);
-  await row.getByRole("button", { name: "Delete Customers <b>" }).click();
+  await chooseAction(page, "Customers <b>", "Delete…");
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByRole("heading", { name: "No values yet" }).waitFor();
 });

@@ -35,7 +35,7 @@ test("quiet hours and a digest are chosen in the browser's time zone", async () 
   await dialog.getByText('The end must differ from "from".').waitFor();
   await dialog.getByLabel("To", { exact: true }).fill("06:00");
   await dialog.getByRole("button", { name: "Save" }).click();
-  await page.getByText("21:30 to 06:00, Monday to Friday").waitFor();
+  await page.getByText("9:30 PM to 6:00 AM, Monday to Friday").waitFor();
   await page.getByText("Together, every Friday at 9:00 AM").waitFor();
 });
 
