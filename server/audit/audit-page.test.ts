@@ -41,7 +41,7 @@ test("the audit log shows changes in sentences, filtered by kind and person, and
   await entries.filter({ hasText: "when: burst, minutes 5 · to: everyone" }).waitFor();
   await expectAccessible("the audit log", page);
 
-  await page.getByLabel("Show").selectOption("Channels");
+  await page.getByLabel("Show", { exact: true }).selectOption("Channels");
   await entries.filter({ hasText: "API key" }).waitFor({ state: "detached" });
   expect(await entries.count()).toBe(1);
   const download = page.waitForEvent("download");

@@ -22,7 +22,7 @@ const fileBytesMax: Record<string, number> = {
   "assets/vendor.js": 105_000,
   "assets/rolldown-runtime.js": 500,
   "assets/index.css": 11_500,
-  "assets/hanken-grotesk-latin.woff2": 20_000,
+  "assets/hanken-grotesk-latin.woff2": 18_000,
   "assets/stream-worker.js": 1_800,
 };
 
