@@ -16,7 +16,8 @@ import {
 } from "./connections.ts";
 
 const choice = "connections";
-const lowPx = 760;
+/** Below that, unfolded connections leave room for fewer than five channels. */
+const lowPx = 860;
 
 type Props = {
   /** In the sidebar, where it can be folded and is an icon on tablets; not on phones. */

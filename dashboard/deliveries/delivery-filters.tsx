@@ -71,11 +71,13 @@ export function DeliveryFilters({ project, filter, change }: Props) {
       )}
       <div className="flex min-w-0 flex-col gap-1.5">
         <span className="font-medium text-sm">Time</span>
-        <TimeRangePicker
-          isOutlined
-          time={deliveryTimeOf(filter)}
-          change={(time) => change(withTime(filter, time))}
-        />
+        <div className="flex h-9 items-center max-md:h-11">
+          <TimeRangePicker
+            isOutlined
+            time={deliveryTimeOf(filter)}
+            change={(time) => change(withTime(filter, time))}
+          />
+        </div>
       </div>
       {Object.keys(filter).length > 0 && (
         <Button variant="ghost" className="justify-self-start" onClick={() => change({})}>
