@@ -9,21 +9,10 @@ import {
   weekStart,
   zone,
 } from "../components/zone.ts";
-import type { Range } from "../time-range/time-range.ts";
+import { listRanges, type Range } from "../time-range/time-range.ts";
 
 /** Periods that a board offers. All but yesterday are up to now. */
-export const presets = [
-  "today",
-  "yesterday",
-  "week",
-  "month",
-  "1h",
-  "24h",
-  "7d",
-  "30d",
-  "90d",
-  "365d",
-] as const satisfies Range[];
+export const presets = [...listRanges, "90d", "365d"] as const satisfies Range[];
 export type Preset = (typeof presets)[number];
 
 export type BoardRange =
