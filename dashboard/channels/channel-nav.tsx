@@ -61,15 +61,14 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
   const colors = useChannelColors(project);
   const hasIcons = channels?.some(({ icon }) => icon !== undefined) ?? false;
   const total = channels?.reduce((sum, channel) => sum + channel.events, 0);
-  const { onFocus, onKeyDown, stopOf } = useRoving();
+  const { onFocus, onKeyDown, stopOf } = useRoving({ channels: open, views: openView?.id });
   const listed = [...pinned, ...others, ...(showsArchived || isFiltered ? archived : [])];
   const stop = stopOf(
     "channels",
     listed.map(({ id }) => id),
-    open,
   );
   const views = ["", ...(data?.views.map(({ id }) => id) ?? [])];
-  const viewStop = stopOf("views", views, openView?.id);
+  const viewStop = stopOf("views", views);
   const item = (channel: (typeof others)[number]) => (
     <ChannelItem
       key={channel.id}

@@ -1,6 +1,7 @@
 import { type FocusEvent, type KeyboardEvent, useState } from "react";
 
-type List = "views" | "channels";
+const lists = ["views", "channels"] as const;
+type List = (typeof lists)[number];
 
 /** Attributes of a link in one of the sidebar's lists. */
 export function navLink(list: List, key: string) {
@@ -13,8 +14,14 @@ const links = "a[data-list]";
  * Tab reaches one link of each list in the sidebar, because hundreds of channels would stand between it and the page.
  * The arrow keys, Home and End move between the links of all lists, and → to a link's menu.
  */
-export function useRoving() {
+export function useRoving(open: Record<List, string | undefined>) {
   const [last, setLast] = useState<Partial<Record<List, string>>>({});
+  const [before, setBefore] = useState(open);
+  // What is opened otherwise, such as from the palette, comes before what had the focus.
+  if (lists.some((list) => open[list] !== before[list])) {
+    setBefore(open);
+    setLast({});
+  }
 
   function onFocus({ target }: FocusEvent) {
     const link = target.closest<HTMLElement>(links);
@@ -32,8 +39,8 @@ export function useRoving() {
   }
 
   /** The link of a list that Tab reaches: the last one that had the focus, or the open one, or the first. */
-  function stopOf(list: List, keys: readonly string[], open: string | undefined): string | undefined {
-    return [last[list], open].find((key) => key !== undefined && keys.includes(key)) ?? keys[0];
+  function stopOf(list: List, keys: readonly string[]): string | undefined {
+    return [last[list], open[list]].find((key) => key !== undefined && keys.includes(key)) ?? keys[0];
   }
 
   return { onFocus, onKeyDown, stopOf };
