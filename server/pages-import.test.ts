@@ -129,7 +129,7 @@ longTest(
     await dialog.getByRole("button", { name: "Import", exact: true }).click();
     await dialog.getByText("Import finished").waitFor();
     await expectCounts(page, "1", "0", "1");
-    await dialog.getByText("are imported by the command line only").waitFor();
+    await dialog.getByText("Only the command line imports channels").waitFor();
     await dialog.getByText("Properties of 1 user were set.").waitFor();
     const response = await fetch(`${dashboard.address}/api/users/u%2F9`, {
       headers: { "x-api-key": dashboard.key },
