@@ -176,7 +176,7 @@ longTest("ranges are chosen with the keyboard, and a custom one with two fields"
   await page.waitForURL(/\?from=/);
   const minutes = (Date.parse(search().get("to")!) - Date.parse(search().get("from")!)) / minuteMs;
   expect(minutes).toBe(90);
-  await page.getByText("No events match these filters in this time range.").waitFor();
+  await page.getByRole("heading", { name: "No matching events" }).waitFor();
   await button("Show all time").click();
   await article("Long ago").waitFor();
   expect(page.url()).not.toContain("from=");
