@@ -162,8 +162,8 @@ longTest("`g` leads to the top, and `j` goes on from there", async () => {
 longTest("going back from the settings shows the same rows at the same position", async () => {
   const page = await openFeed("/p/default/channels/history");
   await scrollHistory(page);
-  await page.getByRole("link", { name: "Settings" }).click();
-  await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+  await page.getByRole("link", { name: "Project settings" }).click();
+  await page.getByRole("heading", { name: "Project settings", exact: true }).waitFor();
   await dashboard.post({ channel: "history", name: "Meanwhile" });
   await page.goBack();
   await article(page, "Number 222").waitFor();
@@ -171,7 +171,7 @@ longTest("going back from the settings shows the same rows at the same position"
   await page.getByRole("button", { name: "1 new" }).click();
   await article(page, "Meanwhile").waitFor();
   // A link to the feed opens it at the top.
-  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("link", { name: "Project settings" }).click();
   await page.getByRole("link", { name: /^history/ }).click();
   await article(page, "Meanwhile").waitFor();
   expect(await scrollTopOf(page)).toBe(0);
