@@ -47,7 +47,7 @@ describe("two nodes under load, with live streams on both", () => {
         }
         return { mayReject: false };
       }),
-    60_000 + rounds * 5_000,
+    60_000 + rounds * 60_000,
   );
 
   test(
@@ -64,7 +64,7 @@ describe("two nodes under load, with live streams on both", () => {
         }
         return { mayReject: true };
       }),
-    60_000 + rounds * 20_000,
+    60_000 + rounds * 60_000,
   );
 
   // Runs only if it is installed.
