@@ -1,10 +1,14 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 
 // Before the import, because formats take the zone when they are made. In Berlin, March 29, 2026 has 23 hours and
 // October 25 has 25.
 process.env.TZ = "Europe/Berlin";
 const { bucketLabel, tickLabels, ticksOf } = await import("./labels.ts");
 const { formatDate } = await import("../components/dates.ts");
+const { setZone } = await import("../components/zone.ts");
+// Another test file may have loaded it before, with this machine's zone.
+beforeAll(() => setZone("Europe/Berlin"));
+afterAll(() => setZone(null));
 
 const at = (text: string) => new Date(text).getTime();
 /** Writes the hours in braces as this machine's clock does. */

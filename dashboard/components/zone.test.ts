@@ -17,8 +17,10 @@ const {
   zone,
 } = await import("./zone.ts");
 
+/** False if another test file has loaded it before, with this machine's zone: then that one can't be shown. */
+const isFresh = browserZone === process.env.TZ;
 const zones = [
-  null,
+  isFresh ? null : "Europe/Berlin",
   "UTC",
   "America/New_York",
   "Asia/Kathmandu",
@@ -39,10 +41,14 @@ afterEach(() => setZone(null));
 /** A property for each moment and zone, with the moment as the standard library has it. */
 function holds(check: (ms: number, time: Temporal.ZonedDateTime) => void): void {
   fc.assert(
-    fc.property(fc.constantFrom(...zones), moment, (timeZone, ms) => {
-      setZone(timeZone);
-      check(ms, Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone ?? browserZone));
-    }),
+    fc.property(
+      fc.constantFrom(...zones.filter((each) => isFresh || each !== browserZone)),
+      moment,
+      (timeZone, ms) => {
+        setZone(timeZone);
+        check(ms, Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone ?? browserZone));
+      },
+    ),
     { numRuns: 2_000 },
   );
 }
