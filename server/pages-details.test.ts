@@ -35,15 +35,15 @@ test("the keys page says what a key can do", async () => {
 
 const tags = { amount: "184.50", currency: "EUR", method: "card", reason: "card_declined", country: "DE" };
 
-test("a click in the middle of a wide row opens its event, if its tags have room beside it", async () => {
-  const { amount, currency, reason } = tags;
+test("a click in the middle of a row opens its event, if its tags have room beside it", async () => {
+  const { amount, currency } = tags;
   await dashboard.post({
     channel: "rows",
     name: "Payment failed",
     userId: "cus_1",
-    tags: { amount, currency, reason },
+    tags: { amount, currency },
   });
-  for (const width of [1_280, 1_440, 1_920]) {
+  for (const width of [1_024, 1_280, 1_440, 1_920]) {
     const page = await openFeed("rows", { viewport: { width, height: 900 } });
     const { x, y, width: rowWidth, height } = (await article(page, "Payment failed").boundingBox())!;
     await page.mouse.click(x + rowWidth / 2, y + height / 2);
