@@ -11,7 +11,7 @@ import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Choice, Choices } from "../components/ui/field.tsx";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
-import { useKnown } from "../edits/use-known.tsx";
+import { useKnownVersion } from "../edits/use-known-version.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 
@@ -67,7 +67,7 @@ export function NewBoardDialog({ close }: { close: () => void }) {
 export function PublicLinkDialog({ board, close }: { board: BoardSummary; close: () => void }) {
   const project = useProjectSlug();
   const path = `/api/boards/${board.id}/link`;
-  const { known, note, errorOf, onError } = useKnown(board);
+  const { known, note, errorOf, onError } = useKnownVersion(board);
   const options = { query: { project }, version: known.linkVersion };
   const create = useMutation({
     mutationFn: () => api<{ link: string }>(path, { method: "POST", ...options }),

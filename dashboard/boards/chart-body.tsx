@@ -11,7 +11,7 @@ import { amountText, labelOf, metricText, shortAmount, titleOf } from "./amounts
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { isLastPartial, lastEndOf } from "./buckets.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
-import { leadsOf } from "./leads.tsx";
+import { drillDownsOf } from "./drill-down.tsx";
 import type { BoardRange } from "./ranges.ts";
 
 const ChartMenu = lazyPart<ChartMenuProps>(async () => (await import("./chart-menu.tsx")).default);
@@ -67,14 +67,14 @@ export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartD
       from: new Date(Math.max(starts[bucket]!, Date.parse(data.from))).toISOString(),
       to: new Date(starts[bucket + 1] ?? data.to).toISOString(),
     };
-    const all = leadsOf(tile, { data, range, bucket: bounds });
+    const all = drillDownsOf(tile, { data, range, bucket: bounds });
     if (project === null || !all) return null;
     const leading = shown.flatMap(({ key, value, name, color, values: amounts }) => {
       const amount = amounts[bucket];
       if (value === undefined || !amount) return [];
       const part = value === null ? { not: isSplit ? values : [] } : { value };
-      const lead = leadsOf(tile, { data, range, bucket: bounds, part })!.main;
-      return [{ key, name, color, value: amountText(amount), lead }];
+      const drillDown = drillDownsOf(tile, { data, range, bucket: bounds, part })!.main;
+      return [{ key, name, color, value: amountText(amount), drillDown }];
     });
     const title = bucketLabel(starts[bucket]!, starts[bucket + 1] ?? endMs);
     const close = () => {
@@ -84,7 +84,7 @@ export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartD
     return { project, title, series: leading, events: all.events, users: all.users, leftPx, close };
   }
   const menu = picked && picked.bucket < starts.length ? menuOf(picked) : null;
-  const leads = project !== null && "q" in tile;
+  const leadsOn = project !== null && "q" in tile;
 
   return (
     <div className="tile-chart">
@@ -102,7 +102,7 @@ export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartD
             height={height}
             isCount={metric === "events" || metric === "users"}
             format={amountText}
-            {...(leads && { onPick: (bucket: number, leftPx: number) => setPicked({ bucket, leftPx }) })}
+            {...(leadsOn && { onPick: (bucket: number, leftPx: number) => setPicked({ bucket, leftPx }) })}
           />
         )}
         {menu && (

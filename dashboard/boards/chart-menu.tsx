@@ -4,16 +4,16 @@ import type { SeriesColor } from "../charts/colors.ts";
 import { Swatch } from "../charts/readout.tsx";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
 import { useDark } from "../theme/theme.ts";
-import type { Lead } from "./leads.tsx";
+import type { DrillDown } from "./drill-down.tsx";
 
 export type ChartMenuProps = {
   project: string;
   /** The bucket. */
   title: string;
   /** The series with values, with where each leads. */
-  series: { key: string; name: string; color: SeriesColor; value: string; lead: Lead }[];
-  events: Lead;
-  users: Lead;
+  series: { key: string; name: string; color: SeriesColor; value: string; drillDown: DrillDown }[];
+  events: DrillDown;
+  users: DrillDown;
   /** Where the bucket is, in pixels from the chart's left edge. */
   leftPx: number;
   close: () => void;
@@ -22,7 +22,7 @@ export type ChartMenuProps = {
 /** What a bucket of a chart leads to: the events and the users that it counts, of all series or of one. */
 export default function ChartMenu({ project, title, series, events, users, leftPx, close }: ChartMenuProps) {
   const isDark = useDark();
-  const link = ({ page, search }: Lead) => ({
+  const link = ({ page, search }: DrillDown) => ({
     to: page === "feed" ? ("/p/$project" as const) : ("/p/$project/who" as const),
     params: { project },
     search,
@@ -39,9 +39,9 @@ export default function ChartMenu({ project, title, series, events, users, leftP
       >
         <MenuLabel>{title}</MenuLabel>
         {series.length > 1 &&
-          series.map(({ key, name, color, value, lead }) => (
+          series.map(({ key, name, color, value, drillDown }) => (
             <MenuItem key={key} asChild>
-              <Link {...link(lead)}>
+              <Link {...link(drillDown)}>
                 <span className="flex w-4 justify-center">
                   <Swatch color={color} isDark={isDark} />
                 </span>

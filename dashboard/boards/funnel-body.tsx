@@ -2,7 +2,7 @@ import { Fragment } from "react";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { amountText, changeText, labelOf, shareText, stepText, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
-import { LeadLink, stepLead } from "./leads.tsx";
+import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";
 
 /**
  * A funnel's steps, each with a bar for the users who got there, and who dropped out after it; of a split, the shares of
@@ -29,14 +29,14 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
               <li className="tile-step">
                 <p>
                   <span className="hostile-line">{labels[index]}</span>
-                  <LeadLink
+                  <DrillDownLink
                     project={project}
-                    lead={stepLead(tile, data, index + 1)}
-                    className="tile-lead font-semibold"
+                    drillDown={stepDrillDown(tile, data, index + 1)}
+                    className="tile-drill-down font-semibold"
                     more={` users took “${labels[index]}”: show them`}
                   >
                     {amountText(users)}
-                  </LeadLink>
+                  </DrillDownLink>
                   <span title="Of the users who took the first step">{shareText(conversion ?? 0)}</span>
                 </p>
                 <div className="tile-step-bar">
@@ -51,15 +51,15 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
               </li>
               {next && users > 0 && (
                 <li className="tile-drop">
-                  <LeadLink
+                  <DrillDownLink
                     project={project}
-                    lead={stepLead(tile, data, index + 1, { isDropped: true })}
-                    className="tile-lead"
+                    drillDown={stepDrillDown(tile, data, index + 1, { isDropped: true })}
+                    className="tile-drill-down"
                     more={` users, after “${labels[index]}”: show them`}
                   >
                     −{shareText(dropped / users)} dropped out
                     <span className="text-faint"> · {amountText(dropped)}</span>
-                  </LeadLink>
+                  </DrillDownLink>
                 </li>
               )}
             </Fragment>
@@ -85,24 +85,24 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                     <span className="hostile-line">{name}</span>
                   </th>
                   <td>
-                    <LeadLink
+                    <DrillDownLink
                       project={project}
-                      lead={ofValue && stepLead(tile, data, 1, ofValue)}
-                      className="tile-lead"
+                      drillDown={ofValue && stepDrillDown(tile, data, 1, ofValue)}
+                      className="tile-drill-down"
                       more={` users of ${name}: show them`}
                     >
                       {amountText(steps[0]?.users ?? 0)}
-                    </LeadLink>
+                    </DrillDownLink>
                   </td>
                   <td>
-                    <LeadLink
+                    <DrillDownLink
                       project={project}
-                      lead={ofValue && stepLead(tile, data, steps.length, ofValue)}
-                      className="tile-lead"
+                      drillDown={ofValue && stepDrillDown(tile, data, steps.length, ofValue)}
+                      className="tile-drill-down"
                       more={` of ${name} took all steps: show them`}
                     >
                       {shareText(steps.at(-1)?.conversion ?? 0)}
-                    </LeadLink>
+                    </DrillDownLink>
                   </td>
                 </tr>
               );

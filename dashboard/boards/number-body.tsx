@@ -5,7 +5,7 @@ import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { amountText, changeOf, metricText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { isLastPartial } from "./buckets.ts";
-import { LeadLink, leadsOf } from "./leads.tsx";
+import { DrillDownLink, drillDownsOf } from "./drill-down.tsx";
 import type { BoardRange } from "./ranges.ts";
 import { Sparkline } from "./sparkline.tsx";
 
@@ -22,14 +22,14 @@ export function NumberBody({ tile, data, range }: NumberProps) {
         style={charactersOf(amountText(data.value))}
         title={`${metric}: ${amountText(data.value)}`}
       >
-        <LeadLink
+        <DrillDownLink
           project={project}
-          lead={data.value === null ? null : leadsOf(tile, { data, range })?.main}
-          className="tile-lead"
+          drillDown={data.value === null ? null : drillDownsOf(tile, { data, range })?.main}
+          className="tile-drill-down"
           more={` (${metric}): show what is counted`}
         >
           {amountText(data.value)}
-        </LeadLink>
+        </DrillDownLink>
       </p>
       <Change value={data.value} before={data.before} />
       <Sparkline values={data.values} isLastPartial={isLastPartial(data)} />

@@ -3,7 +3,7 @@ import type { TileDataOf } from "../../server/wire/tile-data.ts";
 import { formatDate } from "../components/dates.ts";
 import { amountText, shareText, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
-import { cohortLead, LeadLink } from "./leads.tsx";
+import { cohortDrillDown, DrillDownLink } from "./drill-down.tsx";
 
 /** Seven days may be an hour short. */
 const weekMs = (7 * 24 - 1) * 3_600_000;
@@ -50,14 +50,14 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
                 {formatDate(starts[index]!, "day")}
               </th>
               <td>
-                <LeadLink
+                <DrillDownLink
                   project={project}
-                  lead={users > 0 ? cohortLead(tile, data, index) : null}
-                  className="tile-lead"
+                  drillDown={users > 0 ? cohortDrillDown(tile, data, index) : null}
+                  className="tile-drill-down"
                   more=" users began in this week: show them"
                 >
                   {amountText(users)}
-                </LeadLink>
+                </DrillDownLink>
               </td>
               {returned.slice(1).map((count, week) => {
                 const share = users === 0 ? 0 : count / users;
@@ -74,14 +74,14 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
                     }}
                   >
                     {users > 0 && (
-                      <LeadLink
+                      <DrillDownLink
                         project={project}
-                        lead={count > 0 ? cohortLead(tile, data, index, week + 1) : null}
-                        className="tile-lead"
+                        drillDown={count > 0 ? cohortDrillDown(tile, data, index, week + 1) : null}
+                        className="tile-drill-down"
                         more={` (${counted}) came back ${laterText(week + 1)}${isOver ? "" : " so far"}: show them`}
                       >
                         {shareText(share)}
-                      </LeadLink>
+                      </DrillDownLink>
                     )}
                   </td>
                 );

@@ -4,7 +4,7 @@ import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
 import { amountText, labelOf, metricText, shareText, splitHead, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
-import { LeadLink, leadsOf } from "./leads.tsx";
+import { DrillDownLink, drillDownsOf } from "./drill-down.tsx";
 import { Change } from "./number-body.tsx";
 import type { BoardRange } from "./ranges.ts";
 
@@ -21,8 +21,8 @@ export function TableBody({ tile, data, range }: Props) {
   const largest = Math.max(...shares, 0) || 1;
   const values = data.rows.flatMap(({ value }) => value ?? []);
   const colors = assignChannelColors(values, channelColors);
-  const leads = data.rows.map(({ value }) =>
-    leadsOf(tile, { data, range, part: value === null ? { not: values } : { value } }),
+  const drillDowns = data.rows.map(({ value }) =>
+    drillDownsOf(tile, { data, range, part: value === null ? { not: values } : { value } }),
   );
   const compares = data.rows.some(({ before }) => before !== undefined);
   const isShare = "metric" in tile && (tile.metric === "events" || tile.metric === "sum");
@@ -54,20 +54,24 @@ export function TableBody({ tile, data, range }: Props) {
                   <ChannelMark color={colors.get(value) ?? suggestedColor(value)} className="mr-1.5" />
                 )}
                 <span className="hostile-line">
-                  <LeadLink project={project} lead={leads[index]?.events} className="hover:underline">
+                  <DrillDownLink
+                    project={project}
+                    drillDown={drillDowns[index]?.events}
+                    className="hover:underline"
+                  >
                     {labelOf(value, true)}
-                  </LeadLink>
+                  </DrillDownLink>
                 </span>
               </th>
               <td title={isShare && data.total ? shareText((total ?? 0) / data.total) : undefined}>
-                <LeadLink
+                <DrillDownLink
                   project={project}
-                  lead={leads[index]?.users}
-                  className="tile-lead"
+                  drillDown={drillDowns[index]?.users}
+                  className="tile-drill-down"
                   more={` (${labelOf(value, true)}): show the users`}
                 >
                   {amountText(total)}
-                </LeadLink>
+                </DrillDownLink>
               </td>
               {compares && (
                 <td>

@@ -9,8 +9,8 @@ import { Menu, MenuItem } from "../components/ui/menu.tsx";
 import { toast } from "../shell/toasts.tsx";
 import { titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
+import { drillDownsOf } from "./drill-down.tsx";
 import { csvOf, fileNameOf, pngOf } from "./export.ts";
-import { leadsOf } from "./leads.tsx";
 import { type BoardRange, feedTimeOf } from "./ranges.ts";
 
 export type TileMenuProps = MenuContentProps & {
@@ -27,7 +27,8 @@ export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuPr
   const name = fileNameOf(titleOf(tile), range);
   const q = "q" in tile ? tile.q : undefined;
   // A table of retention leads to users of its own.
-  const leads = q !== undefined && data && tile.type !== "retention" ? leadsOf(tile, { data, range }) : null;
+  const drillDowns =
+    q !== undefined && data && tile.type !== "retention" ? drillDownsOf(tile, { data, range }) : null;
 
   async function savePng() {
     try {
@@ -39,10 +40,10 @@ export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuPr
 
   return (
     <Menu {...menu} align="end">
-      {project !== null && leads && (
+      {project !== null && drillDowns && (
         <MenuItem
           onSelect={() =>
-            void navigate({ to: "/p/$project/who", params: { project }, search: leads.users.search })
+            void navigate({ to: "/p/$project/who", params: { project }, search: drillDowns.users.search })
           }
         >
           <UserRound aria-hidden />

@@ -1,7 +1,7 @@
 import { pathSegment } from "../../server/wire/path-segment.ts";
 import type { Sidebar } from "../../server/wire/view.ts";
 import { api, errorMessage } from "../api.ts";
-import { changeNow } from "../edits/change-now.ts";
+import { retryChange } from "../edits/retry-change.ts";
 import { queries, refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 import { orderChannels } from "./channel-order.ts";
@@ -64,7 +64,7 @@ export async function pinChannels(
   }
   show({ channels: pinsOf(pinned), version: shown.pinsVersion });
   try {
-    const saved = await changeNow(
+    const saved = await retryChange(
       { channels: pinned, version: shown.pinsVersion },
       ({ channels, version }: Pins) => {
         const body = { channels: pinsOf(channels) };

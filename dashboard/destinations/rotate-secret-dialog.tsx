@@ -4,7 +4,7 @@ import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { refreshConnections } from "../connections/connections.ts";
-import { useKnown } from "../edits/use-known.tsx";
+import { useKnownVersion } from "../edits/use-known-version.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { projectDestinationsQuery } from "./project-destinations.ts";
 import { SigningSecretDialog } from "./signing-secret-dialog.tsx";
@@ -13,7 +13,7 @@ type Props = { destination: ProjectDestination; close: () => void };
 
 export function RotateSecretDialog({ destination, close }: Props) {
   const project = useProjectSlug();
-  const { known, note, errorOf, onError } = useKnown(destination);
+  const { known, note, errorOf, onError } = useKnownVersion(destination);
   const rotate = useMutation({
     mutationFn: () =>
       api<{ ok: true; signingSecret: string; previousValidUntil: string }>(

@@ -3,8 +3,8 @@ import { useId, useState } from "react";
 import type { LastChange } from "../../server/problems.ts";
 import { Button } from "../components/ui/button.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { type ChangedBy, ChangeSentence, useChangedBy } from "./changed-by.tsx";
 import { type Choice, type Choices, choicesOf, type Difference } from "./differences.ts";
-import { Deed, useWho, type Who } from "./who.tsx";
 
 export type ConflictDialogProps = {
   /** What was changed: "rule". */
@@ -23,7 +23,7 @@ export type ConflictDialogProps = {
 export default function ConflictDialog(props: ConflictDialogProps) {
   const { what, isOwn, change, differences, resolve, back } = props;
   const [choices, setChoices] = useState<Choices>(() => choicesOf(differences));
-  const who = useWho(change, isOwn);
+  const who = useChangedBy(change, isOwn);
   const isChosen = differences.every(({ key }) => choices[key] !== undefined);
   const canKeepBoth = differences.every(({ changedBy, allowsBoth }) => changedBy !== "both" || allowsBoth);
 
@@ -38,7 +38,7 @@ export default function ConflictDialog(props: ConflictDialogProps) {
       title={`This ${what} has changed meanwhile`}
       description={
         <span className="hostile block">
-          <Deed who={who} verb="saved" change={change} /> Choose what to keep.
+          <ChangeSentence who={who} verb="saved" change={change} /> Choose what to keep.
         </span>
       }
       action="Save"
@@ -71,7 +71,7 @@ export default function ConflictDialog(props: ConflictDialogProps) {
 
 type RowProps = {
   difference: Difference;
-  who: Who;
+  who: ChangedBy;
   chosen: Choice | undefined;
   choose: (choice: Choice) => void;
 };

@@ -1,7 +1,7 @@
 import type { LastChange } from "../../server/problems.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
-import { Deed, useWho } from "./who.tsx";
+import { ChangeSentence, useChangedBy } from "./changed-by.tsx";
 
 export type GoneDialogProps = {
   /** What was deleted: "rule". */
@@ -15,7 +15,7 @@ export type GoneDialogProps = {
 
 /** Says that somebody has deleted what is being edited. */
 export default function GoneDialog({ what, isOwn, change, recreate, back }: GoneDialogProps) {
-  const who = useWho(change, isOwn);
+  const who = useChangedBy(change, isOwn);
   return (
     <Dialog
       open
@@ -23,7 +23,7 @@ export default function GoneDialog({ what, isOwn, change, recreate, back }: Gone
       title={`This ${what} was deleted`}
       description={
         <span className="hostile block">
-          <Deed who={who} verb="deleted" change={change} /> What you have entered is still here.
+          <ChangeSentence who={who} verb="deleted" change={change} /> What you have entered is still here.
         </span>
       }
     >

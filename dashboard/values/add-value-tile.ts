@@ -6,7 +6,7 @@ import { boardQuery } from "../boards/boards.ts";
 import { freePlace } from "../boards/layout.ts";
 import { inReadingOrder } from "../boards/reading-order.ts";
 import { newTileId, tileTypes } from "../boards/tile-form.ts";
-import { changeNow } from "../edits/change-now.ts";
+import { retryChange } from "../edits/retry-change.ts";
 import { queries, refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 
@@ -34,7 +34,7 @@ export async function addValueTile(project: string, boardId: string, key: string
 /** Changes the tiles that the board has now, also if somebody else changes them at the same time. */
 async function change(project: string, boardId: string, tilesOf: (tiles: Tile[]) => Tile[]): Promise<Board> {
   const query = boardQuery(project, boardId);
-  const board = await changeNow<Board, Board>(
+  const board = await retryChange<Board, Board>(
     await queries.fetchQuery({ ...query, staleTime: 0 }),
     async ({ tiles, version }) => {
       const body = { tiles: inReadingOrder(tilesOf(tiles)) };

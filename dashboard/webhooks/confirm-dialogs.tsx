@@ -3,7 +3,7 @@ import type { Webhook } from "../../server/wire/webhook.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { refreshConnections } from "../connections/connections.ts";
-import { useKnown } from "../edits/use-known.tsx";
+import { useKnownVersion } from "../edits/use-known-version.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { AddressDialog } from "./address-dialog.tsx";
 import { webhooksQuery } from "./webhooks.ts";
@@ -12,7 +12,7 @@ type Props = { webhook: Webhook; close: () => void };
 
 export function RotateWebhookDialog({ webhook, close }: Props) {
   const project = useProjectSlug();
-  const { known, note, errorOf, onError } = useKnown(webhook);
+  const { known, note, errorOf, onError } = useKnownVersion(webhook);
   const rotate = useMutation({
     mutationFn: () =>
       api<{ ok: true; webhook: Webhook; url: string }>(`/api/webhooks/${webhook.id}/rotate`, {

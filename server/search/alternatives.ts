@@ -6,7 +6,7 @@ import type { Store } from "../storage/store.ts";
 import type { SearchAlternative, SearchAlternatives } from "../wire/search-alternatives.ts";
 import { asPrefix, createCorrections } from "./corrections.ts";
 import { type FilterTerms, filterOfTerms, searchOfTerms, termsOf } from "./filter-terms.ts";
-import { Soon } from "./soon.ts";
+import { TimeLimit } from "./time-limit.ts";
 
 /** Terms that are looked at: more would take too many searches. */
 const termsMax = 8;
@@ -26,7 +26,7 @@ export function createAlternatives(store: Store) {
     (await events.page({ projectId, filter, order: "desc" }, 1, signal)).events.length > 0;
 
   return async function alternatives(projectId: number, filter: EventFilter): Promise<SearchAlternatives> {
-    const soon = new Soon(limits.alternativesMs);
+    const timeLimit = new TimeLimit(limits.alternativesMs);
     const asked = termsOf(filter);
     const terms = asked.terms.slice(0, termsMax);
     const hasTime = asked.fromMs !== undefined || asked.toMs !== undefined;
@@ -34,7 +34,7 @@ export function createAlternatives(store: Store) {
 
     const corrections = await Promise.all(
       terms.map((term) =>
-        soon.orElse([], async (signal) =>
+        timeLimit.orElse([], async (signal) =>
           (await findsAny(projectId, { search: term }, signal))
             ? // It is meant as it is, but for a word, which may be the beginning of others.
               asPrefix(term)
@@ -76,11 +76,13 @@ export function createAlternatives(store: Store) {
     async function tried(attempts: Attempt[]): Promise<SearchAlternative[]> {
       const results = await Promise.all(
         attempts.map((attempt) =>
-          soon.orElse(null, async (signal): Promise<SearchAlternative | null> => {
+          timeLimit.orElse(null, async (signal): Promise<SearchAlternative | null> => {
             const { filter: terms, ...shown } = attempt;
             const filter = filterOfTerms(terms);
             if (!(await findsAny(projectId, filter, signal))) return null;
-            const count = soon.orElse(null, () => countMatches(events, projectId, filter, { signal, time }));
+            const count = timeLimit.orElse(null, () =>
+              countMatches(events, projectId, filter, { signal, time }),
+            );
             return {
               ...shown,
               anyTime: hasTime && terms.fromMs === undefined && terms.toMs === undefined,

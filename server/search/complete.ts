@@ -5,10 +5,10 @@ import { timeOfEvents } from "../events/count.ts";
 import { limits } from "../limits.ts";
 import type { Store } from "../storage/store.ts";
 import type { Completion } from "../wire/completion.ts";
-import { createCountSoon } from "./count-soon.ts";
+import { createCachedCount } from "./cached-count.ts";
 import { createKnownTexts, type Known, type KnownUser } from "./known-texts.ts";
-import { Soon } from "./soon.ts";
 import { nearestText, type Rank, ranks } from "./text-match.ts";
+import { TimeLimit } from "./time-limit.ts";
 
 type Suggestion = Completion["suggestions"][number];
 /** A suggestion, how well it matches, and the search that counts it; null if it isn't counted, or has its count. */
@@ -26,17 +26,17 @@ const nearCharacters = 4;
 export function createComplete(store: Store) {
   const { events } = store;
   const known = createKnownTexts(store);
-  const countSoon = createCountSoon(store);
+  const cachedCount = createCachedCount(store);
 
-  async function terms(projectId: number, typed: string, soon: Soon): Promise<Candidate[]> {
-    const sampled = soon.orElse([], (signal) => known.sample(projectId, typed, signal));
+  async function terms(projectId: number, typed: string, timeLimit: TimeLimit): Promise<Candidate[]> {
+    const sampled = timeLimit.orElse([], (signal) => known.sample(projectId, typed, signal));
     // All are awaited together. If only one were awaited, a failure of another would be unhandled.
     const [channels, names, tags, users, keys] = await Promise.all([
       known.channels(projectId, typed),
       known.names(projectId, typed, sampled),
       // Without anything typed, any user or tag could be meant.
       typed === "" ? [] : known.tags(typed, sampled),
-      typed === "" ? [] : soon.orElse([], (signal) => known.users(projectId, typed, signal)),
+      typed === "" ? [] : timeLimit.orElse([], (signal) => known.users(projectId, typed, signal)),
       known.keys(projectId, typed),
     ]);
     const keysFound = await Promise.all(keys.slice(0, termsMax).map((key) => keyCandidates(projectId, key)));
@@ -98,9 +98,9 @@ export function createComplete(store: Store) {
     projectId: number,
     of: { field: SearchField } | { key: string },
     typed: string,
-    soon: Soon,
+    timeLimit: TimeLimit,
   ): Promise<Candidate[]> {
-    const sample = () => soon.orElse([], (signal) => known.sample(projectId, typed, signal));
+    const sample = () => timeLimit.orElse([], (signal) => known.sample(projectId, typed, signal));
     if ("key" in of) {
       const found = await known.values(projectId, of.key, typed, sample());
       return found.slice(0, valuesMax).map(({ text, rank }) => ({
@@ -123,7 +123,7 @@ export function createComplete(store: Store) {
           .slice(0, valuesMax)
           .map((name) => ofField("name", name, "", "value"));
       case "user": {
-        const users = await soon.orElse([], (signal) => known.users(projectId, typed, signal));
+        const users = await timeLimit.orElse([], (signal) => known.users(projectId, typed, signal));
         return (await usersWithEvents(projectId, users, valuesMax)).map((user) => ofUser("value", user, ""));
       }
     }
@@ -144,13 +144,13 @@ export function createComplete(store: Store) {
   }
 
   /** Adds the counts of suggestions, as far as they are known soon. */
-  async function counted(projectId: number, found: Candidate[], soon: Soon): Promise<Candidate[]> {
+  async function counted(projectId: number, found: Candidate[], timeLimit: TimeLimit): Promise<Candidate[]> {
     const time = found.some(({ search }) => search !== null) ? await timeOfEvents(events, projectId) : null;
     return Promise.all(
       found.map(async (candidate) => {
         const { suggestion, search } = candidate;
         if (search === null) return candidate;
-        const events = await soon.orElse(null, (signal) => countSoon(projectId, search, time, signal));
+        const events = await timeLimit.orElse(null, (signal) => cachedCount(projectId, search, time, signal));
         return events === null ? candidate : { ...candidate, suggestion: { ...suggestion, events } };
       }),
     );
@@ -160,9 +160,11 @@ export function createComplete(store: Store) {
     const term = termAt(q, at);
     if (term === null) return { ok: true, start: at, end: at, suggestions: [] };
     const { start, end, typed, of } = term;
-    const soon = new Soon(limits.completionMs);
-    const found = await (of === null ? terms(projectId, typed, soon) : values(projectId, of, typed, soon));
-    const candidates = await counted(projectId, found, soon);
+    const timeLimit = new TimeLimit(limits.completionMs);
+    const found = await (of === null
+      ? terms(projectId, typed, timeLimit)
+      : values(projectId, of, typed, timeLimit));
+    const candidates = await counted(projectId, found, timeLimit);
     candidates.sort(compareCandidates);
     return { ok: true, start, end, suggestions: candidates.map(({ suggestion }) => suggestion) };
   };

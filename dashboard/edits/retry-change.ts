@@ -7,7 +7,7 @@ const triesMax = 5;
  * Makes a change that says what to do, such as adding something, and not what there is to be. If there is another
  * version by now, it is made to that one.
  */
-export async function changeNow<Thing, Result>(
+export async function retryChange<Thing, Result>(
   thing: Thing,
   change: (thing: Thing) => Promise<Result>,
 ): Promise<Result> {

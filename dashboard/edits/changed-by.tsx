@@ -6,14 +6,14 @@ import { membersQuery } from "../members/members.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 
 /** Whoever has changed or deleted what is being edited. */
-export type Who = {
+export type ChangedBy = {
   name: string;
   /** It is the same person, in another tab or browser. */
   isSelf: boolean;
 };
 
 /** @param isOwn - only its owner can have changed it */
-export function useWho(change: LastChange | undefined, isOwn: boolean): Who {
+export function useChangedBy(change: LastChange | undefined, isOwn: boolean): ChangedBy {
   const project = useProjectSlug();
   const { account } = useMe();
   const { data: members = [] } = useQuery({ ...membersQuery(project), enabled: change !== undefined });
@@ -29,10 +29,10 @@ export function useWho(change: LastChange | undefined, isOwn: boolean): Who {
   return { name: (kind && names[kind]) || "Somebody else", isSelf: false };
 }
 
-type DeedProps = { who: Who; verb: string; change: LastChange | undefined };
+type ChangeSentenceProps = { who: ChangedBy; verb: string; change: LastChange | undefined };
 
 /** "Grace Hopper saved it 12 minutes ago", as far as it is known. */
-export function Deed({ who: { name, isSelf }, verb, change }: DeedProps) {
+export function ChangeSentence({ who: { name, isSelf }, verb, change }: ChangeSentenceProps) {
   return (
     <>
       {name} {verb} it{isSelf && " in another tab or browser"}

@@ -2,16 +2,16 @@ import { type ReactNode, useState } from "react";
 import { ApiError } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Alert } from "../components/ui/states.tsx";
-import { useWho } from "./who.tsx";
+import { useChangedBy } from "./changed-by.tsx";
 
 /**
  * What is replaced after a confirmation, as it was shown. If somebody else was faster, `note` says so, and confirming
  * once more replaces what there is now.
  */
-export function useKnown<Thing>(thing: Thing) {
+export function useKnownVersion<Thing>(thing: Thing) {
   const [known, setKnown] = useState(thing);
   const [conflict, setConflict] = useState<ApiError | null>(null);
-  const who = useWho(conflict?.change, false);
+  const who = useChangedBy(conflict?.change, false);
   const note: ReactNode = conflict && (
     <Alert>
       {who.name} has changed this{who.isSelf && " in another tab or browser"}

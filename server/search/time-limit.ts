@@ -1,5 +1,5 @@
 /** Results that are of use only if they come within a time. */
-export class Soon {
+export class TimeLimit {
   readonly #signal: AbortSignal;
   readonly #over: Promise<void>;
 

@@ -8,7 +8,7 @@ import type { ShownTile } from "./boards.ts";
 import { type BoardRange, feedTimeOf } from "./ranges.ts";
 
 /** Where a number leads: to a page of the project that lists what it counts. */
-export type Lead = { page: "feed" | "who"; search: Record<string, string> };
+export type DrillDown = { page: "feed" | "who"; search: Record<string, string> };
 
 type Time = { from: string; to?: string };
 type Bucket = { from: string; to: string };
@@ -16,19 +16,19 @@ type Bucket = { from: string; to: string };
 type Part = { value: string } | { not: readonly string[] };
 
 /** The events that a tile's number counts, and their users. Null for tiles without a search, such as a public board's. */
-export function leadsOf(
+export function drillDownsOf(
   tile: ShownTile,
   { data, range, bucket, part }: { data: TileData; range: BoardRange; bucket?: Bucket; part?: Part },
-): { events: Lead; users: Lead; main: Lead } | null {
+): { events: DrillDown; users: DrillDown; main: DrillDown } | null {
   if (!("q" in tile) || tile.q === undefined || !("from" in data)) return null;
   const computed = bucket ?? { from: data.from, to: data.to };
   // The feed of a time that grows is live.
-  const events: Lead = { page: "feed", search: filtersOf(tile, bucket ?? feedTimeOf(range), part) };
-  const users = leadOf({ of: "events", filters: filtersOf(tile, computed, part) });
+  const events: DrillDown = { page: "feed", search: filtersOf(tile, bucket ?? feedTimeOf(range), part) };
+  const users = drillDownOf({ of: "events", filters: filtersOf(tile, computed, part) });
   return { events, users, main: "metric" in tile && tile.metric === "users" ? users : events };
 }
 
-function leadOf(question: Question): Lead {
+function drillDownOf(question: Question): DrillDown {
   return { page: "who", search: addressOf(question) };
 }
 
@@ -73,38 +73,38 @@ function isNumber(key: string): Search {
 }
 
 /** The users who took a step of a funnel, or only those who took none after it. */
-export function stepLead(
+export function stepDrillDown(
   tile: ShownTile,
   { from, to }: TileDataOf<"funnel">,
   step: number,
   { isDropped = false, value }: { isDropped?: boolean; value?: string } = {},
-): Lead | null {
+): DrillDown | null {
   if (!("steps" in tile)) return null;
   const { steps, stepNames = [], windowSeconds, split } = tile;
-  return leadOf({
+  return drillDownOf({
     ...{ of: "funnel", from, to, steps, names: stepNames, windowSeconds, reached: step, isDropped },
     ...(value !== undefined && split !== undefined && { split: { by: split, value } }),
   });
 }
 
 /** The users of a cohort, or those who returned some weeks later. */
-export function cohortLead(
+export function cohortDrillDown(
   tile: ShownTile,
   { from, to, timeZone, starts, first = "ever" }: TileDataOf<"retention">,
   cohort: number,
   returned?: number,
-): Lead | null {
+): DrillDown | null {
   if (!("again" in tile)) return null;
-  return leadOf({
+  return drillDownOf({
     ...{ of: "cohort", from, to, timeZone, first, cohort, week: starts[cohort]! },
     ...{ start: tile.q, again: tile.again },
     ...(returned !== undefined && { returned }),
   });
 }
 
-type LeadLinkProps = {
+type DrillDownLinkProps = {
   project: string | null;
-  lead: Lead | null | undefined;
+  drillDown: DrillDown | null | undefined;
   className: string;
   /** What the number is and what the link does, after its text, for screen readers. */
   more?: string;
@@ -112,13 +112,13 @@ type LeadLinkProps = {
 };
 
 /** A number that leads on; on a public board only the number. */
-export function LeadLink({ project, lead, className, more, children }: LeadLinkProps) {
-  if (project === null || !lead) return <span className={className}>{children}</span>;
+export function DrillDownLink({ project, drillDown, className, more, children }: DrillDownLinkProps) {
+  if (project === null || !drillDown) return <span className={className}>{children}</span>;
   return (
     <Link
-      to={lead.page === "feed" ? "/p/$project" : "/p/$project/who"}
+      to={drillDown.page === "feed" ? "/p/$project" : "/p/$project/who"}
       params={{ project }}
-      search={lead.search}
+      search={drillDown.search}
       preload={false}
       className={className}
     >

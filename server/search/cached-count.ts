@@ -12,9 +12,9 @@ const keptMax = 5_000;
  *
  * @param time - of the project's events
  */
-export function createCountSoon({ events }: Store) {
+export function createCachedCount({ events }: Store) {
   const counts = new LRUCache<string, number>({ max: keptMax, ttl: keptMs });
-  return async function countSoon(
+  return async function cachedCount(
     projectId: number,
     search: Search,
     time: TimeOfEvents | null,
