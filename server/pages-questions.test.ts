@@ -140,7 +140,7 @@ longTest(
     // All of their events are the feed's, and back.
     await page.getByRole("link", { name: "Events", exact: true }).click();
     await until(async () => (await page.getByRole("article").count()) === 2);
-    await page.getByRole("link", { name: "Users", exact: true }).last().click();
+    await page.getByRole("main").getByRole("link", { name: "Users", exact: true }).click();
     await page.getByText("2 users").waitFor();
 
     await open();
