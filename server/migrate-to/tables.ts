@@ -47,6 +47,7 @@ export const tables: readonly Table[] = [
   { name: "webhook_requests", key: ["id"], numbered: true },
   { name: "outbox", key: ["id"], numbered: true },
   { name: "deliveries", key: ["id"], numbered: true },
+  { name: "delivery_queues", key: ["destination_id"] },
   { name: "rejected_events", key: ["id"], bytes: ["body"], numbered: true },
   { name: "idempotency_keys", key: ["project_id", "key"] },
   { name: "users", key: ["project_id", "user_id"] },

@@ -7,13 +7,7 @@ import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { nextTurn } from "../turns.ts";
 import type { Delivery, DeliveryQuery, DeliveryRetry } from "../wire/delivery.ts";
-import type { StoredEmailDigest } from "./email-digest.ts";
-import {
-  isOwnerNotice,
-  type OwnerNotice,
-  type StoredNotification,
-  titleOfNotification,
-} from "./notification-message.ts";
+import { isOwnerNotice, readStored, titleOfNotification } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
 type Control = Kysely<ControlTables>;
@@ -251,8 +245,9 @@ function selectDeliveries(control: Control, projectId: number) {
       .selectFrom("deliveries")
       .leftJoin("accounts", "accounts.id", "deliveries.accountId")
       .leftJoin("rules", "rules.id", "deliveries.ruleId")
+      .leftJoin("deliveryQueues", "deliveryQueues.destinationId", "deliveries.destinationId")
       .selectAll("deliveries")
-      .select(["accounts.name as account", "rules.name as ruleName"])
+      .select(["accounts.name as account", "rules.name as ruleName", "heldUntil"])
       .where("deliveries.projectId", "=", projectId)
       // Not those of deleted accounts.
       .where((eb) => eb.or([eb("deliveries.accountId", "is", null), eb("accounts.id", "is not", null)]))
@@ -262,9 +257,7 @@ function selectDeliveries(control: Control, projectId: number) {
 type Row = Awaited<ReturnType<ReturnType<typeof selectDeliveries>["execute"]>>[number];
 
 function deliveryOf(row: Row): Delivery {
-  const notification = row.notification
-    ? (JSON.parse(row.notification) as StoredNotification | OwnerNotice | StoredEmailDigest)
-    : null;
+  const notification = readStored(row.notification);
   const ruleName = row.ruleName ?? (notification && "rule" in notification ? notification.rule.name : null);
   return {
     id: String(row.id),
@@ -283,7 +276,7 @@ function deliveryOf(row: Row): Delivery {
     failures: failuresOf(row.failures),
     createdAt: new Date(row.createdAt).toISOString(),
     deliveredAt: isoOrNull(row.deliveredAt),
-    nextAttemptAt: isoOrNull(row.nextAttemptAt),
+    nextAttemptAt: isoOrNull(nextAttemptMs(row)),
     readAt: isoOrNull(row.readAt),
     reason: row.reason,
     until: isoOrNull(row.until),
@@ -291,13 +284,20 @@ function deliveryOf(row: Row): Delivery {
   };
 }
 
+/** When a delivery is sent: not before its destination's queue. */
+function nextAttemptMs({ state, nextAttemptAt, heldUntil }: Row): number | null {
+  return state === "waiting" && nextAttemptAt !== null && heldUntil !== null
+    ? Math.max(nextAttemptAt, heldUntil)
+    : nextAttemptAt;
+}
+
 /** What a delivery tells of, as one line; null if its event was deleted. */
 async function titleOf(
   events: Pick<RecentEvents, "find">,
   { projectId, eventId, notification }: Pick<Row, "projectId" | "eventId" | "notification">,
 ): Promise<string | null> {
-  if (notification === null) return (await events.find(projectId, eventId!))?.name ?? null;
-  const stored = JSON.parse(notification) as StoredNotification | OwnerNotice | StoredEmailDigest;
+  const stored = readStored(notification);
+  if (stored === null) return (await events.find(projectId, eventId!))?.name ?? null;
   if (stored.type === "email-digest") return "Notifications by email, together";
   return isOwnerNotice(stored) ? stored.title : titleOfNotification(stored);
 }

@@ -1,11 +1,12 @@
 import { limits } from "../limits.ts";
 import type { Store } from "../storage/store.ts";
 import type { FailedAttempt } from "./deliveries.ts";
+import { type HoldingOutcome, holdQueues, holdsOthers } from "./delivery-holds.ts";
 import type { Delivery } from "./delivery-targets.ts";
 import { type FailedDestination, recordHealth, turnOff } from "./destination-health.ts";
 import { removeDestination } from "./destinations.ts";
+import { isInOrder } from "./kinds/index.ts";
 import type { Attempt } from "./send-delivery.ts";
-import type { Outcome } from "./transport.ts";
 
 export type SentDelivery = Attempt & { delivery: Delivery };
 
@@ -14,19 +15,31 @@ type Update = { ids: number[]; attempts: number; set: Partial<Delivery> };
 
 const backoffBaseMs = 5_000;
 const backoffCapMs = 4 * 60 * 60 * 1_000;
+/** If other messages wait for it: soon after the receiver works again, all are sent. */
+const holdingBackoffCapMs = 5 * 60 * 1_000;
+/** A message that failed so often by itself no longer delays those after it. */
+const holdingAttemptsMax = 5;
 /** A delivery that did not succeed within a day is dead. */
 const giveUpMs = 24 * 60 * 60 * 1_000;
 
+/** What recording outcomes has led to, by which more may be due. */
+type Recorded = { madeDeliveries: boolean; releasedQueues: boolean };
+
 /**
- * Records the outcomes of deliveries in one transaction, with what they say about destinations. Returns whether that made
- * deliveries: the owners of a destination that was turned off are told.
+ * Records the outcomes of deliveries in one transaction, with what they say about destinations. The owners of a
+ * destination that was turned off are told by further deliveries.
  */
 export async function recordOutcomes(
   { control, together }: Pick<Store, "control" | "together">,
   sent: readonly SentDelivery[],
   { now, random }: { now: number; random: () => number },
-): Promise<boolean> {
-  const updates = updatesOf(sent, now, random);
+): Promise<Recorded> {
+  const scheduled = sent.map((each) => ({ ...each, dueMs: dueMsOf(each, now, random) }));
+  const updates = updatesOf(scheduled, now);
+  const queues = queuesOf(scheduled);
+  const serial = new Set(
+    sent.flatMap(({ delivery }) => (isInOrder(delivery.kind) ? [delivery.destinationId!] : [])),
+  );
   const called = sent.filter(({ wasCalled, delivery }) => wasCalled && delivery.destinationId !== null);
   const byDestination = Map.groupBy(called, ({ delivery }) => delivery.destinationId!);
   const failed = await together("deliveries", async (transaction) => {
@@ -41,6 +54,7 @@ export async function recordOutcomes(
         )
         .execute();
     }
+    await holdQueues(transaction, queues, (id) => serial.has(id), now);
     const failed: FailedDestination[] = [];
     for (const [destinationId, attempts] of byDestination) {
       if (attempts[0]!.delivery.accountId !== null) continue;
@@ -56,14 +70,51 @@ export async function recordOutcomes(
     if (gone && gone.delivery.accountId !== null)
       await removeDestination(control, destinationId, gone.outcome.detail);
   }
-  return failed.length > 0;
+  return { madeDeliveries: failed.length > 0, releasedQueues: serial.size > 0 };
+}
+
+type ScheduledDelivery = SentDelivery & {
+  /** When it is sent again; null if it isn't. */
+  dueMs: number | null;
+};
+
+function queuesOf(sent: readonly ScheduledDelivery[]): Map<string, HoldingOutcome[]> {
+  const queues = new Map<string, HoldingOutcome[]>();
+  for (const { delivery, outcome, dueMs } of sent) {
+    if (delivery.destinationId === null) continue;
+    const ofQueue = queues.get(delivery.destinationId) ?? [];
+    queues.set(delivery.destinationId, [
+      ...ofQueue,
+      { outcome, dueMs: holdsQueue({ delivery, outcome }) ? dueMs : null },
+    ]);
+  }
+  return queues;
+}
+
+/** Whether those after a message wait until it is sent again. */
+function holdsQueue({ delivery, outcome }: Pick<SentDelivery, "delivery" | "outcome">): boolean {
+  return holdsOthers(outcome) || (isInOrder(delivery.kind) && delivery.attempts < holdingAttemptsMax);
+}
+
+/** When a message is sent again, in milliseconds since 1970. Null if it isn't, or if that would be too late. */
+function dueMsOf({ delivery, outcome }: SentDelivery, now: number, random: () => number): number | null {
+  if (outcome.kind !== "retry") return null;
+  const { attempts, createdAt } = delivery;
+  const { retryAfterMs, giveUpAfterMs = giveUpMs, cause } = outcome;
+  const capMs = cause === undefined ? backoffCapMs : holdingBackoffCapMs;
+  const backoffMs = random() * Math.min(capMs, backoffBaseMs * 2 ** attempts);
+  // Nobody else waits for this receiver, so a random part would only add to what it asks for.
+  const waitMs = cause === "rate-limit" && retryAfterMs !== undefined ? retryAfterMs : backoffMs;
+  const dueMs = Math.round(now + Math.max(waitMs, retryAfterMs ?? 0));
+  return dueMs - createdAt > giveUpAfterMs ? null : dueMs;
 }
 
 /** Groups equal updates, one statement for each group. */
-function updatesOf(sent: readonly SentDelivery[], now: number, random: () => number): Update[] {
+function updatesOf(sent: readonly ScheduledDelivery[], now: number): Update[] {
   const updates = new Map<string, Update>();
-  for (const { delivery, outcome } of sent) {
-    const set = updateOf(delivery, outcome, now, random);
+  for (const each of sent) {
+    const { delivery } = each;
+    const set = updateOf(each, now);
     const { attempts } = delivery;
     const key = JSON.stringify([set, attempts]);
     const existing = updates.get(key);
@@ -73,13 +124,7 @@ function updatesOf(sent: readonly SentDelivery[], now: number, random: () => num
   return [...updates.values()];
 }
 
-function updateOf(
-  delivery: Delivery,
-  outcome: Outcome,
-  now: number,
-  random: () => number,
-): Partial<Delivery> {
-  const { attempts, createdAt } = delivery;
+function updateOf({ delivery, outcome, dueMs }: ScheduledDelivery, now: number): Partial<Delivery> {
   const ended = { detail: outcome.detail, nextAttemptAt: null };
   if (outcome.kind === "delivered") {
     const { reference } = outcome;
@@ -91,12 +136,10 @@ function updateOf(
     };
   }
   const failures = withFailure(delivery, { atMs: now, detail: outcome.detail });
-  if (outcome.kind !== "retry") return { ...ended, failures, state: "dead" };
-  const backoffMs = random() * Math.min(backoffCapMs, backoffBaseMs * 2 ** attempts);
-  const nextAttemptAt = Math.round(now + Math.max(backoffMs, outcome.retryAfterMs ?? 0));
-  return nextAttemptAt - createdAt > giveUpMs
-    ? { ...ended, failures, state: "dead" }
-    : { detail: outcome.detail, failures, nextAttemptAt };
+  if (dueMs === null) return { ...ended, failures, state: "dead" };
+  // In a queue that keeps its order it stays the first, and the queue waits.
+  const isFirst = isInOrder(delivery.kind) && holdsQueue({ delivery, outcome });
+  return { detail: outcome.detail, failures, nextAttemptAt: isFirst ? delivery.createdAt : dueMs };
 }
 
 /** Adds to a delivery's failed attempts, and drops the oldest ones beyond the limit. */

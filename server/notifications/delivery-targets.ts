@@ -1,7 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { StoredEmailDigest } from "./email-digest.ts";
-import type { OwnerNotice, StoredNotification } from "./notification-message.ts";
+import { readStored } from "./notification-message.ts";
 
 export type Delivery = Selectable<ControlTables["deliveries"]>;
 
@@ -76,7 +75,7 @@ export async function findTargets(
     .execute();
   const notices = new Set(
     deliveries.flatMap((delivery) =>
-      notificationOf(delivery)?.type === "server-notice" ? [delivery.id] : [],
+      readStored(delivery.notification)?.type === "server-notice" ? [delivery.id] : [],
     ),
   );
   // What the server's owner must know is sent also where notifications are off.
@@ -86,11 +85,4 @@ export async function findTargets(
       enabled === 1 || notices.has(row.id) ? row : { ...row, address: null },
     ]),
   );
-}
-
-/** What a delivery tells of instead of an event, or besides it. */
-export function notificationOf({
-  notification,
-}: Delivery): StoredNotification | OwnerNotice | StoredEmailDigest | null {
-  return notification === null ? null : JSON.parse(notification);
 }

@@ -11,8 +11,9 @@ import { makeDeliveries } from "../testing/make-deliveries.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
+import { listQueues } from "./delivery-queues.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
-import { addBrowser, switchDestination } from "./destinations.ts";
+import { addBrowser, cancelDeliveries, switchDestination } from "./destinations.ts";
 import { RecentEvents } from "./recent-events.ts";
 import { createTransports } from "./transports.ts";
 
@@ -35,6 +36,7 @@ for (const engine of stores) {
     beforeEach(async () => {
       [now, random] = [start, 1];
       workers = [];
+      clock = new ArrivalClock(null, { now: () => now });
       storage = await engine.create();
       store = await storage.open();
       service = pushService();
@@ -56,6 +58,7 @@ for (const engine of stores) {
       };
       const worker = new DeliveryWorker({
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
+        installationId: "test",
         store,
         events: new RecentEvents(store.events),
         transports: transports.transports,
@@ -83,7 +86,6 @@ for (const engine of stores) {
     let clock: ArrivalClock;
     /** Stores an event that notifies, with a delivery for each browser. */
     async function record(name = "n"): Promise<AcceptedEvent> {
-      clock ??= new ArrivalClock(null, { now: () => now });
       const arrival = clock.next();
       const id = eventIdOf(arrival);
       const createdAt = new Date(arrival.ms).toISOString();
@@ -146,11 +148,11 @@ for (const engine of stores) {
       now = createdAt;
       const waits: number[] = [];
       for (let attempts = 1; ; attempts++) {
-        service.answerNext(503);
+        service.answerNext(500);
         const [row] = await attempted(worker, attempts);
         if (row!.state === "dead") {
           expect(row!.nextAttemptAt).toBeNull();
-          expect(row!.detail).toContain("503");
+          expect(row!.detail).toContain("500");
           break;
         }
         waits.push(row!.nextAttemptAt! - now);
@@ -166,6 +168,33 @@ for (const engine of stores) {
       worker.wake();
       await Bun.sleep(50);
       expect(service.received).toHaveLength(0);
+    });
+
+    test("tries a receiver that is unavailable with one message, at least every five minutes", async () => {
+      const { id } = await browser();
+      for (const name of ["one", "two", "three"]) await record(name);
+      const worker = newWorker();
+      now = (await rows())[2]!.createdAt;
+      for (let n = 0; n < 3; n++) service.answerNext(503);
+      worker.wake();
+      await until(async () => (await rows()).every(({ detail }) => detail !== null));
+      // Everything waits for as long as the last of them.
+      const heldUntil = async () => (await listQueues(store.control))[0]!.dueAt;
+      expect(await heldUntil()).toBe(now + 10 * second);
+      for (let attempts = 2; attempts < 20; attempts++) {
+        now = await heldUntil();
+        for (let n = 0; n < 3; n++) service.answerNext(503);
+        worker.wake();
+        await until(async () => (await heldUntil()) > now);
+        expect((await heldUntil()) - now).toBeWithin(10 * second, 5 * 60 * second + 1);
+      }
+      await record("four");
+      now += second;
+      worker.wake();
+      await Bun.sleep(30);
+      expect((await rows()).at(-1)).toMatchObject({ attempts: 0 });
+      await cancelDeliveries(store.control, id, "");
+      expect(await listQueues(store.control)).toEqual([]);
     });
 
     test("waits for a random part of that time, so that retries don't coincide", async () => {

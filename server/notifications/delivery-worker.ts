@@ -1,7 +1,8 @@
 import type { Event } from "../event/event.ts";
-import type { Store } from "../storage/store.ts";
+import type { DeliveryShare, Store } from "../storage/store.ts";
+import { releaseQueues, takeQueues } from "./delivery-holds.ts";
 import { recordOutcomes, type SentDelivery } from "./delivery-outcomes.ts";
-import { listQueues, shareAmong } from "./delivery-queues.ts";
+import { type DeliveryQueue, listQueues, sendingMaxOf, shareAmong } from "./delivery-queues.ts";
 import { type Delivery, findTargets } from "./delivery-targets.ts";
 import { type Attempt, findEvent, type SendDeps, sendDelivery } from "./send-delivery.ts";
 
@@ -17,8 +18,6 @@ type UnrecordedDelivery = SentDelivery & { untilMs: number };
 
 /** Deliveries sent at the same time. */
 const sendingMax = 32;
-/** Of these, for one destination, so that a slow one doesn't delay the others. */
-const sendingPerDestinationMax = 4;
 /**
  * After a claim of `sendingMax` deliveries, the worker rests this many times as long as the claim took; after smaller
  * ones, less. While many events arrive, claims take longer, because they wait for events. So the rests are longer too,
@@ -38,8 +37,9 @@ const idleMs = 60_000;
 const errorDelayMs = 2_000;
 
 /**
- * Sends deliveries, from a queue for each destination. Retries with exponential backoff and full
- * jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+ * Sends deliveries, from a queue for each destination. Retries with exponential backoff and full jitter
+ * (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). A queue waits as a whole if its receiver
+ * takes no more messages now (delivery-holds.ts).
  */
 export class DeliveryWorker {
   readonly #deps: Deps;
@@ -118,14 +118,15 @@ export class DeliveryWorker {
     const startedAt = performance.now();
     const now = this.#now();
     const due = (await listQueues(this.#deps.store.control)).filter(({ dueAt }) => dueAt <= now);
-    const shares = shareAmong(due, this.#sendingTo, sendingMax - this.#sending, sendingPerDestinationMax);
+    const shares = await this.#take(due, shareAmong(due, this.#sendingTo, sendingMax - this.#sending), now);
     const claimed =
       shares.length > 0 ? await this.#deps.store.claimDeliveries(now, now + leaseMs, shares) : [];
+    await this.#release(due, shares, claimed);
     if (claimed.length > 0) await this.#start(claimed);
-    this.#hasFullQueues = due.some(({ destinationId }) => this.#isFull(destinationId));
+    this.#hasFullQueues = due.some((queue) => this.#isFull(queue));
     // A claim that got all that it asked for may have left some.
     const asked = shares.reduce((sum, { count }) => sum + count, 0);
-    const hasMore = claimed.length === asked && due.some(({ destinationId }) => !this.#isFull(destinationId));
+    const hasMore = claimed.length === asked && due.some((queue) => !this.#isFull(queue));
     if (hasMore) this.#mayHaveDue = true;
     else if (!this.#mayHaveDue) await this.#sleep();
     const endedAt = performance.now();
@@ -133,8 +134,22 @@ export class DeliveryWorker {
     this.#claimAtMs = endedAt + Math.min((endedAt - startedAt) * ratio, restMsMax);
   }
 
-  #isFull(destinationId: string): boolean {
-    return (this.#sendingTo.get(destinationId) ?? 0) >= sendingPerDestinationMax;
+  /** Leaves out the shares of serial queues that another node has taken. */
+  async #take(due: DeliveryQueue[], shares: DeliveryShare[], now: number): Promise<DeliveryShare[]> {
+    const serial = serialOf(due, shares);
+    const taken = await takeQueues(this.#deps.store.control, [...serial], now, now + leaseMs);
+    return shares.filter(({ destinationId }) => !serial.has(destinationId) || taken.has(destinationId));
+  }
+
+  /** Releases serial queues that turned out to have nothing to send. */
+  async #release(due: DeliveryQueue[], shares: DeliveryShare[], claimed: Delivery[]): Promise<void> {
+    const serial = serialOf(due, shares);
+    for (const { destinationId } of claimed) serial.delete(destinationId!);
+    await releaseQueues(this.#deps.store.control, [...serial]);
+  }
+
+  #isFull(queue: DeliveryQueue): boolean {
+    return (this.#sendingTo.get(queue.destinationId) ?? 0) >= sendingMaxOf(queue);
   }
 
   /** Resolves when something was sent, or when more can be claimed. */
@@ -196,8 +211,8 @@ export class DeliveryWorker {
     const sent = this.#sent.splice(0);
     try {
       const at = { now: this.#now(), random: this.#random };
-      const madeDeliveries = await recordOutcomes(this.#deps.store, sent, at);
-      if (madeDeliveries) this.#mayHaveDue = true;
+      const { madeDeliveries, releasedQueues } = await recordOutcomes(this.#deps.store, sent, at);
+      if (madeDeliveries || releasedQueues) this.#mayHaveDue = true;
     } catch (error) {
       const now = this.#now();
       if (!this.#closed) this.#sent.push(...sent.filter(({ untilMs }) => now < untilMs));
@@ -208,7 +223,7 @@ export class DeliveryWorker {
   async #sleep(): Promise<void> {
     const queues = await listQueues(this.#deps.store.control);
     // Those that are full continue when one of their deliveries has ended.
-    const times = queues.flatMap(({ destinationId, dueAt }) => (this.#isFull(destinationId) ? [] : [dueAt]));
+    const times = queues.flatMap((queue) => (this.#isFull(queue) ? [] : [queue.dueAt]));
     const waitMs = Math.min(Math.max(Math.min(...times) - this.#now(), 10), idleMs);
     this.#wakeIn(waitMs);
   }
@@ -219,4 +234,14 @@ export class DeliveryWorker {
     this.#timer = setTimeout(() => this.wake(), waitMs);
     this.#timer.unref();
   }
+}
+
+/** The destinations of shares in serial queues. */
+function serialOf(due: readonly DeliveryQueue[], shares: readonly DeliveryShare[]): Set<string> {
+  const shared = new Set(shares.map(({ destinationId }) => destinationId));
+  return new Set(
+    due.flatMap(({ destinationId, isSerial }) =>
+      isSerial && shared.has(destinationId) ? [destinationId] : [],
+    ),
+  );
 }

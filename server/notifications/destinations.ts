@@ -167,6 +167,9 @@ export async function cancelDeliveries(
   detail: string,
   projectId?: number,
 ): Promise<void> {
+  // What is added later, for example when it is turned on again, needn't wait.
+  if (projectId === undefined)
+    await control.deleteFrom("deliveryQueues").where("destinationId", "=", destinationId).execute();
   // Literals, so that the planner can use the indexes of what waits.
   for (const isPending of [isWaiting, isCollected]) {
     for (;;) {

@@ -4,13 +4,16 @@ import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { isCollected } from "./destinations.ts";
 import type { AccountMessage, DigestItem } from "./message.ts";
-import { messageOfNotification, type StoredNotification, tellsOfEvent } from "./notification-message.ts";
+import {
+  messageOfNotification,
+  readStored,
+  type StoredEmailDigest,
+  type StoredNotification,
+  tellsOfEvent,
+} from "./notification-message.ts";
 import { readSettings } from "./preferences.ts";
 
 type Control = Kysely<ControlTables>;
-
-/** What the delivery of a digest stores: not what was collected, because events can be deleted before it is sent. */
-export type StoredEmailDigest = { type: "email-digest"; fromMs: number; atMs: number };
 
 /** Digests made in one transaction, which events may wait for. */
 const digestsPerStep = 10;
@@ -83,24 +86,28 @@ export async function makeEmailDigests(
   return false;
 }
 
-type About = Pick<AccountMessage, "id" | "project"> & { accountId: string; baseUrl: string };
+type About = Pick<AccountMessage, "id" | "project"> & {
+  digestId: number;
+  accountId: string;
+  baseUrl: string;
+};
 
 /** The message of a digest, or null if all that was collected has been deleted. Reads the newest only. */
 export async function messageOfEmailDigest(
   control: Control,
   eventOf: (row: { projectId: number; eventId: string | null; createdAt: number }) => Promise<Event | null>,
   { atMs }: StoredEmailDigest,
-  { id, project, accountId, baseUrl }: About,
+  { id, digestId, project, accountId, baseUrl }: About,
 ): Promise<AccountMessage | null> {
   const { count } = await control
     .selectFrom("deliveries")
     .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("digestId", "=", Number(id))
+    .where("digestId", "=", digestId)
     .executeTakeFirstOrThrow();
   const rows = await control
     .selectFrom("deliveries")
     .select(["id", "projectId", "eventId", "ruleId", "notification", "createdAt"])
-    .where("digestId", "=", Number(id))
+    .where("digestId", "=", digestId)
     .orderBy("id", "desc")
     .limit(limits.emailDigestItems)
     .execute();
@@ -108,13 +115,13 @@ export async function messageOfEmailDigest(
   const items: DigestItem[] = [];
   for (const row of rows) {
     const event = await eventOf(row);
-    const stored = row.notification === null ? null : (JSON.parse(row.notification) as StoredNotification);
+    const stored = readStored(row.notification) as StoredNotification | null;
     if (!event && tellsOfEvent(stored)) continue;
     const about = { id: String(row.id), baseUrl, project, ruleId: row.ruleId, urgent: false };
     items.push({
       ...(stored === null
         ? { title: event!.name, url: `${baseUrl}/p/${project.slug}/events/${event!.id}` }
-        : messageOfNotification(stored, event, about)),
+        : messageOfNotification(stored, { event, newest: [] }, about)),
       about: stored === null ? [event!.channelId, event!.userId].filter(Boolean).join(" · ") : "",
       at: formatTimeIn(timeZone, row.createdAt),
     });
@@ -132,6 +139,7 @@ export async function messageOfEmailDigest(
     rule: null,
     matches: null,
     event: null,
+    newest: [],
     createdAt: new Date(atMs).toISOString(),
     urgent: false,
     digest: { items, others: Number(count) - items.length, at: formatTimeIn(timeZone, atMs) },

@@ -105,14 +105,19 @@ function outcomeOf(
   timeoutMs: number,
 ): Outcome {
   if (signal.aborted) {
-    return { kind: "retry", detail: `The mail server did not respond within ${timeoutMs / 1_000} seconds.` };
+    const detail = `The mail server did not respond within ${timeoutMs / 1_000} seconds.`;
+    return { kind: "retry", detail, cause: "unavailable" };
   }
   if (responseCode === undefined) {
-    return { kind: "retry", detail: `The mail server can't be reached: ${sentence(message)}` };
+    const detail = `The mail server can't be reached: ${sentence(message)}`;
+    return { kind: "retry", detail, cause: "unavailable" };
   }
   const reply = sentence(response ?? String(responseCode));
   // A wrong password isn't the message's fault, and can be fixed.
-  if (code === "EAUTH") return { kind: "retry", detail: `The mail server rejected the sign-in: ${reply}` };
+  if (code === "EAUTH") {
+    const detail = `The mail server rejected the sign-in: ${reply}`;
+    return { kind: "retry", detail, cause: "unavailable" };
+  }
   // RFC 5321, section 4.2.1: 5yz is permanent, 4yz is transient.
   return { kind: responseCode >= 500 ? "failed" : "retry", detail: `The mail server responded: ${reply}` };
 }

@@ -7,7 +7,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import type { Explanation } from "../wire/delivery.ts";
 import { levelKey } from "./apply-preferences.ts";
 import { explain, type Folded, type Known, type Person } from "./explain.ts";
-import type { StoredNotification } from "./notification-message.ts";
+import { readStored } from "./notification-message.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 type Control = Kysely<ControlTables>;
@@ -126,8 +126,8 @@ async function readFolded(
     .limit(limits.pageDeliveries)
     .execute();
   return rows.flatMap(({ id, ruleId, eventId, notification }): Folded[] => {
-    const stored = JSON.parse(notification!) as StoredNotification;
-    if (stored.type !== "summary" && stored.type !== "digest") return [];
+    const stored = readStored(notification);
+    if (stored?.type !== "summary" && stored?.type !== "digest") return [];
     return [{ id: String(id), ruleId: ruleId!, eventId, fromMs: stored.fromMs, toMs: stored.atMs }];
   });
 }

@@ -44,6 +44,7 @@ export class FanOut {
   /** Deliveries for each event in the last step. */
   #perEvent = 25;
   #mayHaveMore = false;
+  #isStarting = false;
   #running: Promise<void> | null = null;
   #timer: Timer | null = null;
   readonly #closed = Promise.withResolvers<void>();
@@ -52,6 +53,12 @@ export class FanOut {
   constructor(deps: Deps) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
+  }
+
+  /** Begins after the server was down. */
+  start(): void {
+    this.#isStarting = true;
+    this.wake();
   }
 
   /** Takes up what is in the outbox, and rules that are due. */
@@ -80,6 +87,7 @@ export class FanOut {
   }
 
   async #run(): Promise<void> {
+    if (this.#isStarting) await this.#startAgain();
     while (this.#mayHaveMore && !this.#isClosed) {
       this.#mayHaveMore = false;
       const startedAt = performance.now();
@@ -91,6 +99,17 @@ export class FanOut {
       await Promise.race([Bun.sleep(Math.min(stepMs * restRatio, restMsMax)), this.#closed.promise]);
     }
     if (!this.#isClosed) await this.#sleep();
+  }
+
+  /** Rules that became due while the server was down wait for what was sent meanwhile, if that could change them. */
+  async #startAgain(): Promise<void> {
+    await this.#deps.store.control.transaction().execute(async (transaction) => {
+      await lockRules(transaction);
+      const rules = await RuleSet.read(transaction, [], this.#now());
+      rules.startAgain();
+      await rules.save(transaction);
+    });
+    this.#isStarting = false;
   }
 
   /** Takes the oldest entries out of the outbox. Returns whether these were all. */

@@ -8,6 +8,7 @@ import {
   messageOfNotification,
   messageOfOwnerNotice,
   type OwnerNotice,
+  readStored,
   type StoredNotification,
   tellsOfEvent,
 } from "./notification-message.ts";
@@ -117,8 +118,8 @@ export async function notificationsOf(events: EventFinder, rows: InboxRow[]): Pr
     rows.map(({ projectId, eventId }) => (eventId === null ? null : events.find(projectId, eventId))),
   );
   return rows.flatMap((row, index) => {
-    const stored =
-      row.notification === null ? null : (JSON.parse(row.notification) as StoredNotification | OwnerNotice);
+    // A digest by email is in no inbox.
+    const stored = readStored(row.notification) as StoredNotification | OwnerNotice | null;
     const event = found[index] ?? null;
     if (event === null && tellsOfEvent(stored)) return [];
     const id = String(row.id);
@@ -148,7 +149,7 @@ function contentOf(
   const about = { id: String(id), baseUrl: "", project: { slug, name }, ruleId, urgent: false };
   const { title, url } = isOwnerNotice(stored)
     ? messageOfOwnerNotice(stored, about)
-    : messageOfNotification(stored, event, about);
+    : messageOfNotification(stored, { event, newest: [] }, about);
   return { type: stored.type, title, url };
 }
 

@@ -68,21 +68,24 @@ export async function deliveriesOf(
   const byEmail = [...places.values()].flat().filter(isByEmail);
   const quota = await MailQuota.read(transaction, byEmail, nowMs);
   const deliveries: NewDelivery[] = [];
-  const madeByKey = new Map<string, NewDelivery>();
+  const madeByKey = new Map<string, { delivery: NewDelivery; isUrgent: boolean }>();
   for (const each of found) {
     if (each.rule === null && !preferences.hasFollowers(each.projectId)) continue;
     for (const place of places.get(each.projectId) ?? []) {
       if (!isFor(each.rule, place)) continue;
       const key = keyOf(each, place);
       const earlier = key === null ? undefined : madeByKey.get(key);
-      // What was skipped or collected for one rule is sent if another one is urgent.
-      if (earlier && !(isHeld(earlier) && each.rule?.urgent)) continue;
-      const decision = decideFor(preferences, quota, each, place, nowMs);
+      if (earlier && (earlier.isUrgent || !each.rule?.urgent)) continue;
+      // What is sent anyway is sent as urgent, without another mail of the quota.
+      const isSent = earlier && !isHeld(earlier.delivery);
+      const decision = isSent
+        ? { action: "send" as const }
+        : decideFor(preferences, quota, each, place, nowMs);
       if (decision === null) continue;
       const delivery = deliveryOf(each, place, decision);
-      if (earlier) Object.assign(earlier, delivery);
-      else deliveries.push(delivery);
-      if (key !== null) madeByKey.set(key, earlier ?? delivery);
+      const made = earlier ? Object.assign(earlier.delivery, delivery) : delivery;
+      if (!earlier) deliveries.push(made);
+      if (key !== null) madeByKey.set(key, { delivery: made, isUrgent: each.rule?.urgent ?? false });
     }
   }
   await quota.save(transaction);

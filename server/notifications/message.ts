@@ -23,6 +23,8 @@ export type Message = {
   matches: { count: number; from: string; to: string } | null;
   /** The event that it tells of, or by which a rule over time was met; null if there is none. */
   event: Event | null;
+  /** Of the events that a rule over time counted or collected, or the last one before a silence, the newest first. */
+  newest: readonly Event[];
   /** When that happened, in ISO 8601. */
   createdAt: string;
   urgent: boolean;
@@ -46,22 +48,27 @@ export function messageOfEvent(
   event: Event,
   about: Pick<Message, "id" | "url" | "project" | "rule" | "urgent">,
 ): Message {
-  const facts = [
-    { name: "Channel", value: event.channelId },
-    ...(event.userId === "" ? [] : [{ name: "User", value: event.userId }]),
-  ];
-  const tags = Object.entries(event.tags).map(([name, value]) => ({ name, value }));
   return {
     ...about,
     type: "event",
     title: event.name,
     icon: emojiOf(event),
     text: event.description ?? null,
-    fields: [...facts, ...tags],
+    fields: fieldsOfEvent(event),
     matches: null,
     event,
+    newest: [],
     createdAt: event.createdAt,
   };
+}
+
+/** What a message shows of an event besides its name and description. */
+export function fieldsOfEvent({ channelId, userId, tags }: Event): Message["fields"] {
+  return [
+    { name: "Channel", value: channelId },
+    ...(userId === "" ? [] : [{ name: "User", value: userId }]),
+    ...Object.entries(tags).map(([name, value]) => ({ name, value })),
+  ];
 }
 
 /** An event's icon if it is an emoji. Icons can also be file names or longer texts, which are not shown. */

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
-import { formatDuration, messageOfNotification, type StoredNotification } from "./notification-message.ts";
+import { messageOfEvent } from "./message.ts";
+import {
+  formatDuration,
+  growMessage,
+  messageOfNotification,
+  type StoredNotification,
+} from "./notification-message.ts";
 
 const atMs = Date.UTC(2026, 0, 31, 9, 30);
 const minute = 60_000;
@@ -23,19 +29,24 @@ const event: Event = {
   createdAt: new Date(atMs).toISOString(),
 };
 
-function render(notification: StoredNotification, of: Event | null = null) {
-  return messageOfNotification(notification, of, about);
+function render(notification: StoredNotification, of: Event | null = null, newest: Event[] = []) {
+  return messageOfNotification(notification, { event: of, newest }, about);
 }
 
+const summary = {
+  type: "summary" as const,
+  atMs,
+  count: 214,
+  total: 215,
+  fromMs: atMs - 5 * minute,
+  firstId: "x",
+  newestIds: [event.id],
+  groups: [{ channel: "payments", name: "Payment failed", count: 214 }],
+  rule,
+};
+
 test("a summary says how many more events came, and links to a search for them", () => {
-  const message = render({
-    type: "summary",
-    atMs,
-    count: 214,
-    fromMs: atMs - 5 * minute,
-    firstId: "x",
-    rule,
-  });
+  const message = render(summary);
   expect(message).toMatchObject({
     id: "7",
     type: "summary",
@@ -55,6 +66,42 @@ test("a summary says how many more events came, and links to a search for them",
     from: "2026-01-31T09:25:00.000Z",
     to: "2026-01-31T09:30:00.000Z",
   });
+});
+
+test("a summary shows its newest event, and counts by name if there are several", () => {
+  const groups = [
+    { channel: "payments", name: "Payment failed", count: 210 },
+    { channel: "backups", name: "Backup done", count: 4 },
+  ];
+  expect(render({ ...summary, groups }, null, [event])).toMatchObject({
+    text: "- **Payment failed** in payments: 210\n- **Backup done** in backups: 4",
+    event: null,
+    newest: [event],
+    fields: [
+      { name: "Channel", value: "backups" },
+      { name: "host", value: "db1" },
+    ],
+  });
+});
+
+test("the message of the event that began a burst grows, and keeps what it said", () => {
+  const first = messageOfEvent(
+    { ...event, name: "Database down", icon: "🔥", description: "No *answer*.", tags: { host: "db2" } },
+    { ...about, url: "https://tidings.example.com/p/shop/events/x", rule: null },
+  );
+  const grown = growMessage(first, summary, render(summary, null, [event]));
+  expect(grown).toMatchObject({
+    id: "7",
+    type: "summary",
+    title: "Database down × 215",
+    icon: "🔥",
+    text: "No *answer*.\n\n214 more in 5 minutes.",
+    newest: [event],
+    urgent: true,
+    createdAt: first.createdAt,
+  });
+  expect(grown.fields).toContainEqual({ name: "host", value: "db2" });
+  expect(new URL(grown.url).searchParams.get("to")).toBe("2026-01-31T09:30:00.000Z");
 });
 
 test("a digest counts events by name and channel, and those that have no count of their own", () => {
@@ -84,15 +131,22 @@ test("a digest counts events by name and channel, and those that have no count o
 });
 
 test("a silence says for how long there was no event, and links to the last ones", () => {
-  const message = render({
-    type: "silence",
-    atMs,
-    sinceMs: atMs - 26 * hour,
-    rule: { name: "Backup missing", q: "" },
-  });
+  const message = render(
+    {
+      type: "silence",
+      atMs,
+      sinceMs: atMs - 26 * hour,
+      newestIds: [event.id],
+      rule: { name: "Backup missing", q: "" },
+    },
+    null,
+    [event],
+  );
   expect(message).toMatchObject({
     type: "silence",
     title: "No event for 26 hours: Backup missing",
+    newest: [event],
+    fields: [{ value: "backups" }, { name: "host", value: "db1" }],
     matches: null,
     url: "https://tidings.example.com/p/shop",
   });

@@ -1,7 +1,7 @@
-import type { Event } from "../event/event.ts";
+import type { EventGroup } from "../rules/event-groups.ts";
 import { minuteMs, type RuleNotification } from "../rules/rule-kind.ts";
 import { escapeMarkdown } from "./kinds/markup.ts";
-import { type AccountMessage, type Message, messageOfEvent } from "./message.ts";
+import { type AccountMessage, fieldsOfEvent, type Message } from "./message.ts";
 
 type OverTime = Exclude<RuleNotification, { type: "event" }>;
 type WithoutEvent<Notification> = Notification extends unknown ? Omit<Notification, "event"> : never;
@@ -27,21 +27,44 @@ export type ServerNotice = { type: "server-notice"; atMs: number; title: string;
 /** What owners are told besides events. */
 export type OwnerNotice = DestinationOff | ServerNotice;
 
-export function isOwnerNotice(notification: { type: string } | null): notification is OwnerNotice {
+/** What the delivery of a digest by email stores: not what was collected, because events can be deleted before it is sent. */
+export type StoredEmailDigest = { type: "email-digest"; fromMs: number; atMs: number };
+
+/** What a delivery tells of instead of an event, or besides it. */
+export type Stored = StoredNotification | OwnerNotice | StoredEmailDigest;
+
+/** Reads what a delivery stores; null for an event itself. */
+export function readStored(json: string | null): Stored | null {
+  if (json === null) return null;
+  const stored = JSON.parse(json);
+  // Earlier versions kept less.
+  const missing = stored.type === "summary" ? { total: stored.count + 1, groups: [] } : {};
+  return { newestIds: [], ...missing, ...stored };
+}
+
+export function isOwnerNotice(notification: Stored | null): notification is OwnerNotice {
   return notification?.type === "destination-off" || notification?.type === "server-notice";
 }
 
 type About = Pick<Message, "id" | "project" | "urgent"> & { baseUrl: string; ruleId: string | null };
 
+/** The events that a message tells of. Deleted ones are missing. */
+export type ToldEvents = Pick<Message, "event" | "newest">;
+
 /** Whether a delivery can't be sent without its event. */
-export function tellsOfEvent(notification: StoredNotification | OwnerNotice | null): boolean {
+export function tellsOfEvent(notification: Stored | null): boolean {
   return notification === null || notification.type === "recovery" || notification.type === "threshold";
 }
 
-/** The message that tells what a rule over time found. `event` is the one by which it was met, if there is one. */
+/** The ids of the newest events that a notification tells of. */
+export function newestIdsOf(notification: Stored | null): string[] {
+  return notification && "newestIds" in notification ? notification.newestIds : [];
+}
+
+/** The message that tells what a rule over time found. Its `event` is the one by which it was met, if there is one. */
 export function messageOfNotification(
   notification: StoredNotification,
-  event: Event | null,
+  { event, newest }: ToldEvents,
   { id, baseUrl, project, ruleId, urgent }: About,
 ): Message {
   const { type, atMs, rule } = notification;
@@ -53,16 +76,42 @@ export function messageOfNotification(
     rule: ruleId === null ? null : { id: ruleId, name: rule.name },
     url: searchUrl(`${baseUrl}/p/${project.slug}`, rule.q, range),
   };
+  const shown = tellsOfEvent(notification) ? event : type === "digest" ? null : (newest[0] ?? null);
   return {
     ...about,
     type,
     title: titleOfNotification(notification),
     icon: null,
-    text: notification.type === "digest" ? listOf(notification) : null,
-    fields: event && tellsOfEvent(notification) ? messageOfEvent(event, about).fields : [],
+    text: "groups" in notification ? listOf(notification) : null,
+    fields: shown ? fieldsOfEvent(shown) : [],
     matches: range && { count: range.count, from: isoOf(range.fromMs), to: isoOf(atMs) },
     event: tellsOfEvent(notification) ? event : null,
+    newest,
     createdAt: isoOf(atMs),
+  };
+}
+
+/**
+ * The message of the event that began a burst, with what a summary says of the others: what it is updated to where
+ * messages can be.
+ *
+ * @param summary - the summary's own message
+ */
+export function growMessage(
+  first: Message,
+  { total, count, fromMs, atMs, groups }: Extract<StoredNotification, { type: "summary" }>,
+  summary: Message,
+): Message {
+  const others = `${numberOf(count)} more in ${formatDuration(atMs - fromMs)}`;
+  const more = groups.length > 1 ? `${others}:\n\n${summary.text}` : `${others}.`;
+  return {
+    ...summary,
+    title: `${first.title} × ${numberOf(total)}`,
+    icon: first.icon,
+    text: [first.text ?? "", more].filter((part) => part.trim() !== "").join("\n\n"),
+    fields: first.fields,
+    event: first.event,
+    createdAt: first.createdAt,
   };
 }
 
@@ -85,6 +134,7 @@ export function messageOfOwnerNotice(
     rule: null,
     matches: null,
     event: null,
+    newest: [],
     createdAt: isoOf(atMs),
     urgent: false,
   };
@@ -122,7 +172,13 @@ function rangeOf(notification: StoredNotification): { count: number; fromMs: num
   }
 }
 
-function listOf({ count, groups }: Extract<StoredNotification, { type: "digest" }>): string {
+/** Events by name and channel, as a list. Null if there is nothing to compare. */
+function listOf({
+  type,
+  count,
+  groups,
+}: Extract<StoredNotification, { groups: EventGroup[] }>): string | null {
+  if (type === "summary" && groups.length < 2) return null;
   const lines = groups.map(
     (group) =>
       `- **${escapeMarkdown(group.name)}** in ${escapeMarkdown(group.channel)}: ${numberOf(group.count)}`,

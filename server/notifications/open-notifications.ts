@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Config } from "../config.ts";
 import { generateSecretKey, type SecretBox } from "../storage/secret-box.ts";
 import { getOrCreateSecret } from "../storage/settings.ts";
@@ -39,6 +40,7 @@ export async function openNotifications({
 }: Deps) {
   const { control } = store;
   const unsubscribeSecret = await getOrCreateSecret(control, secrets, "unsubscribeSecret", generateSecretKey);
+  const installationId = await getOrCreateSecret(control, secrets, "installationId", randomUUID);
   const recentEvents = new RecentEvents(store.events);
   const liveNotifications = new LiveNotifications(control, recentEvents, streams, onError);
   await liveNotifications.start();
@@ -54,6 +56,7 @@ export async function openNotifications({
     policy: { allowPrivate: config.allowPrivateAddresses },
     baseUrl,
     unsubscribeLinks,
+    installationId,
     onError,
   });
   function onMade(): void {
@@ -72,7 +75,7 @@ export async function openNotifications({
     outages,
     /** Sends what an earlier process left. */
     start(): void {
-      fanOut.wake();
+      fanOut.start();
       deliveryWorker.wake();
     },
     async close(): Promise<void> {

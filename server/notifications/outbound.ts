@@ -236,6 +236,12 @@ function sentence({ code = "", message }: NodeJS.ErrnoException, host: string): 
   }
 }
 
+/** Why an HTTP status says that other messages would not be accepted now either. A 500 may be due to this message. */
+export function causeOf(status: number): "rate-limit" | "unavailable" | undefined {
+  if (status === 429) return "rate-limit";
+  return [408, 502, 503, 504].includes(status) ? "unavailable" : undefined;
+}
+
 /**
  * Parses a `Retry-After` header (RFC 9110, section 10.2.3), which is seconds or an HTTP date, to milliseconds from
  * `nowMs`; undefined if it is missing or invalid.

@@ -10,13 +10,14 @@ import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
-import { stores, testSecrets } from "../testing/engine.ts";
+import { effort, patienceMs, stores, testSecrets } from "../testing/engine.ts";
 import { createFirstAccount } from "../testing/first-account.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import { listQueues } from "./delivery-queues.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
+import { messageIdOf } from "./message-id.ts";
 import {
   addProjectDestination,
   changeProjectDestination,
@@ -73,9 +74,13 @@ for (const engine of stores) {
       return destination.id;
     }
 
-    function newWorker(transports: ConstructorParameters<typeof DeliveryWorker>[0]["transports"]) {
+    function newWorker(
+      transports: ConstructorParameters<typeof DeliveryWorker>[0]["transports"],
+      clock = () => now,
+    ) {
       const worker = new DeliveryWorker({
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
+        installationId: "test",
         store,
         events: recentEvents,
         transports,
@@ -85,7 +90,7 @@ for (const engine of stores) {
         onError(error) {
           throw error;
         },
-        now: () => now,
+        now: clock,
         random: () => 0.5,
       });
       workers.push(worker);
@@ -171,7 +176,7 @@ for (const engine of stores) {
       const [row] = await sendAll(sending, id);
       expect(row).toMatchObject({ state: "delivered", attempts: 1, deliveredAt: now });
       const { headers, body } = receiver.take();
-      expect(headers["webhook-id"]).toBe(String(row!.id));
+      expect(headers["webhook-id"]).toBe(messageIdOf("test", row!));
       expect(body).toMatchObject({
         type: "event.created",
         data: { event: sent, url: `${baseUrl}/p/default/events/${sent.id}`, rule: null, urgent: false },
@@ -189,15 +194,18 @@ for (const engine of stores) {
           title: "No event for 26 hours: Backup missing",
           rule: { id: "r1", name: "Backup missing" },
           event: null,
+          newest: [],
         },
       });
     });
 
     test("a summary updates the message of the event that began the burst", async () => {
       const id = await add("discord", receiver.settings.discord);
-      const [sending, first] = [worker(), event()];
+      const [sending, first] = [worker(), event({ description: "Card *declined*" })];
+      const newest = event({ name: "Payment lost", userId: "u7" });
       ruleId = "r1";
       remember(first);
+      remember(newest);
       await deliver(id, [{ eventId: first.id }]);
       const [row] = await sendAll(sending, id);
       expect(row!.reference).not.toBeNull();
@@ -206,21 +214,88 @@ for (const engine of stores) {
         type: "summary",
         atMs: now,
         count: 214,
+        total: 430,
         fromMs: now - 300_000,
         firstId: first.id,
+        newestIds: [newest.id],
+        groups: [],
         rule: { name: "Payments", q: "" },
       };
       for (let n = 0; n < 2; n++) {
         await deliver(id, [{ eventId: first.id, notification: JSON.stringify(summary) }]);
         await sendAll(sending, id);
-        const { method, path } = receiver.take();
+        const { method, path, body } = receiver.take();
         expect([method, path]).toEqual(["PATCH", expect.stringContaining(`/messages/${row!.reference}`)]);
+        const { embeds } = body as { embeds: { title: string; description: string; fields: object[] }[] };
+        expect(embeds[0]!.title).toBe("Payment received × 430");
+        expect(embeds[0]!.description).toStartWith("Card _declined_\n\n214 more in 5 minutes.");
+        expect(embeds[0]!.description).toContain("Newest: **Payment lost** · payments · u7");
+        expect(embeds[0]!.fields).toContainEqual({ name: "plan", value: "pro", inline: true });
       }
       // Not that of another rule.
       ruleId = "r2";
       await deliver(id, [{ eventId: first.id, notification: JSON.stringify(summary) }]);
       await sendAll(sending, id);
       expect(receiver.take().method).toBe("POST");
+    });
+
+    /** The title in a message to Matrix, which its address follows. */
+    const titleIn = (body: unknown) => /^(.*) \(/.exec((body as { body: string }).body)![1]!;
+
+    test("a chat that takes few messages gets them one at a time, in order, as fast as it takes them", async () => {
+      const id = await add("matrix", receiver.settings.matrix);
+      const count = effort(12, 60);
+      const sent = Array.from({ length: count }, (_, n) => event({ name: `Payment ${n}` }));
+      for (const each of sent) remember(each);
+      const limiter = { everyMs: 300, freeAtMs: 0, rejected: 0, names: [] as string[] };
+      receiver.answerAll(({ body }) => {
+        const at = performance.now();
+        if (at < limiter.freeAtMs) {
+          limiter.rejected++;
+          const answer = { errcode: "M_LIMIT_EXCEEDED", error: "slow", retry_after_ms: limiter.everyMs };
+          return [429, answer];
+        }
+        limiter.freeAtMs = at + limiter.everyMs;
+        limiter.names.push(titleIn(body));
+        return [200, { event_id: `$${limiter.names.length}` }];
+      });
+      await deliver(
+        id,
+        sent.map(({ id: eventId }) => ({ eventId })),
+      );
+      const sending = newWorker({ browser: async () => ({ kind: "failed", detail: "unused" }) }, Date.now);
+      sending.wake();
+      await until(async () => (await rows(id)).every(({ state }) => state === "delivered"), patienceMs);
+      expect(limiter.names).toEqual(sent.map(({ name }) => name));
+      expect(limiter.rejected).toBe(1);
+    });
+
+    test("a chat keeps the order over an outage, and one bad message delays the others only for a while", async () => {
+      const id = await add("matrix", receiver.settings.matrix);
+      const sent = ["one", "bad", "three", "four"].map((name) => event({ name }));
+      for (const each of sent) remember(each);
+      const names: string[] = [];
+      let outage = 3;
+      receiver.answerAll(({ body }) => {
+        if (outage-- > 0) return [503, "starting"];
+        const name = titleIn(body);
+        if (name === "bad") return [500, "crashed"];
+        names.push(name);
+        return [200, { event_id: `$${names.length}` }];
+      });
+      await deliver(
+        id,
+        sent.map(({ id: eventId }) => ({ eventId })),
+      );
+      const sending = worker();
+      await until(async () => {
+        sending.wake();
+        now = Math.max(now, (await listQueues(store.control))[0]?.dueAt ?? 0);
+        return names.length === 3;
+      });
+      expect(names).toEqual(["one", "three", "four"]);
+      const [, bad] = await rows(id);
+      expect(bad).toMatchObject({ state: "waiting", attempts: 5 });
     });
 
     test("a retry has the same id, and a success ends a failure", async () => {

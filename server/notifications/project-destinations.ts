@@ -100,6 +100,7 @@ export async function addProjectDestination(
     deliveredAt: null,
     failingSince: null,
     failure: null,
+    deadToldAt: null,
     createdAt: Date.now(),
   };
   await control.transaction().execute(async (transaction) => {
@@ -254,6 +255,7 @@ export async function sendTest(
     project,
     rule: null,
     matches: null,
+    newest: [],
     event: null,
     createdAt: new Date(context.nowMs).toISOString(),
     urgent: false,

@@ -4,6 +4,7 @@ import { generateRequestDetails, getVapidHeaders } from "web-push";
 import {
   AddressRefused,
   callOutbound,
+  causeOf,
   OutboundFailure,
   type OutboundPolicy,
   type OutboundResponse,
@@ -67,7 +68,8 @@ export async function sendPush(
     if (error instanceof AddressRefused || error instanceof InvalidSubscription) {
       return { kind: "failed", detail: error.message };
     }
-    if (error instanceof OutboundFailure) return { kind: "retry", detail: error.message };
+    if (error instanceof OutboundFailure)
+      return { kind: "retry", detail: error.message, cause: "unavailable" };
     throw error;
   }
 }
@@ -129,9 +131,11 @@ function outcomeOf(response: OutboundResponse): Outcome {
   }
   if (status === 429 || status === 408 || status >= 500) {
     const retryAfterMs = readRetryAfterMs(response.headers["retry-after"], Date.now());
-    if (retryAfterMs === undefined) return { kind: "retry", detail: `${description}.` };
+    const cause = causeOf(status);
+    const retry = { kind: "retry" as const, ...(cause !== undefined && { cause }) };
+    if (retryAfterMs === undefined) return { ...retry, detail: `${description}.` };
     return {
-      kind: "retry",
+      ...retry,
       detail: `${description} and asks to wait ${Math.ceil(retryAfterMs / 1_000)} seconds.`,
       retryAfterMs,
     };

@@ -3,7 +3,7 @@ import { type Event, isBackdated } from "../event/event.ts";
 import { ruleOf } from "../projects/rules.ts";
 import type { RuleNotification } from "../rules/rule-kind.ts";
 import { ruleMatcher } from "../rules/rule-matcher.ts";
-import { dueAt, onMatch, onTime, type RuleState } from "../rules/rule-state.ts";
+import { afterDowntime, dueAt, onMatch, onTime, type RuleState } from "../rules/rule-state.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Rule } from "../wire/rule.ts";
 import type { Found } from "./make-deliveries.ts";
@@ -74,6 +74,11 @@ export class RuleSet {
     const nowMs = this.#nowMs;
     if (nowMs === null) return;
     for (const open of this.#rules) this.#follow(open, onTime(open.rule, open.state, nowMs), nowMs);
+  }
+
+  /** The server begins after it was down. */
+  startAgain(): void {
+    for (const open of this.#rules) open.state = afterDowntime(open.rule, open.state, this.#nowMs!);
   }
 
   async save(transaction: Transaction<ControlTables>): Promise<void> {

@@ -41,9 +41,9 @@ for (const engine of stores) {
       await storage.remove();
     });
 
-    async function addRule(when: RuleWhen, q = "name:Backup"): Promise<string> {
+    async function addRule(when: RuleWhen, q = "name:Backup", urgent = false): Promise<string> {
       const to = { everyone: true, members: [], destinations: [] };
-      const rule: NewRule = { name: "Rule", q, when, to, urgent: false, enabled: true };
+      const rule: NewRule = { name: "Rule", q, when, to, urgent, enabled: true };
       const created = await store.control
         .transaction()
         .execute((transaction) => createRule(transaction, projectId, rule));
@@ -68,7 +68,7 @@ for (const engine of stores) {
       return event.event;
     }
 
-    async function applyRules(): Promise<void> {
+    async function applyRules(begin: "wake" | "start" = "wake"): Promise<void> {
       let made = false;
       const fanOut = new FanOut({
         store,
@@ -81,7 +81,7 @@ for (const engine of stores) {
         },
         now: () => now,
       });
-      fanOut.wake();
+      fanOut[begin]();
       await until(
         async () => made && (await store.control.selectFrom("outbox").select("id").execute()).length === 0,
       );
@@ -116,6 +116,32 @@ for (const engine of stores) {
         { type: "silence", eventId: null, sinceMs: start, rule: { name: "Rule", q: "name:Backup" } },
         { type: "recovery", eventId: event.id },
       ]);
+    });
+
+    test("a silence that became due while the server was down waits for what was sent meanwhile", async () => {
+      await addRule({ type: "silence", minutes: 60 });
+      const last = await record();
+      now += 5 * hour;
+      await applyRules("start");
+      expect(await types()).toEqual([]);
+      now += 5 * minute - 1;
+      await applyRules();
+      expect(await types()).toEqual([]);
+      now += 1;
+      await applyRules();
+      expect(await told()).toMatchObject([{ type: "silence", atMs: start + hour, newestIds: [last.id] }]);
+    });
+
+    test("an event that several rules match is told as the urgent one says", async () => {
+      const [first, urgent] = [
+        await addRule({ type: "each" }),
+        await addRule({ type: "each" }, "name:Backup", true),
+      ];
+      await addRule({ type: "each" });
+      await record();
+      const ruleIds = await store.control.selectFrom("deliveries").select("ruleId").execute();
+      expect(ruleIds).toEqual([{ ruleId: urgent }]);
+      expect(first).not.toBe(urgent);
     });
 
     test("a late event is a sign of life only if it happened within the window", async () => {

@@ -2,16 +2,22 @@ import type { Kysely } from "kysely";
 import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
-import { type Delivery, notificationOf, type Target } from "./delivery-targets.ts";
+import type { Delivery, Target } from "./delivery-targets.ts";
 import { kindOf, openSettings } from "./destination-settings.ts";
-import { messageOfEmailDigest, type StoredEmailDigest } from "./email-digest.ts";
+import { messageOfEmailDigest } from "./email-digest.ts";
 import { type AccountMessage, type Message, messageOfEvent } from "./message.ts";
+import { messageIdOf } from "./message-id.ts";
 import {
+  growMessage,
   isOwnerNotice,
   messageOfNotification,
   messageOfOwnerNotice,
+  newestIdsOf,
   type OwnerNotice,
+  readStored,
+  type StoredEmailDigest,
   type StoredNotification,
+  type ToldEvents,
   tellsOfEvent,
 } from "./notification-message.ts";
 import type { OutboundPolicy } from "./outbound.ts";
@@ -32,6 +38,7 @@ export type SendDeps = {
   policy: OutboundPolicy;
   baseUrl: string;
   unsubscribeLinks: Pick<UnsubscribeLinks, "url">;
+  installationId: string;
   now: () => number;
 };
 
@@ -52,13 +59,28 @@ export async function sendDelivery(
 ): Promise<Attempt> {
   const event = await pendingEvent;
   if (!target) return notCalled("The delivery was removed.");
-  const notification = notificationOf(delivery);
+  const notification = readStored(delivery.notification);
   if (notification?.type === "email-digest") return sendDigest(deps, delivery, target, notification);
   if (!event && tellsOfEvent(notification)) return notCalled("The event was deleted.");
-  const message = messageOf(deps, delivery, target, notification, event);
-  return delivery.accountId === null
-    ? sendToProject(deps, delivery, target, message as Message)
-    : sendToAccount(deps, delivery, target, message);
+  const newest = await findNewest(deps.events, delivery.projectId, newestIdsOf(notification));
+  const message = messageOf(deps, delivery, target, notification, { event, newest });
+  if (delivery.accountId !== null) return sendToAccount(deps, delivery, target, message);
+  // Owners' notices go to accounts.
+  const ofProject = message as Message;
+  if (notification?.type !== "summary") return sendToProject(deps, delivery, target, ofProject);
+  const first = event && (messageOf(deps, delivery, target, null, { event, newest: [] }) as Message);
+  const update = first ? growMessage(first, notification, ofProject) : ofProject;
+  return sendToProject(deps, delivery, target, ofProject, update);
+}
+
+/** Leaves out those that were deleted. */
+async function findNewest(
+  events: SendDeps["events"],
+  projectId: number,
+  ids: readonly string[],
+): Promise<Event[]> {
+  const found = await Promise.all(ids.map((id) => events.find(projectId, id)));
+  return found.filter((event) => event !== null);
 }
 
 async function sendDigest(
@@ -67,11 +89,12 @@ async function sendDigest(
   target: Target,
   digest: StoredEmailDigest,
 ): Promise<Attempt> {
-  const { control, events, baseUrl } = deps;
-  const { id, accountId } = delivery;
+  const { control, events, baseUrl, installationId } = deps;
+  const { accountId } = delivery;
   const { slug, name } = target;
   const message = await messageOfEmailDigest(control, (row) => findEvent(events, row), digest, {
-    id: String(id),
+    id: messageIdOf(installationId, delivery),
+    digestId: delivery.id,
     project: { slug, name },
     accountId: accountId!,
     baseUrl,
@@ -97,18 +120,20 @@ async function sendToAccount(
   return { outcome: await send({ message, address, secret, unsubscribeUrl }), wasCalled: true };
 }
 
+/** @param update - what an earlier message of the same burst is updated to, where messages can be */
 async function sendToProject(
   { control, policy, secrets, now }: SendDeps,
   delivery: Delivery,
   { settings }: Target,
   message: Message,
+  update?: Message,
 ): Promise<Attempt> {
   const { kind, destinationId } = delivery;
   if (settings === null || destinationId === null)
     return notCalled("The destination was deleted or turned off.");
-  const previous = message.type === "summary" ? await findPrevious(control, delivery) : null;
+  const previous = update ? await findPrevious(control, delivery) : null;
   const outcome = await kindOf({ kind }).send(
-    message,
+    previous === null ? message : update!,
     openSettings({ id: destinationId, settings }, secrets),
     { policy, nowMs: now(), ...(previous !== null && { previous }) },
   );
@@ -116,17 +141,20 @@ async function sendToProject(
 }
 
 function messageOf(
-  { baseUrl }: SendDeps,
-  { id, ruleId }: Delivery,
+  { baseUrl, installationId }: SendDeps,
+  delivery: Delivery,
   { slug, name, ruleName, urgent }: Target,
   notification: StoredNotification | OwnerNotice | null,
-  event: Event | null,
+  told: ToldEvents,
 ): AccountMessage {
-  const about = { id: String(id), project: { slug, name }, urgent: urgent === 1 };
+  const { ruleId } = delivery;
+  const id = messageIdOf(installationId, delivery);
+  const about = { id, project: { slug, name }, urgent: urgent === 1 };
   if (isOwnerNotice(notification)) return messageOfOwnerNotice(notification, { ...about, baseUrl });
-  if (notification) return messageOfNotification(notification, event, { ...about, baseUrl, ruleId });
+  if (notification) return messageOfNotification(notification, told, { ...about, baseUrl, ruleId });
   const rule = ruleId === null || ruleName === null ? null : { id: ruleId, name: ruleName };
-  return messageOfEvent(event!, { ...about, rule, url: `${baseUrl}/p/${slug}/events/${event!.id}` });
+  const event = told.event!;
+  return messageOfEvent(event, { ...about, rule, url: `${baseUrl}/p/${slug}/events/${event.id}` });
 }
 
 /** What the receiver calls the message about the event that began the burst. */

@@ -19,12 +19,20 @@ export type Transports = { browser: Send; email?: Send | undefined };
  * Outcome of one attempt to send a notification. The detail is a sentence for users, shown with the delivery.
  *
  * - `delivered`: the other side accepted it. With the `reference`, some kinds of destinations can update the message.
- * - `retry`: it may succeed later, but not before `retryAfterMs` milliseconds if the other side said so.
+ * - `retry`: it may succeed later, but not before `retryAfterMs` milliseconds if the other side said so. It is given up
+ *   after `giveUpAfterMs`, if that is sooner than usual. The `cause` is known if it isn't this message: the other side
+ *   takes fewer messages (`rate-limit`), or takes none now (`unavailable`).
  * - `gone`: the destination no longer exists and must be removed.
  * - `failed`: it will never succeed, so it is not retried.
  */
 export type Outcome =
   | { kind: "delivered"; detail: string; reference?: string }
-  | { kind: "retry"; detail: string; retryAfterMs?: number }
+  | {
+      kind: "retry";
+      detail: string;
+      retryAfterMs?: number;
+      giveUpAfterMs?: number;
+      cause?: "rate-limit" | "unavailable";
+    }
   | { kind: "gone"; detail: string }
   | { kind: "failed"; detail: string };

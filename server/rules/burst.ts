@@ -1,7 +1,18 @@
+import { countInGroup, type EventGroup, largestFirst } from "./event-groups.ts";
 import { minuteMs, type RuleKind, type RuleNotification, type WhenOf } from "./rule-kind.ts";
 
-/** The window in which events are counted; null if the next event is notified of at once. */
-export type BurstState = null | { fromMs: number; count: number; firstId: string };
+/**
+ * The window in which events are counted; null if the next event is notified of at once. `total` counts all events of
+ * the burst, the other fields are of the window.
+ */
+export type BurstState = null | {
+  fromMs: number;
+  total: number;
+  count: number;
+  firstId: string;
+  newestId: string;
+  groups: EventGroup[];
+};
 
 /**
  * Notifies of the first event at once, and of those that follow in a summary at the end of each window. After a window
@@ -17,19 +28,37 @@ export const burst: RuleKind<WhenOf<"burst">, BurstState> = {
     let window = state;
     while (window && window.fromMs + minutes * minuteMs <= nowMs) {
       const endMs = window.fromMs + minutes * minuteMs;
-      if (window.count > 0) notifications.push({ type: "summary", atMs: endMs, ...window });
-      window = window.count > 0 ? { ...window, fromMs: endMs, count: 0 } : null;
+      if (window.count > 0) notifications.push(summaryOf(window, endMs));
+      window = window.count > 0 ? { ...window, fromMs: endMs, count: 0, groups: [] } : null;
     }
     return { state: window, notifications };
   },
 
   onMatch(_, window, event, nowMs) {
-    if (window) return { state: { ...window, count: window.count + 1 }, notifications: [] };
+    if (window) {
+      const { total, count, groups } = window;
+      const counted = { total: total + 1, count: count + 1, groups: countInGroup(groups, event) };
+      return { state: { ...window, ...counted, newestId: event.id }, notifications: [] };
+    }
     return {
-      state: { fromMs: nowMs, count: 0, firstId: event.id },
+      state: { fromMs: nowMs, total: 1, count: 0, firstId: event.id, newestId: event.id, groups: [] },
       notifications: [{ type: "event", atMs: nowMs, event }],
     };
   },
 
   setBack: (_, window, nowMs) => window && { ...window, fromMs: Math.min(window.fromMs, nowMs) },
 };
+
+function summaryOf(window: NonNullable<BurstState>, atMs: number): RuleNotification {
+  const { fromMs, total, count, firstId, newestId, groups } = window;
+  return {
+    type: "summary",
+    atMs,
+    fromMs,
+    total,
+    count,
+    firstId,
+    newestIds: [newestId],
+    groups: largestFirst(groups),
+  };
+}

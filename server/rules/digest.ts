@@ -1,6 +1,6 @@
-import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
-import type { EventGroup, RuleKind, WhenOf } from "./rule-kind.ts";
+import { countInGroup, type EventGroup, largestFirst } from "./event-groups.ts";
+import type { RuleKind, WhenOf } from "./rule-kind.ts";
 import { nextDigestMs } from "./schedule.ts";
 
 /**
@@ -27,10 +27,11 @@ export const digest: RuleKind<WhenOf<"digest">, DigestState> = {
     if (!collected || nowMs < collected.dueMs) return { state: collected, notifications: [] };
     const { fromMs, dueMs, count, ids, groups } = collected;
     const newestIds = ids.toReversed();
-    const largest = groups.toSorted((a, b) => b.count - a.count);
     return {
       state: null,
-      notifications: [{ type: "digest", atMs: dueMs, count, fromMs, newestIds, groups: largest }],
+      notifications: [
+        { type: "digest", atMs: dueMs, count, fromMs, newestIds, groups: largestFirst(groups) },
+      ],
     };
   },
 
@@ -47,7 +48,7 @@ export const digest: RuleKind<WhenOf<"digest">, DigestState> = {
         ...collected,
         count: collected.count + 1,
         ids: [...collected.ids, event.id].slice(-limits.digestEvents),
-        groups: withEvent(collected.groups, event),
+        groups: countInGroup(collected.groups, event),
       },
       notifications: [],
     };
@@ -58,10 +59,3 @@ export const digest: RuleKind<WhenOf<"digest">, DigestState> = {
     return { ...collected, fromMs: nowMs, dueMs: nextDigestMs(when, nowMs) };
   },
 };
-
-/** Counts an event in its group. Events of new groups are left out once there are enough. */
-function withEvent(groups: EventGroup[], { channelId: channel, name }: Event): EventGroup[] {
-  const at = groups.findIndex((group) => group.channel === channel && group.name === name);
-  if (at >= 0) return groups.with(at, { channel, name, count: groups[at]!.count + 1 });
-  return groups.length < limits.digestGroups ? [...groups, { channel, name, count: 1 }] : groups;
-}

@@ -1,5 +1,6 @@
 import type { Event } from "../event/event.ts";
 import type { RuleWhen } from "../wire/rule.ts";
+import type { EventGroup } from "./event-groups.ts";
 
 export type WhenOf<Type extends RuleWhen["type"]> = Extract<RuleWhen, { type: Type }>;
 
@@ -9,22 +10,23 @@ export type WhenOf<Type extends RuleWhen["type"]> = Extract<RuleWhen, { type: Ty
  */
 export type RuleNotification = { atMs: number } & (
   | { type: "event"; event: Event }
-  /** Further events of a burst. `firstId` is the event that began it, which was notified of at once. */
-  | { type: "summary"; count: number; fromMs: number; firstId: string }
   /**
-   * Collected events, the first of which arrived at `fromMs`. The newest come first, and so do the largest groups, the
-   * events of one channel and name. Events of further groups are only in `count`.
+   * Further events of a burst. `firstId` is the event that began it, which was notified of at once. `total` counts all
+   * events of the burst until now.
    */
-  | { type: "digest"; count: number; fromMs: number; newestIds: string[]; groups: EventGroup[] }
-  /** No event has matched since `sinceMs`. */
-  | { type: "silence"; sinceMs: number }
+  | ({ type: "summary"; firstId: string; total: number } & Collected)
+  /** Collected events, the first of which arrived at `fromMs`. */
+  | ({ type: "digest" } & Collected)
+  /** No event has matched since `sinceMs`. The one before has its id in `newestIds`, if there was one. */
+  | { type: "silence"; sinceMs: number; newestIds: string[] }
   /** The event that ended a silence, which had lasted for `afterMs`. */
   | { type: "recovery"; afterMs: number; event: Event }
   /** More events than the rule allows, with the one that was too many. */
   | { type: "threshold"; count: number; minutes: number; event: Event }
 );
 
-export type EventGroup = { channel: string; name: string; count: number };
+/** The newest events come first, and so do the largest groups. Events of further groups are only in `count`. */
+type Collected = { count: number; fromMs: number; newestIds: string[]; groups: EventGroup[] };
 
 /** A rule's next state, and what it notifies of on the way there. */
 export type Step<State> = { state: State; notifications: RuleNotification[] };
@@ -43,6 +45,8 @@ export type RuleKind<When, State> = {
   onMatch: (when: When, state: State, event: Event, nowMs: number) => Step<State>;
   /** Moves what is later than `nowMs` there, because the clock was set back. */
   setBack: (when: When, state: State, nowMs: number) => State;
+  /** Delays what became due while the server was down, if what was sent meanwhile could change it. */
+  afterDowntime?: (when: When, state: State, nowMs: number) => State;
 };
 
 export const minuteMs = 60_000;

@@ -138,7 +138,9 @@ describe("any sequence of events", () => {
         const moments = [startMs, ...signs.map(({ receivedMs }) => receivedMs)];
         const expected = moments.flatMap((sinceMs, index) => {
           const next = signs[index];
-          const silence = { type: "silence", atMs: sinceMs + windowMs, sinceMs };
+          const last = signs[index - 1];
+          const newestIds = last ? [last.event.id] : [];
+          const silence = { type: "silence", atMs: sinceMs + windowMs, sinceMs, newestIds };
           if ((next?.receivedMs ?? toMs) - sinceMs < windowMs) return [];
           if (next === undefined) return [silence];
           const { event, receivedMs } = next;

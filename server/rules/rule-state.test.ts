@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { eventAt, RunningRule, startMs } from "../testing/running-rule.ts";
 import type { RuleWhen } from "../wire/rule.ts";
@@ -58,11 +59,28 @@ describe("burst", () => {
     const rule = new RunningRule({ type: "burst", minutes: 5 });
     const first = eventAt(at(1));
     expect(rule.match(at(1), first)).toEqual([{ type: "event", atMs: at(1), event: first }]);
-    for (let second = 1; second <= 214; second++) expect(rule.match(at(1) + second * 1_000)).toEqual([]);
+    let newest: Event | undefined;
+    for (let second = 1; second <= 214; second++) {
+      const name = second > 3 ? "Payment received" : "Payment failed";
+      newest = eventAt(at(1) + second * 1_000, { name });
+      expect(rule.match(at(1) + second * 1_000, newest)).toEqual([]);
+    }
     expect(rule.dueAtMs).toBe(at(6));
     expect(rule.pass(at(6) - 1)).toEqual([]);
     expect(rule.pass(at(6))).toEqual([
-      { type: "summary", atMs: at(6), count: 214, fromMs: at(1), firstId: first.id },
+      {
+        type: "summary",
+        atMs: at(6),
+        count: 214,
+        total: 215,
+        fromMs: at(1),
+        firstId: first.id,
+        newestIds: [newest!.id],
+        groups: [
+          { channel: "payments", name: "Payment received", count: 211 },
+          { channel: "payments", name: "Payment failed", count: 3 },
+        ],
+      },
     ]);
   });
 
@@ -74,9 +92,9 @@ describe("burst", () => {
     rule.match(at(5));
     expect(rule.match(at(9))).toEqual([]);
     rule.pass(at(10));
-    expect(rule.notifications.slice(1)).toEqual([
-      { type: "summary", atMs: at(5), count: 1, fromMs: at(0), firstId: first.id },
-      { type: "summary", atMs: at(10), count: 2, fromMs: at(5), firstId: first.id },
+    expect(rule.notifications.slice(1)).toMatchObject([
+      { type: "summary", atMs: at(5), count: 1, total: 2, fromMs: at(0), firstId: first.id },
+      { type: "summary", atMs: at(10), count: 2, total: 4, fromMs: at(5), firstId: first.id },
     ]);
     expect(rule.dueAtMs).toBeNull();
     const next = eventAt(at(15));
@@ -145,10 +163,13 @@ describe("silence", () => {
   test("once, and its recovery", () => {
     const backup = rule();
     expect(backup.dueAtMs).toBe(at(26 * 60));
-    backup.match(at(60));
+    const last = eventAt(at(60));
+    backup.match(at(60), last);
     expect(backup.dueAtMs).toBe(at(27 * 60));
     expect(backup.pass(at(27 * 60) - 1)).toEqual([]);
-    expect(backup.pass(at(27 * 60))).toEqual([{ type: "silence", atMs: at(27 * 60), sinceMs: at(60) }]);
+    expect(backup.pass(at(27 * 60))).toEqual([
+      { type: "silence", atMs: at(27 * 60), sinceMs: at(60), newestIds: [last.id] },
+    ]);
     expect(backup.dueAtMs).toBeNull();
     expect(backup.pass(at(99 * 60))).toEqual([]);
     const event = eventAt(at(100 * 60));
@@ -161,7 +182,7 @@ describe("silence", () => {
   test("noticed late, it says the same", () => {
     const backup = rule();
     expect(backup.match(at(30 * 60))).toMatchObject([
-      { type: "silence", atMs: at(26 * 60), sinceMs: startMs },
+      { type: "silence", atMs: at(26 * 60), sinceMs: startMs, newestIds: [] },
       { type: "recovery", atMs: at(30 * 60), afterMs: 30 * hourMs },
     ]);
   });
@@ -175,6 +196,37 @@ describe("silence", () => {
     backup.pass(at(40 * 60));
     expect(backup.match(at(50 * 60), eventAt(at(20 * 60)))).toEqual([]);
     expect(backup.match(at(50 * 60), eventAt(at(30 * 60)))).toMatchObject([{ type: "recovery" }]);
+  });
+});
+
+describe("a silence that became due while the server was down", () => {
+  const overdue = () => {
+    const backup = new RunningRule({ type: "silence", minutes: 60 });
+    backup.match(at(1));
+    backup.startAgain(at(300));
+    return backup;
+  };
+
+  test("waits for what was sent meanwhile", () => {
+    const backup = overdue();
+    expect(backup.dueAtMs).toBe(at(305));
+    expect(backup.pass(at(304))).toEqual([]);
+    expect(backup.match(at(304))).toEqual([]);
+    expect(backup.dueAtMs).toBe(at(364));
+  });
+
+  test("says the same a little later if nothing came", () => {
+    const backup = overdue();
+    expect(backup.pass(at(305))).toMatchObject([{ type: "silence", atMs: at(61), sinceMs: at(1) }]);
+  });
+
+  test("isn't delayed if it was not due, or no longer than its own time", () => {
+    const early = new RunningRule({ type: "silence", minutes: 60 });
+    early.startAgain(at(59));
+    expect(early.dueAtMs).toBe(at(60));
+    const short = new RunningRule({ type: "silence", minutes: 1 });
+    short.startAgain(at(59));
+    expect(short.dueAtMs).toBe(at(60));
   });
 });
 

@@ -97,6 +97,13 @@ export function onMatch(
   };
 }
 
+/** The state of a rule when the server starts after it was down. Returns the same state if nothing changes. */
+export function afterDowntime({ when }: Pick<Rule, "when">, state: RuleState, nowMs: number): RuleState {
+  const { afterDowntime } = kindOf(when);
+  const kind = afterDowntime ? afterDowntime(when, state.kind, nowMs) : state.kind;
+  return kind === state.kind ? state : { ...state, kind };
+}
+
 /** @param nowMs - not before the state's clock */
 function advance(when: RuleWhen, state: RuleState, nowMs: number): Step<RuleState> {
   const step = kindOf(when).onTime(when, state.kind, nowMs);

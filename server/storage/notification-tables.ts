@@ -45,6 +45,8 @@ export type NotificationTables = {
     failingSince: number | null;
     /** What the last failure said. */
     failure: string | null;
+    /** Since when the owners know that an urgent message to it is dead; null after a success. */
+    deadToldAt: Generated<number | null>;
     createdAt: number;
   };
   /** Events that notify and whose deliveries are still to be made. */
@@ -87,6 +89,15 @@ export type NotificationTables = {
     until: number | null;
     /** The delivery of the digest that a collected one is part of. */
     digestId: number | null;
+  };
+  /** Queues of deliveries that wait as a whole (notifications/delivery-holds.ts). Times are milliseconds since 1970. */
+  deliveryQueues: {
+    destinationId: string;
+    heldUntil: number;
+    /** How long it waits between two messages, because the receiver takes no more. */
+    paceMs: Generated<number | null>;
+    /** The last message at this pace. */
+    pacedAt: Generated<number | null>;
   };
   notificationSettings: {
     accountId: string;

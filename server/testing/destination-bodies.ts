@@ -25,13 +25,22 @@ const mrkdwn = (max: number) =>
     verbatim: z.literal(true),
   });
 
+const slackPlain = (max: number) =>
+  z.strictObject({ type: z.literal("plain_text"), text: filled(max), emoji: z.literal(false) });
+
 export const slackBody = z.strictObject({
   text: filled(4_000),
   blocks: z
     .array(
       z.union([
         z.strictObject({ type: z.literal("section"), text: mrkdwn(3_000) }),
-        z.strictObject({ type: z.literal("section"), fields: z.array(mrkdwn(2_000)).min(1).max(10) }),
+        z.strictObject({
+          type: z.literal("section"),
+          fields: z
+            .array(z.union([mrkdwn(2_000), slackPlain(2_000)]))
+            .min(1)
+            .max(10),
+        }),
         z.strictObject({ type: z.literal("context"), elements: z.array(mrkdwn(3_000)).min(1).max(10) }),
       ]),
     )
@@ -85,6 +94,7 @@ const cardElement = z.discriminatedUnion("type", [
         text: filled(1_000),
         size: z.enum(["Small", "Default", "Medium", "Large", "ExtraLarge"]),
         weight: z.enum(["Lighter", "Default", "Bolder"]),
+        color: z.literal("Attention").optional(),
         selectAction: z.strictObject(openUrl).optional(),
       }),
     ),
@@ -209,6 +219,7 @@ export const webhookBody = z.strictObject({
       text: z.string().nullable(),
       event: webhookEvent.nullable(),
       matches: z.strictObject({ count: z.int(), from: z.iso.datetime(), to: z.iso.datetime() }).nullable(),
+      newest: z.array(webhookEvent).max(10),
       ...about,
     }),
   ]),

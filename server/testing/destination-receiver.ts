@@ -22,6 +22,7 @@ export type DestinationReceiver = Awaited<ReturnType<typeof destinationReceiver>
  */
 export async function destinationReceiver() {
   const received: ReceivedRequest[] = [];
+  let answerer: ((request: ReceivedRequest) => [status: number, body: unknown]) | null = null;
   const plans: ((request: ReceivedRequest, response: ServerResponse) => void)[] = [];
   const messages = new Map<string, string>();
 
@@ -39,7 +40,11 @@ export async function destinationReceiver() {
     const plan = plans.shift();
     if (plan) return plan(request, response);
     const service = services.find(({ path }) => path.test(request.path));
-    const [status, body] = service ? answer(service, request) : [404, "There is nothing here."];
+    const [status, body] = answerer
+      ? answerer(request)
+      : service
+        ? answer(service, request)
+        : [404, "There is nothing here."];
     response.writeHead(status, {
       "content-type": typeof body === "string" ? "text/plain" : "application/json",
     });
@@ -56,6 +61,10 @@ export async function destinationReceiver() {
       plans.push((_, response) =>
         response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body)),
       );
+    },
+    /** Answers all requests with what this returns, whatever they are. */
+    answerAll(answer: (request: ReceivedRequest) => [status: number, body: unknown]): void {
+      answerer = answer;
     },
     /** Answers the next request with 400, and repeats its path, credentials and body. */
     echoNext(): void {

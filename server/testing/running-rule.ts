@@ -1,7 +1,7 @@
 import type { Event } from "../event/event.ts";
 import { eventIdOf } from "../event/id.ts";
 import type { RuleNotification } from "../rules/rule-kind.ts";
-import { dueAt, onMatch, onTime, type RuleState, startState } from "../rules/rule-state.ts";
+import { afterDowntime, dueAt, onMatch, onTime, type RuleState, startState } from "../rules/rule-state.ts";
 import type { RuleWhen } from "../wire/rule.ts";
 
 /** 10:00 in Berlin. */
@@ -28,6 +28,11 @@ export class RunningRule {
 
   pass(nowMs: number): RuleNotification[] {
     return this.#take(onTime(this, this.#restarted(), nowMs));
+  }
+
+  /** The server starts again after it was down. */
+  startAgain(nowMs: number): void {
+    this.state = afterDowntime(this, this.#restarted(), nowMs);
   }
 
   #restarted(): RuleState {

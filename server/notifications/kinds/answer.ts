@@ -1,4 +1,4 @@
-import { callOutbound, type OutboundResponse, readRetryAfterMs } from "../outbound.ts";
+import { callOutbound, causeOf, type OutboundResponse, readRetryAfterMs } from "../outbound.ts";
 import type { Outcome } from "../transport.ts";
 import type { Context } from "./kind.ts";
 
@@ -71,11 +71,21 @@ export type Service = {
   reason?: (answer: Answer) => unknown;
   /** How long it asks to wait, in milliseconds. Default: the `Retry-After` header. */
   retryAfterMs?: (answer: Answer, nowMs: number) => number | undefined;
+  /** Whether a refusal can pass soon, such as a 404 while the service is deployed. Default: never. */
+  isPassing?: (answer: Answer) => boolean;
   /** Whether it says that the destination no longer exists. Default: never. */
   isGone?: (answer: Answer) => boolean;
   /** Under which id a message can be updated. */
   reference?: (answer: Answer) => unknown;
 };
+
+/** How long a deployment of a service may take. */
+const passingMs = 60 * 60 * 1_000;
+
+/** A 404 that isn't the service's own, which would be JSON: from a proxy, while the service behind it is deployed. */
+export function isFromProxy({ status, json }: Answer): boolean {
+  return status === 404 && json === null;
+}
 
 /** Turns a service's answer into an outcome, by its status. */
 export function outcomeOf(answer: Answer, service: Service, { nowMs }: Context): Outcome {
@@ -95,11 +105,18 @@ export function outcomeOf(answer: Answer, service: Service, { nowMs }: Context):
   const reason = reasonOf(answer, service);
   const detail = reason === "" ? `${said}.` : `${said}: ${reason}`;
   if (service.isGone?.(answer)) return { kind: "gone", detail };
+  if (service.isPassing?.(answer)) return { kind: "retry", detail, giveUpAfterMs: passingMs };
   if (status !== 408 && status !== 429 && status < 500) return { kind: "failed", detail };
   const asked = service.retryAfterMs?.(answer, nowMs);
   const isUsable = asked !== undefined && Number.isFinite(asked) && asked >= 0;
   const retryAfterMs = isUsable ? asked : readRetryAfterMs(answer.headers["retry-after"], nowMs);
-  return { kind: "retry", detail, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  const cause = causeOf(status);
+  return {
+    kind: "retry",
+    detail,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(cause !== undefined && { cause }),
+  };
 }
 
 function reasonOf(answer: Answer, { reason }: Service): string {

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../../limits.ts";
 import type { Message } from "../message.ts";
-import { joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
+import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { plainBody, titleOf } from "./layout.ts";
 
@@ -32,7 +32,11 @@ const settings = z
     message: "or URLs are required, but not both",
   });
 
-const service: Service = { name: "Apprise", reason: ({ json }) => memberOf(json, "error") };
+const service: Service = {
+  name: "Apprise",
+  reason: ({ json }) => memberOf(json, "error"),
+  isPassing: isFromProxy,
+};
 
 /** https://github.com/caronc/apprise-api#api-details */
 export const apprise = defineKind({

@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import type { Message } from "../message.ts";
-import { shorten } from "../shorten.ts";
+import { BoundedWriter, shorten } from "../shorten.ts";
 import { memberOf, outcomeOf, type Service, sendJson, updateOrSend } from "./answer.ts";
 import { defineKind, urlSetting } from "./kind.ts";
-import { fieldsOf, linkOf, textOf, titleOf } from "./layout.ts";
-import { escapeMarkdown } from "./markup.ts";
+import { fieldsOf, linkIn, linkOf, textOf, titleOf } from "./layout.ts";
+import { escapeMarkdown, type Markup, markdown, writeMarkdown } from "./markup.ts";
 
 const settings = z.strictObject({
   url: urlSetting({
@@ -39,6 +39,7 @@ export const discord = defineKind({
   kind: "discord",
   label: "Discord",
   settings,
+  isInOrder: true,
   send(message, { url }, context) {
     const body = { embeds: [render(message)], allowed_mentions: { parse: [] } };
     return updateOrSend(
@@ -74,17 +75,19 @@ function render(message: Message) {
   const footer = shorten(message.project.name, footerMax);
   const fields = fieldsOf(message).map(({ name, value }) => ({
     name: shorten(escapeMarkdown(name), nameMax),
-    value: isLink(value) ? value : shorten(escapeMarkdown(value), valueMax),
+    // Escaping would change where a link leads.
+    value: linkIn(value) ?? shorten(escapeMarkdown(value), valueMax),
     inline: value.length <= inlineMax,
   }));
   const fieldsLength = fields.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
   const used = title.length + footer.length + fieldsLength;
-  const text = shorten(textOf(message) ?? "", Math.min(descriptionMax, embedMax - used));
+  const text = new BoundedWriter(Math.min(descriptionMax, embedMax - used));
+  writeMarkdown(text, textOf(message) ?? "", discordMarkdown);
   const link = linkOf(message);
   return {
     title,
     ...(link !== null && { url: link }),
-    ...(text.trim() !== "" && { description: text }),
+    ...(text.text.trim() !== "" && { description: text.text }),
     fields,
     footer: { text: footer },
     timestamp: message.createdAt,
@@ -92,7 +95,13 @@ function render(message: Message) {
   };
 }
 
-/** Escaping would change where it leads. */
-function isLink(value: string): boolean {
-  return /^https?:\/\/[^\s<>]+$/.test(value) && URL.canParse(value);
-}
+/** https://support.discord.com/hc/en-us/articles/210298617: no images, no tables. */
+const discordMarkdown: Markup = {
+  ...markdown,
+  deleted: ["~~", "~~"],
+  code: ["`", "`"],
+  codeBlock: ["```\n", "\n```"],
+  // Nothing escapes a backtick in code.
+  escapeCode: (code) => code.replaceAll("`", "'"),
+  bareLink: (url) => `<${url}>`,
+};

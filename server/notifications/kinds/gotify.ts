@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
+import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { linkOf, plainBody, titleOf } from "./layout.ts";
 
@@ -12,7 +12,11 @@ const settings = z.strictObject({
   }),
 });
 
-const service: Service = { name: "Gotify", reason: ({ json }) => memberOf(json, "errorDescription") };
+const service: Service = {
+  name: "Gotify",
+  reason: ({ json }) => memberOf(json, "errorDescription"),
+  isPassing: isFromProxy,
+};
 
 /** https://gotify.net/docs/pushmsg, and for `extras` https://gotify.net/docs/msgextras */
 export const gotify = defineKind({

@@ -23,3 +23,10 @@ export const destinationKinds: readonly DestinationKind[] = [
   matrix,
   apprise,
 ];
+
+const kindsInOrder = new Set(destinationKinds.flatMap(({ kind, isInOrder }) => (isInOrder ? [kind] : [])));
+
+/** Whether messages to destinations of a kind are sent one at a time, in order. */
+export function isInOrder(kind: string): boolean {
+  return kindsInOrder.has(kind);
+}

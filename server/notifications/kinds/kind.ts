@@ -22,6 +22,8 @@ export type DestinationKind<Settings extends z.ZodObject = z.ZodObject> = {
   label: string;
   /** The form is made from it: each field has a title and a description, which says how to get it. */
   settings: Settings;
+  /** A chat, whose messages are read one after another: they are sent one at a time, in order. */
+  isInOrder?: true;
   /** Sends a message, or updates the previous one. Throws only for errors of the program. */
   send(message: Message, settings: z.infer<Settings>, context: Context): Promise<Outcome>;
 };
@@ -49,7 +51,8 @@ export function defineKind<Settings extends z.ZodObject>(
         .send(wellFormed(message), settings, context)
         .catch((error: unknown): Outcome => {
           if (error instanceof AddressRefused) return { kind: "failed", detail: error.message };
-          if (error instanceof OutboundFailure) return { kind: "retry", detail: error.message };
+          if (error instanceof OutboundFailure)
+            return { kind: "retry", detail: error.message, cause: "unavailable" };
           throw error;
         });
       // In this order, because half a secret would not be found.

@@ -125,10 +125,8 @@ describe("a message looks native on", () => {
       },
       {
         fields: [
-          { text: "*Channel*\npayments" },
-          { text: "*User*\nu1" },
-          { text: "*plan*\npro" },
-          { text: "*note*\n&lt;!channel&gt; @everyone &amp; *co*" },
+          ...["Channel", "payments", "User", "u1", "plan", "pro", "note"].map((text) => ({ text })),
+          { type: "plain_text", text: "<!channel> @everyone & *co*" },
         ],
       },
       {
@@ -140,6 +138,28 @@ describe("a message looks native on", () => {
         ],
       },
     ]);
+  });
+
+  test("Slack, with an address as a link", async () => {
+    const address = "https://shop.example/r?a=1&b=*2*";
+    const { blocks } = (await isDelivered("slack", {
+      ...message,
+      fields: [{ name: "receipt", value: address }],
+    })) as { blocks: object[] };
+    const escaped = "https://shop.example/r?a=1&amp;b=*2*";
+    expect(blocks[2]).toMatchObject({ fields: [{ text: "receipt" }, { text: `<${escaped}|${escaped}>` }] });
+  });
+
+  test("the newest events of a digest, and urgency, everywhere", async () => {
+    const newest = [event, { ...event, name: "Order *placed*", userId: "" }];
+    const digest: Message = { ...summary, type: "digest", urgent: true, newest };
+    for (const name of names) {
+      const body = JSON.stringify(await isDelivered(name, digest));
+      expect(body).toContain("Payment received");
+      expect(body).toMatch(/Order [\\]*\*placed/);
+      // A webhook's receiver reads `urgent`.
+      expect(body).toContain(name === "webhook" ? '"urgent":true' : "🚨 214 more");
+    }
   });
 
   test("Discord", async () => {
@@ -184,7 +204,8 @@ describe("a message looks native on", () => {
         content: {
           body: [
             { inlines: [{ text: "💰 Payment received", selectAction: { url: message.url } }] },
-            { text: event.description },
+            // Cards have no code.
+            { text: event.description!.replaceAll("`", "") },
             {
               facts: [
                 { title: "Channel", value: "payments" },
@@ -310,6 +331,7 @@ describe("the webhook", () => {
         text: null,
         event,
         matches: summary.matches,
+        newest: [],
         ...about,
         rule: message.rule,
       },
@@ -521,6 +543,10 @@ describe("the answer of each service is understood", () => {
     pushover: { headers: { "x-limit-app-reset": String((nowMs + 7_500) / 1_000) } },
   };
 
+  const passing = { kind: "retry", giveUpAfterMs: 3_600_000 };
+  /** Behind a proxy, which answers 404 while they are deployed. */
+  const selfHosted = ["webhook", "ntfy", "gotify", "matrix", "apprise"];
+
   for (const name of names) {
     test(name, async () => {
       const outcome = (status: number, body: unknown = "", headers: Record<string, string> = {}) => {
@@ -534,17 +560,26 @@ describe("the answer of each service is understood", () => {
       const { body, says } = refusals[name]!;
       for (const status of [400, 401, 403, 404, 413]) {
         const detail = says.replace("400", `${status}`);
-        expect(await outcome(status, body)).toEqual({ kind: "failed", detail });
+        const expected = name === "webhook" && status === 404 ? passing : { kind: "failed" };
+        expect(await outcome(status, body)).toEqual({ ...expected, detail } as Outcome);
       }
       const html = { "content-type": "text/html" };
       const label = says.replace(/ answered.*/, "");
+      const ofProxy = selfHosted.includes(name) ? passing : { kind: "failed" };
       expect(await outcome(404, "<html>…</html>", html)).toEqual({
-        kind: "failed",
+        ...ofProxy,
         detail: `${label} answered 404.`,
-      });
+      } as Outcome);
 
-      for (const status of [408, 429, 500, 502, 503]) {
-        expect(await outcome(status)).toEqual({ kind: "retry", detail: `${label} answered ${status}.` });
+      for (const [status, cause] of [
+        [408, { cause: "unavailable" }],
+        [429, { cause: "rate-limit" }],
+        [500, {}],
+        [502, { cause: "unavailable" }],
+        [503, { cause: "unavailable" }],
+      ] as const) {
+        const detail = `${label} answered ${status}.`;
+        expect(await outcome(status)).toEqual({ kind: "retry", detail, ...cause });
       }
       expect(await outcome(429, "", { "retry-after": "30" })).toMatchObject({
         kind: "retry",

@@ -1,6 +1,7 @@
+import type { Event } from "../../event/event.ts";
 import { formatTime, type Message } from "../message.ts";
 import { BoundedWriter, shorten } from "../shorten.ts";
-import { type Markup, plainText, writeMarkdown } from "./markup.ts";
+import { escapeMarkdown, type Markup, plainText, writeMarkdown } from "./markup.ts";
 
 /** More would bury the rest of the message. */
 const fieldsMax = 20;
@@ -8,8 +9,11 @@ const fieldNameMax = 64;
 const fieldValueMax = 150;
 const urlMax = 1_000;
 
-export function titleOf({ icon, title }: Pick<Message, "icon" | "title">): string {
-  return icon === null ? title : `${icon} ${title}`;
+/** Begins the titles of urgent messages. Every service shows it, and few have another way to stand out. */
+const urgentMark = "🚨";
+
+export function titleOf({ icon, title, urgent }: Pick<Message, "icon" | "title" | "urgent">): string {
+  return [...(urgent ? [urgentMark] : []), ...(icon === null ? [] : [icon]), title].join(" ");
 }
 
 /** The URL of a message; null if it is too long for a service, as those of long searches can be. */
@@ -24,9 +28,23 @@ export function linkLabelOf({ type }: Message): string {
   return type === "event" ? "View event" : "View events";
 }
 
-/** The description; null if it is blank. */
-export function textOf({ text }: Message): string | null {
-  return text === null || text.trim() === "" ? null : text;
+/** The description, and the newest events that it tells of, as Markdown; null if there is neither. */
+export function textOf({ text, type, newest }: Message): string | null {
+  const parts = [text ?? "", newestText(type, newest)].filter((part) => part.trim() !== "");
+  return parts.length === 0 ? null : parts.join("\n\n");
+}
+
+function newestText(type: Message["type"], newest: Message["newest"]): string {
+  const [first] = newest;
+  if (!first) return "";
+  if (type === "digest")
+    return ["Newest:", "", ...newest.map((event) => `- ${lineOfEvent(event)}`)].join("\n");
+  return `${type === "silence" ? "Last" : "Newest"}: ${lineOfEvent(first)}`;
+}
+
+function lineOfEvent({ name, channelId, userId, createdAt }: Event): string {
+  const about = [channelId, userId, formatTime(createdAt)].filter((part) => part !== "");
+  return `**${escapeMarkdown(name)}** · ${escapeMarkdown(about.join(" · "))}`;
 }
 
 /** The fields as one line each. None is blank, because several services reject blank texts. */
@@ -37,6 +55,11 @@ export function fieldsOf({ fields }: Message): { name: string; value: string }[]
     name: lineOf(name, fieldNameMax),
     value: lineOf(value, fieldValueMax),
   }));
+}
+
+/** The address that a field's whole value is; null if it is something else, or was shortened. */
+export function linkIn(value: string): string | null {
+  return /^https?:\/\/[^\s<>…]+$/.test(value) && URL.canParse(value) ? value : null;
 }
 
 function lineOf(text: string, max: number): string {

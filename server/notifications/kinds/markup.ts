@@ -11,8 +11,8 @@ export type Markup = {
   escape: (text: string) => string;
   /** Takes from plain text what would notify somebody. */
   disarm: (text: string) => string;
-  /** Takes from code what would end it. */
-  disarmCode: (code: string) => string;
+  /** The same for code, and takes from it what would end it. */
+  escapeCode: (code: string) => string;
   lineBreak: string;
   /** Between two blocks. */
   gap: string;
@@ -32,6 +32,8 @@ export type Markup = {
   /** `number` is null in a list without numbers. */
   bullet: (number: number | null) => string;
   link: (url: string) => Enclosure;
+  /** An address that is its own label, if it is written in another way. */
+  bareLink?: (url: string) => string;
 };
 
 const nothing: Enclosure = ["", ""];
@@ -41,7 +43,7 @@ const asIs = (text: string) => text;
 export const plainText: Markup = {
   escape: asIs,
   disarm: asIs,
-  disarmCode: asIs,
+  escapeCode: asIs,
   lineBreak: "\n",
   gap: "\n\n",
   paragraph: nothing,
@@ -75,6 +77,17 @@ export function htmlLink(url: string): Enclosure {
 export function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_~|[\]<>#]/g, "\\$&");
 }
+
+/** The Markdown that all services understand which understand any. */
+export const markdown: Markup = {
+  ...plainText,
+  escape: escapeMarkdown,
+  escapeCode: escapeMarkdown,
+  strong: ["**", "**"],
+  emphasis: ["_", "_"],
+  bullet: (number) => (number === null ? "- " : `${number}. `),
+  link: (url) => ["[", `](${url.replaceAll("(", "%28").replaceAll(")", "%29")})`],
+};
 
 /** Parsing time grows faster than the text. More is shown on the event's page. */
 const sourceMax = 4_000;
@@ -137,9 +150,7 @@ class Converter {
       case "blockquote":
         return this.#quote(token as Tokens.Blockquote);
       case "code":
-        return writer.enclose(markup.codeBlock, () =>
-          writer.write(markup.disarmCode(token.text), markup.escape),
-        );
+        return writer.enclose(markup.codeBlock, () => writer.write(token.text, markup.escapeCode));
       case "list":
         return this.#list(token as Tokens.List);
       case "table":
@@ -209,7 +220,7 @@ class Converter {
         return this.#format(markup.deleted, token.tokens);
       case "codespan":
         if (this.#depth > 0) return this.text(token.text);
-        return writer.enclose(markup.code, () => writer.write(markup.disarmCode(token.text), markup.escape));
+        return writer.enclose(markup.code, () => writer.write(token.text, markup.escapeCode));
       case "br":
         return this.#breakLine(markup.lineBreak);
       case "link":
@@ -236,9 +247,11 @@ class Converter {
   #link(href: string, label: string, writeLabel: () => void) {
     const url = URL.parse(href);
     const isSafe = url !== null && ["https:", "http:", "mailto:"].includes(url.protocol);
-    // An address that is its own label needs no link in plain text.
-    const isBare = this.markup.link === plainText.link && (label === href || `mailto:${label}` === href);
-    if (!isSafe || isBare || this.#isInLink) return writeLabel();
+    const isBare = label === href || `mailto:${label}` === href;
+    // Plain text needs no link for it.
+    const isText = isBare && this.markup.link === plainText.link;
+    if (!isSafe || isText || this.#isInLink) return writeLabel();
+    if (isBare && this.markup.bareLink) return this.writer.writeWhole(this.markup.bareLink(url.href));
     this.#isInLink = true;
     this.#depth++;
     this.writer.enclose(this.markup.link(url.href), writeLabel);

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { jsonBytes, shorten } from "../shorten.ts";
-import { joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
+import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { layOut, titleOf } from "./layout.ts";
 import { escapeHtml, htmlLink, type Markup, plainText } from "./markup.ts";
@@ -24,6 +24,7 @@ const settings = z.strictObject({
 const service: Service = {
   name: "The homeserver",
   reason: ({ json }) => memberOf(json, "error"),
+  isPassing: isFromProxy,
   // Older homeservers send this member, newer ones the header: https://spec.matrix.org/latest/client-server-api/#rate-limiting
   retryAfterMs: ({ json }) => Number(memberOf(json, "retry_after_ms") ?? Number.NaN),
   reference: ({ json }) => memberOf(json, "event_id"),
@@ -34,6 +35,7 @@ export const matrix = defineKind({
   kind: "matrix",
   label: "Matrix",
   settings,
+  isInOrder: true,
   async send(message, { server, token, room }, context) {
     const content = {
       msgtype: "m.text",
@@ -77,6 +79,7 @@ const titleBytesMax = 2_000;
 export const matrixHtml: Markup = {
   ...plainText,
   escape: escapeHtml,
+  escapeCode: escapeHtml,
   lineBreak: "<br>",
   gap: "",
   paragraph: ["<p>", "</p>"],

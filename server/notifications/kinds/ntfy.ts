@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { jsonBytes, shorten } from "../shorten.ts";
-import { memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
+import { isFromProxy, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { linkLabelOf, linkOf, plainBody, titleOf } from "./layout.ts";
 
@@ -24,7 +24,11 @@ const settings = z.strictObject({
   }).optional(),
 });
 
-const service: Service = { name: "ntfy", reason: ({ json }) => memberOf(json, "error") };
+const service: Service = {
+  name: "ntfy",
+  reason: ({ json }) => memberOf(json, "error"),
+  isPassing: isFromProxy,
+};
 
 /** https://docs.ntfy.sh/publish/#publish-as-json */
 export const ntfy = defineKind({

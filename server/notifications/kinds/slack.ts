@@ -3,7 +3,7 @@ import { formatTime, type Message } from "../message.ts";
 import { BoundedWriter, shorten } from "../shorten.ts";
 import { outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, urlSetting } from "./kind.ts";
-import { fieldsOf, textOf, titleOf, writeTitle } from "./layout.ts";
+import { fieldsOf, linkIn, textOf, titleOf, writeTitle } from "./layout.ts";
 import { escapeHtml, type Markup, plainText, writeMarkdown } from "./markup.ts";
 
 const settings = z.strictObject({
@@ -25,6 +25,7 @@ export const slack = defineKind({
   kind: "slack",
   label: "Slack",
   settings,
+  isInOrder: true,
   async send(message, { url }, context) {
     return outcomeOf(await sendJson("POST", url, render(message), context), service, context);
   },
@@ -33,21 +34,17 @@ export const slack = defineKind({
 /** https://docs.slack.dev/reference/block-kit/blocks/section-block */
 const sectionMax = 3_000;
 const fieldMax = 2_000;
-const fieldsOfSectionMax = 10;
+/** Each is two texts of the ten that a section can have. */
+const fieldsOfSectionMax = 5;
 const footerMax = 500;
 
 function render(message: Message) {
   const title = write(sectionMax, (writer) => writeTitle(writer, message, mrkdwn));
   const text = write(sectionMax, (writer) => writeMarkdown(writer, textOf(message) ?? "", mrkdwn));
-  const fields = fieldsOf(message).map(({ name, value }) =>
-    write(fieldMax, (writer) => {
-      writer.enclose(mrkdwn.strong, () => writer.write(name, escapeHtml));
-      writer.write(`\n${value}`, escapeHtml);
-    }),
-  );
+  const fields = fieldsOf(message).map(({ name, value }) => [fieldName(name), fieldValue(value)]);
   const fieldSections = Array.from({ length: Math.ceil(fields.length / fieldsOfSectionMax) }, (_, index) => ({
     type: "section",
-    fields: fields.slice(index * fieldsOfSectionMax, (index + 1) * fieldsOfSectionMax).map(textObject),
+    fields: fields.slice(index * fieldsOfSectionMax, (index + 1) * fieldsOfSectionMax).flat(),
   }));
   const blocks = [
     { type: "section", text: textObject(title) },
@@ -58,6 +55,19 @@ function render(message: Message) {
   // The text is what notifications and screen readers show.
   const summary = shorten(titleOf(message), footerMax);
   return { text: escapeHtml(summary), blocks, unfurl_links: false, unfurl_media: false };
+}
+
+/** In a list of fields, its name is on the left and its value on the right. */
+function fieldName(name: string) {
+  return { type: "plain_text", text: shorten(name, fieldMax), emoji: false };
+}
+
+/** Plain text, because nothing escapes the * of bold text. Addresses are links, which plain text has not. */
+function fieldValue(value: string) {
+  const url = linkIn(value);
+  return url === null
+    ? { type: "plain_text", text: shorten(value, fieldMax), emoji: false }
+    : textObject(`${mrkdwn.link(url)[0]}${escapeHtml(value)}>`);
 }
 
 function write(max: number, inside: (writer: BoundedWriter) => void): string {
@@ -86,7 +96,7 @@ export const mrkdwn: Markup = {
   ...plainText,
   escape: escapeHtml,
   // Nothing escapes a backtick in code.
-  disarmCode: (code) => code.replaceAll("`", "'"),
+  escapeCode: (code) => escapeHtml(code.replaceAll("`", "'")),
   strong: ["*", "*"],
   emphasis: ["_", "_"],
   deleted: ["~", "~"],

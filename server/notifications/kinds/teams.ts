@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import type { Message } from "../message.ts";
-import { jsonBytes, shorten } from "../shorten.ts";
+import { BoundedWriter, jsonBytes, shorten } from "../shorten.ts";
 import { memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { fieldsOf, linkLabelOf, linkOf, textOf, titleOf } from "./layout.ts";
-import { escapeMarkdown } from "./markup.ts";
+import { escapeMarkdown, type Markup, markdown, writeMarkdown } from "./markup.ts";
 
 const settings = z.strictObject({
   url: urlSetting({
@@ -28,6 +28,7 @@ export const teams = defineKind({
   kind: "teams",
   label: "Microsoft Teams",
   settings,
+  isInOrder: true,
   async send(message, { url }, context) {
     const content = cardOf(message);
     const attachment = { contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content };
@@ -45,7 +46,8 @@ function cardOf(message: Message) {
   const link = linkOf(message);
   const open = link === null ? null : { type: "Action.OpenUrl", url: link };
   // A text run shows Markdown as it is. A text block would format it.
-  const run = { type: "TextRun", text: titleOf(message), size: "Large", weight: "Bolder" };
+  const color = message.urgent ? { color: "Attention" } : {};
+  const run = { type: "TextRun", text: titleOf(message), size: "Large", weight: "Bolder", ...color };
   const title = { type: "RichTextBlock", inlines: [{ ...run, ...(open && { selectAction: open }) }] };
   const facts = fieldsOf(message).map(({ name, value }) => ({
     title: escapeMarkdown(name),
@@ -62,10 +64,18 @@ function cardOf(message: Message) {
     msteams: { width: "Full" },
   });
   const rest = Buffer.byteLength(JSON.stringify(card([title, ...factSets, footer])));
-  const text = shorten(textOf(message) ?? "", cardBytesMax - rest, jsonBytes);
-  const texts = text === "" ? [] : [{ type: "TextBlock", text, wrap: true }];
+  const writer = new BoundedWriter(cardBytesMax - rest, jsonBytes);
+  writeMarkdown(writer, textOf(message) ?? "", teamsMarkdown);
+  const { text } = writer;
+  const texts = text.trim() === "" ? [] : [{ type: "TextBlock", text, wrap: true }];
   return card([title, ...texts, ...factSets, footer]);
 }
+
+/**
+ * Bold, italic, lists and links, nothing else:
+ * https://learn.microsoft.com/microsoftteams/platform/task-modules-and-cards/cards/cards-format
+ */
+const teamsMarkdown: Markup = { ...markdown, quotePrefix: "", lineBreak: "\n\n" };
 
 /** Teams shows each reader the time in their own time zone: https://adaptivecards.io/explorer/TextBlock.html */
 function footerOf({ project, createdAt }: Message): string {

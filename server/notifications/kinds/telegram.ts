@@ -42,6 +42,7 @@ export const telegram = defineKind({
   kind: "telegram",
   label: "Telegram",
   settings,
+  isInOrder: true,
   send(message, settings, context) {
     const body = {
       chat_id: settings.chat,
@@ -94,6 +95,7 @@ const textMax = 4_096;
 export const telegramHtml: Markup = {
   ...plainText,
   escape: escapeHtml,
+  escapeCode: escapeHtml,
   // Telegram finds @name in any text and notifies that person. An invisible word joiner keeps it from that.
   disarm: (text) => text.replace(/(?<!\w)@/g, "@\u2060"),
   strong: ["<b>", "</b>"],

@@ -33,6 +33,8 @@ export type WebhookSettings = z.infer<typeof settings>;
 
 const service: Service = {
   name: "The webhook",
+  // A proxy answers so while the receiver is deployed.
+  isPassing: ({ status }) => status === 404,
   // The specification: the receiver no longer wants webhooks, and they must stop.
   isGone: ({ status }) => status === 410,
 };
@@ -72,8 +74,9 @@ const types = {
   test: "webhook.test",
 } as const satisfies Record<Message["type"], string>;
 
-function payloadOf({ type, createdAt, title, text, url, urgent, project, rule, event, matches }: Message) {
-  const content = type === "event" ? { event } : { title, text, event, matches };
+function payloadOf({ type, createdAt, url, urgent, project, rule, ...message }: Message) {
+  const { event, title, text, matches, newest } = message;
+  const content = type === "event" ? { event } : { title, text, event, matches, newest };
   return { type: types[type], timestamp: createdAt, data: { ...content, url, urgent, project, rule } };
 }
 

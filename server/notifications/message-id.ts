@@ -1,0 +1,15 @@
+import { createHash } from "node:crypto";
+
+const digits = 32;
+
+/**
+ * What a delivery's message is called by its receivers. It is the same for all attempts, and unique over installations,
+ * also after a backup was restored, when numbers of deliveries begin anew.
+ */
+export function messageIdOf(
+  installationId: string,
+  { id, createdAt }: { id: number; createdAt: number },
+): string {
+  const hash = createHash("sha256").update(`${installationId} ${id} ${createdAt}`).digest("hex");
+  return `msg_${hash.slice(0, digits)}`;
+}
