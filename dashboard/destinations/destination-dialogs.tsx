@@ -11,6 +11,8 @@ import { connectionsQuery, refreshConnections } from "../connections/connections
 import { byParts } from "../edits/differences.ts";
 import { useEdit } from "../edits/use-edit.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
+import { rulesQuery } from "../rules/rules.ts";
 import { DestinationFields, settingsChangeOf, settingsOf } from "./destination-fields.tsx";
 import { type DestinationForm, destinationParts, formOf, newForm } from "./destination-form.ts";
 import {
@@ -19,6 +21,7 @@ import {
   kindHints,
   projectDestinationsQuery,
 } from "./project-destinations.ts";
+import { RuleChoices } from "./rule-choices.tsx";
 import { SigningSecretDialog } from "./signing-secret-dialog.tsx";
 
 /** Asks for a kind, then for its settings. */
@@ -74,6 +77,7 @@ function NewDestinationDialog({ kind, back, close }: NewDestinationProps) {
     mutationFn: () => create(project, kind, form),
     onSuccess({ signingSecret }) {
       void refreshConnections(project, projectDestinationsQuery(project).queryKey);
+      void refresh(rulesQuery(project).queryKey);
       if (!signingSecret) close();
     },
   });
@@ -88,6 +92,7 @@ function NewDestinationDialog({ kind, back, close }: NewDestinationProps) {
       busy={add.isPending}
       submit={() => add.mutate()}
       action="Add destination"
+      asksForRules
       back={back}
       close={close}
     />
@@ -99,9 +104,9 @@ type Created = { ok: true; destination: ProjectDestination; signingSecret?: stri
 function create(
   project: string,
   kind: DestinationKind,
-  { name, entered }: DestinationForm,
+  { name, entered, rules }: DestinationForm,
 ): Promise<Created> {
-  const body = { kind: kind.kind, name: name.trim(), settings: settingsOf(kind.fields, entered) };
+  const body = { kind: kind.kind, name: name.trim(), settings: settingsOf(kind.fields, entered), rules };
   return api("/api/project-destinations", { method: "POST", query: { project }, body });
 }
 
@@ -177,12 +182,14 @@ type Props = {
   submit: () => void;
   /** The submit button's label. */
   action: string;
+  /** Whether it asks which rules are to notify it. */
+  asksForRules?: boolean;
   back?: () => void;
   close: () => void;
 };
 
 /** Asks for a destination's name and the settings of its kind. */
-function DestinationDialog({ kind, form, onChange, ...dialog }: Props) {
+function DestinationDialog({ kind, form, onChange, asksForRules, ...dialog }: Props) {
   return (
     <FormDialog wide {...dialog}>
       <Field
@@ -202,6 +209,7 @@ function DestinationDialog({ kind, form, onChange, ...dialog }: Props) {
         onChange={(entered) => onChange({ ...form, entered })}
         secrets={form.secrets}
       />
+      {asksForRules && <RuleChoices chosen={form.rules} onChange={(rules) => onChange({ ...form, rules })} />}
     </FormDialog>
   );
 }

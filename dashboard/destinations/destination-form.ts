@@ -11,15 +11,17 @@ export type DestinationForm = {
   secrets: ProjectDestination["secrets"];
   /** The destination's version; empty for a new one. */
   version: string;
+  /** The ids of rules that are to notify it; only of a new one. */
+  rules: string[];
 };
 
 export function newForm({ fields }: DestinationKind): DestinationForm {
-  return { name: "", entered: enteredOf(fields), secrets: {}, version: "" };
+  return { name: "", entered: enteredOf(fields), secrets: {}, version: "", rules: [] };
 }
 
 export function formOf({ fields }: DestinationKind, destination: ProjectDestination): DestinationForm {
   const { name, secrets, version } = destination;
-  return { name, entered: enteredOf(fields, destination), secrets, version };
+  return { name, entered: enteredOf(fields, destination), secrets, version, rules: [] };
 }
 
 /** The parts of a destination, for when two people have changed it. */

@@ -32,14 +32,17 @@ export function Deliveries({ project, id }: { project: string; id: string }) {
               <DeliveryItem key={delivery.id} delivery={delivery} />
             ))}
           </ul>
-          <Explanations project={project} explanations={data.explanations.filter(({ account }) => account)} />
+          <Explanations
+            project={project}
+            explanations={data.explanations.filter(({ account, kind }) => account ?? kind)}
+          />
         </>
       )}
     </Section>
   );
 }
 
-/** Who else has no delivery, and why. */
+/** Which members and destinations have no delivery, and why. */
 function Explanations({ project, explanations }: { project: string; explanations: Explanation[] }) {
   if (explanations.length === 0) return null;
   return (
@@ -51,8 +54,8 @@ function Explanations({ project, explanations }: { project: string; explanations
         {explanations.map(({ account, kind, label, detail, event }) => (
           <li key={`${account} ${kind} ${label}`}>
             <p className="hostile font-medium">
-              {account}
-              {kind && (
+              {account ?? label}
+              {account && kind && (
                 <span className="font-normal text-muted"> · {label ?? accountKinds[kind]?.name ?? kind}</span>
               )}
             </p>

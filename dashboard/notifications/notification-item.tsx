@@ -30,6 +30,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   recovery: "bell",
   threshold: "alert",
   "destination-off": "alert",
+  "delivery-dead": "alert",
   "server-notice": "alert",
 };
 

@@ -1,6 +1,6 @@
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import type { Member } from "../../server/wire/member.ts";
-import { Choice, Choices } from "../components/ui/field.tsx";
+import { Choice, Choices, SelectField } from "../components/ui/field.tsx";
 import type { RuleForm } from "./rule-form.ts";
 
 type Props = {
@@ -15,38 +15,58 @@ export function RecipientFields({ form, onChange, members, destinations }: Props
   const toggled = (ids: string[], id: string) =>
     ids.includes(id) ? ids.filter((each) => each !== id) : [...ids, id];
   return (
-    <Choices label="Whom to notify" className="sm:grid-cols-2" member="to" subject="The rule">
-      <Choice
-        type="checkbox"
-        name="everyone"
-        label="Everyone"
-        hint="All members, also those who join later"
-        checked={form.everyone}
-        onChange={(everyone) => onChange({ ...form, everyone })}
-      />
-      {!form.everyone &&
-        members.map(({ id, name, email }) => (
+    <>
+      <Choices label="Whom to notify" className="sm:grid-cols-2" member="to" subject="The rule">
+        <Choice
+          type="checkbox"
+          name="everyone"
+          label="Everyone"
+          hint="All members, also those who join later"
+          checked={form.everyone}
+          onChange={(everyone) => onChange({ ...form, everyone })}
+        />
+        {!form.everyone &&
+          members.map(({ id, name, email }) => (
+            <Choice
+              key={id}
+              type="checkbox"
+              name="members"
+              label={name || email}
+              hint={email}
+              checked={form.members.includes(id)}
+              onChange={() => onChange({ ...form, members: toggled(form.members, id) })}
+            />
+          ))}
+        {destinations.map(({ id, name, enabled }) => (
           <Choice
             key={id}
             type="checkbox"
-            name="members"
-            label={name || email}
-            hint={email}
-            checked={form.members.includes(id)}
-            onChange={() => onChange({ ...form, members: toggled(form.members, id) })}
+            name="destinations"
+            label={name}
+            hint={enabled ? "Destination" : "Destination, turned off"}
+            checked={form.destinations.includes(id)}
+            onChange={() => onChange({ ...form, destinations: toggled(form.destinations, id) })}
           />
         ))}
-      {destinations.map(({ id, name, enabled }) => (
-        <Choice
-          key={id}
-          type="checkbox"
-          name="destinations"
-          label={name}
-          hint={enabled ? "Destination" : "Destination, turned off"}
-          checked={form.destinations.includes(id)}
-          onChange={() => onChange({ ...form, destinations: toggled(form.destinations, id) })}
-        />
-      ))}
-    </Choices>
+      </Choices>
+      {form.destinations.length > 0 && destinations.length > 1 && (
+        <SelectField
+          label="If a destination fails, notify"
+          value={form.fallback}
+          onChange={(event) => onChange({ ...form, fallback: event.target.value })}
+          member="to/fallback"
+          hint="It gets what could not be delivered to the others."
+        >
+          <option value="">Nothing else</option>
+          {destinations
+            .filter(({ id }) => id === form.fallback || !form.destinations.includes(id))
+            .map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+        </SelectField>
+      )}
+    </>
   );
 }

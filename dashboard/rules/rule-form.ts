@@ -30,6 +30,8 @@ export type RuleForm = {
   everyone: boolean;
   members: string[];
   destinations: string[];
+  /** The ID of a destination; empty for none. */
+  fallback: string;
   urgent: boolean;
 };
 
@@ -56,12 +58,21 @@ export function newRuleForm(): RuleForm {
     everyone: true,
     members: [],
     destinations: [],
+    fallback: "",
     urgent: false,
   };
 }
 
 export function formOf({ name, q, when, to, urgent }: Rule): RuleForm {
-  const form = { ...newRuleForm(), name, q, ...to, urgent, type: when.type };
+  const form = {
+    ...newRuleForm(),
+    name,
+    q,
+    ...to,
+    fallback: to.fallback ?? "",
+    urgent,
+    type: when.type,
+  };
   if ("minutes" in when) {
     form.unit = unitOf(when.minutes);
     form.amount = String(when.minutes / minutesOf[form.unit]);
@@ -102,6 +113,11 @@ export function ruleOf(
 ): Pick<NewRule, "name" | "q" | "to" | "urgent"> & { when: RuleWhen | null } {
   const { name, q, everyone, members, destinations, urgent } = form;
   // Everyone includes each member.
-  const to = { everyone, members: everyone ? [] : members, destinations };
+  const to = { everyone, members: everyone ? [] : members, destinations, fallback: fallbackOf(form) };
   return { name: name.trim(), q: q.trim(), when: whenOf(form), to, urgent };
+}
+
+/** Only a rule with destinations has one. */
+function fallbackOf({ destinations, fallback }: RuleForm): string | null {
+  return destinations.length === 0 || fallback === "" ? null : fallback;
 }

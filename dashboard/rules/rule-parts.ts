@@ -1,6 +1,6 @@
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import type { Member } from "../../server/wire/member.ts";
-import { type Part, part } from "../edits/differences.ts";
+import { orNone, type Part, part } from "../edits/differences.ts";
 import { type RuleForm, ruleOf } from "./rule-form.ts";
 import { listText, recipientNames, whenTexts } from "./rule-sentence.tsx";
 
@@ -16,6 +16,9 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
     ),
     part("Whom to notify", ["everyone", "members", "destinations"], (form) =>
       listText(recipientNames(ruleOf(form).to, members, destinations)),
+    ),
+    part("If a destination fails", ["fallback"], ({ fallback }) =>
+      orNone(destinations.find(({ id }) => id === fallback)?.name ?? ""),
     ),
     part("Urgent", ["urgent"], ({ urgent }) => (urgent ? "Yes" : "No")),
   ];

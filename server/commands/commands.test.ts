@@ -375,7 +375,7 @@ describe("next to a running server", () => {
     expect(await destination(add, JSON.stringify({ url, secret }))).toEqual({
       code: 0,
       stdout: `${secret}\n`,
-      stderr: 'Added the destination "Our server".\n',
+      stderr: 'Added the destination "Our server". It gets nothing until a rule names it.\n',
     });
     for (const [stdin, message] of [
       ["{", "as a JSON object"],

@@ -11,6 +11,7 @@ import {
   sendTest,
 } from "../notifications/project-destinations.ts";
 import { findProject } from "../projects/projects.ts";
+import { listRules } from "../projects/rules.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { openSecretBox } from "../storage/secret-key.ts";
 import type { Store } from "../storage/store.ts";
@@ -85,22 +86,44 @@ const add = defineCommand({
       valueHint: "K",
     },
     name: { type: "string", required: true, description: "Its name", valueHint: "N" },
+    rules: {
+      type: "string",
+      description: "The rules that are to notify it: names or IDs, with commas between them",
+      valueHint: "R",
+    },
     json: jsonArg,
   },
   run: ({ args }) =>
     withDestinations(args.project, async (context) => {
       const { kind, name } = args;
-      const { data, error } = NewProjectDestination.safeParse({ kind, name, settings: await readSettings() });
+      const rules = args.rules === undefined ? [] : await findRules(context, args.rules.split(","));
+      const settings = await readSettings();
+      const { data, error } = NewProjectDestination.safeParse({ kind, name, settings, rules });
       if (error) throw new ArgumentError(`--${error.issues[0]!.path.join(".")} ${error.issues[0]!.message}.`);
       const { destination, signingSecret } = await addProjectDestination(
         { ...context, actor: commandActor },
         data,
       );
       const added = { id: destination.id, kind, name, ...(signingSecret !== undefined && { signingSecret }) };
-      await report(args.json, added, `Added the destination "${name}".`);
+      const isUsed = rules.length > 0;
+      const hint = isUsed ? "" : " It gets nothing until a rule names it.";
+      await report(args.json, added, `Added the destination "${name}".${hint}`);
       if (!args.json && signingSecret !== undefined) console.log(signingSecret);
     }),
 });
+
+/** The ids of rules, which are named by ID or name. */
+async function findRules(
+  { control, projectId, slug }: { control: Store["control"]; projectId: number; slug: string },
+  names: string[],
+): Promise<string[]> {
+  const rules = await listRules(control, projectId);
+  return names.map((name) => {
+    const found = rules.find((rule) => [rule.id, rule.name].includes(name.trim()));
+    if (!found) throw new ArgumentError(`${slug} has no rule "${name.trim()}".`);
+    return found.id;
+  });
+}
 
 const test = defineCommand({
   meta: { name: "test", description: "Send a test message and print the service's answer" },

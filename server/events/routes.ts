@@ -243,12 +243,13 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       const isSilent = !pending && deliveries.length === 0;
       const { deliveryDays, smtpUrl } = config;
       const about = { nowMs: Date.now(), deliveryDays, isEmailAvailable: smtpUrl !== null };
+      const explanations = pending ? [] : await explainEvent(store.control, projectId, event, about);
       return {
         ok: true,
         deliveries,
         pending,
-        silence: isSilent ? explainNoDelivery(event, deliveryDays) : null,
-        explanations: pending ? [] : await explainEvent(store.control, projectId, event, about),
+        silence: isSilent ? explainNoDelivery(explanations) : null,
+        explanations,
       };
     },
   );

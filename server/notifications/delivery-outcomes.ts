@@ -1,5 +1,6 @@
 import { limits } from "../limits.ts";
 import type { Store } from "../storage/store.ts";
+import { followDeadDeliveries } from "./dead-deliveries.ts";
 import type { FailedAttempt } from "./deliveries.ts";
 import { type HoldingOutcome, holdQueues, holdsOthers } from "./delivery-holds.ts";
 import type { Delivery } from "./delivery-targets.ts";
@@ -42,7 +43,7 @@ export async function recordOutcomes(
   );
   const called = sent.filter(({ wasCalled, delivery }) => wasCalled && delivery.destinationId !== null);
   const byDestination = Map.groupBy(called, ({ delivery }) => delivery.destinationId!);
-  const failed = await together("deliveries", async (transaction) => {
+  const { failed, hasFollowed } = await together("deliveries", async (transaction) => {
     for (const { ids, attempts, set } of updates) {
       await transaction
         .updateTable("deliveries")
@@ -55,6 +56,9 @@ export async function recordOutcomes(
         .execute();
     }
     await holdQueues(transaction, queues, (id) => serial.has(id), now);
+    const dead = scheduled.flatMap(({ delivery, outcome, dueMs }) =>
+      outcome.kind !== "delivered" && dueMs === null ? [delivery] : [],
+    );
     const failed: FailedDestination[] = [];
     for (const [destinationId, attempts] of byDestination) {
       if (attempts[0]!.delivery.accountId !== null) continue;
@@ -62,7 +66,9 @@ export async function recordOutcomes(
       const found = await recordHealth(transaction, destinationId, outcomes, now);
       if (found) failed.push(found);
     }
-    return failed;
+    // After the health, which a success among them resets.
+    const hasFollowed = await followDeadDeliveries(transaction, dead, now);
+    return { failed, hasFollowed };
   });
   for (const destination of failed) await turnOff(control, destination, now);
   for (const [destinationId, attempts] of byDestination) {
@@ -70,7 +76,7 @@ export async function recordOutcomes(
     if (gone && gone.delivery.accountId !== null)
       await removeDestination(control, destinationId, gone.outcome.detail);
   }
-  return { madeDeliveries: failed.length > 0, releasedQueues: serial.size > 0 };
+  return { madeDeliveries: hasFollowed || failed.length > 0, releasedQueues: serial.size > 0 };
 }
 
 type ScheduledDelivery = SentDelivery & {

@@ -5,6 +5,7 @@ import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { cancelDeliveries } from "./destinations.ts";
 import type { DestinationOff } from "./notification-message.ts";
+import { tellOwners } from "./tell-owners.ts";
 import type { Outcome } from "./transport.ts";
 
 type Control = Kysely<ControlTables>;
@@ -39,7 +40,7 @@ export async function recordHealth(
   await transaction
     .updateTable("projectDestinations")
     .set({
-      ...(lastSuccess >= 0 && { deliveredAt: nowMs }),
+      ...(lastSuccess >= 0 && { deliveredAt: nowMs, deadToldAt: null }),
       failure: failures.at(-1)?.detail ?? null,
       failingSince: failures.length === 0 ? null : sinceMs,
     })
@@ -75,34 +76,7 @@ export async function turnOff(
       .executeTakeFirst();
     // Another node turned it off.
     if (numUpdatedRows === 0n) return;
-    const places = await transaction
-      .selectFrom("members")
-      .innerJoin("destinations", "destinations.accountId", "members.accountId")
-      .leftJoin("emailUnsubscriptions", (join) =>
-        join
-          .onRef("emailUnsubscriptions.projectId", "=", "members.projectId")
-          .onRef("emailUnsubscriptions.accountId", "=", "members.accountId"),
-      )
-      .select(["members.accountId", "destinations.id", "kind", "label"])
-      .where("members.projectId", "=", projectId)
-      .where((eb) => eb.or([eb("kind", "!=", "email"), eb("emailUnsubscriptions.projectId", "is", null)]))
-      .where("role", "=", "owner")
-      .where("enabled", "=", 1)
-      .execute();
-    const deliveries = places.map(({ accountId, id: destinationId, kind, label }) => ({
-      projectId,
-      accountId,
-      destinationId,
-      kind,
-      label,
-      groupKey: kind === "dashboard" ? `destination ${id}` : null,
-      notification: JSON.stringify(notification),
-      state: kind === "dashboard" ? ("delivered" as const) : ("waiting" as const),
-      createdAt: nowMs,
-      nextAttemptAt: kind === "dashboard" ? null : nowMs,
-      deliveredAt: kind === "dashboard" ? nowMs : null,
-    }));
-    if (deliveries.length > 0) await transaction.insertInto("deliveries").values(deliveries).execute();
+    await tellOwners(transaction, projectId, notification, nowMs);
     await recordAudit(transaction, server, {
       action: "destination.changed",
       projectId,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
 import type { Rule, RuleWhen } from "../wire/rule.ts";
-import { explain, type Known, type Person } from "./explain.ts";
+import { explain, explainNoDelivery, type Known, type Person } from "./explain.ts";
 
 const arrivedMs = Date.parse("2026-03-27T12:00:00Z");
 const day = 24 * 60 * 60 * 1_000;
@@ -30,7 +30,7 @@ function ruleWith(change: Partial<Rule> & { when?: RuleWhen } = {}): Rule {
     name: "Orders",
     q: "channel:orders",
     when: { type: "each" },
-    to: { everyone: true, members: [], destinations: [] },
+    to: { everyone: true, members: [], destinations: [], fallback: null },
     urgent: false,
     enabled: true,
     version: "1",
@@ -47,6 +47,7 @@ const known: Known = {
   deliveries: [bell, phone, mail].map(({ id }) => ({ accountId: "ann", destinationId: id })),
   folded: [],
   people: [ann],
+  places: [],
   isEmailAvailable: true,
 };
 const toBell = [{ accountId: "ann", destinationId: "bell" }];
@@ -76,7 +77,10 @@ describe("why somebody has no delivery", () => {
     ],
     [
       "a rule for others",
-      { deliveries: [], rules: [ruleWith({ to: { everyone: false, members: ["bob"], destinations: [] } })] },
+      {
+        deliveries: [],
+        rules: [ruleWith({ to: { everyone: false, members: ["bob"], destinations: [], fallback: null } })],
+      },
       [own("no-rule")],
     ],
     [
@@ -155,7 +159,64 @@ describe("why somebody has no delivery", () => {
       [own("too-many")],
     ],
   ];
+  const slack = { id: "slack", kind: "slack", name: "#ops", enabled: true, createdMs: 0 };
+  const toSlack = { everyone: false, members: [], destinations: ["slack"], fallback: null };
+  const ofSlack = (reason: string) => ({
+    account: null,
+    kind: "slack",
+    label: "#ops",
+    destination: "slack",
+    reason,
+  });
+  cases.push(
+    ["a destination that no rule names", { places: [slack] }, [ofSlack("no-rule")]],
+    [
+      "a destination that is off",
+      { places: [{ ...slack, enabled: false }], rules: [ruleWith({ to: toSlack })] },
+      [ofSlack("off")],
+    ],
+    [
+      "a destination that was added later",
+      { places: [{ ...slack, createdMs: arrivedMs + 1 }] },
+      [ofSlack("added-later")],
+    ],
+    [
+      "a destination that got it",
+      { places: [slack], deliveries: [...known.deliveries, { accountId: null, destinationId: "slack" }] },
+      [],
+    ],
+    [
+      "a destination for which a rule folds it",
+      {
+        places: [slack],
+        rules: [ruleWith(), ruleWith({ id: "b", to: toSlack, when: { type: "burst", minutes: 5 } })],
+      },
+      [{ ...ofSlack("burst"), rule: { id: "b", name: "Orders" } }],
+    ],
+  );
   for (const [what, change, explanations] of cases) {
     test(what, () => expect(explain({ ...known, ...change })).toMatchObject(explanations as object[]));
   }
+});
+
+describe("why nobody was notified, as a sentence", () => {
+  const silence = (change: Partial<Known>) =>
+    explainNoDelivery(explain({ ...known, deliveries: [], ...change }));
+  const cases: [change: Partial<Known>, sentence: string][] = [
+    [{ rules: [] }, "Nobody was notified. No active rule matches it."],
+    [{ nowMs: arrivedMs + 31 * day }, "The delivery log has expired: it is kept for 30 days."],
+    [
+      { rules: [ruleWith({ when: { type: "burst", minutes: 5 } })] },
+      'Nobody was notified of this event by itself. "Orders" had already alerted on an earlier event, so this one will be counted in a summary.',
+    ],
+    [
+      { rules: [ruleWith({ when: { type: "number", tag: "amount", above: 10 } })] },
+      'Nobody was notified of this event by itself. "Orders" notifies if the tag "amount" is above 10, and it is "5".',
+    ],
+    [
+      { rules: [ruleWith({ to: { everyone: false, members: ["bob"], destinations: [], fallback: null } })] },
+      "Nobody was notified. The rules that match it reach nobody.",
+    ],
+  ];
+  test.each(cases)("%#", (change, sentence) => expect(silence(change)).toBe(sentence));
 });

@@ -1,7 +1,9 @@
 import { type Event, isBackdated } from "../event/event.ts";
+import { minuteMs } from "../rules/rule-kind.ts";
 import { ruleMatcher } from "../rules/rule-matcher.ts";
 import type { Explanation } from "../wire/delivery.ts";
 import type { Rule } from "../wire/rule.ts";
+import { formatDuration } from "./notification-message.ts";
 
 /** A delivery of the event itself. */
 type OwnDelivery = { accountId: string | null; destinationId: string | null };
@@ -16,6 +18,9 @@ export type Person = {
   follows: ReadonlySet<string>;
 };
 
+/** A destination of the project. */
+export type Place = { id: string; kind: string; name: string; enabled: boolean; createdMs: number };
+
 /** What is known about an event when somebody asks why it was not delivered. Times are milliseconds since 1970. */
 export type Known = {
   event: Event;
@@ -28,13 +33,14 @@ export type Known = {
   deliveries: readonly OwnDelivery[];
   folded: readonly Folded[];
   people: readonly Person[];
+  places: readonly Place[];
   isEmailAvailable: boolean;
 };
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
 /**
- * Says why members, and their destinations, have no delivery of an event. What members chose themselves is not in it:
+ * Says why members, their destinations, and those of the project have no delivery of an event. What members chose themselves is not in it:
  * that is stored with the deliveries that it skipped. Rules are as they are now, because their changes are not kept.
  */
 export function explain(known: Known): Explanation[] {
@@ -56,16 +62,20 @@ export function explain(known: Known): Explanation[] {
         : forAll("no-flag", 'It was sent without "notify", and no other active rule matches it.'),
     ];
   }
-  return people.flatMap((person) => explainPerson(known, rules, person));
+  return [
+    ...people.flatMap((person) => explainPerson(known, rules, person)),
+    ...known.places.flatMap((place) => explainPlace(known, rules, place)),
+  ];
 }
 
-/** Why an event has no deliveries at all, as a sentence. */
-export function explainNoDelivery(event: Event, deliveryDays: number): string {
-  if (!event.notify)
-    return 'Nobody was notified: the event was sent without "notify", and no other rule matches it.';
-  if (Date.now() - Date.parse(event.createdAt) > deliveryDays * dayMs)
-    return `The delivery log has expired: it is kept for ${deliveryDays} days.`;
-  return "Nobody was notified: the event was more than an hour old when it arrived, or no active rule matched it.";
+/** Why an event has no deliveries at all, in a sentence or two, from the explanations. */
+export function explainNoDelivery(explanations: readonly Explanation[]): string {
+  const ofAll = explanations.find(({ account, kind }) => account === null && kind === null);
+  if (ofAll?.reason === "expired") return ofAll.detail;
+  if (ofAll) return `Nobody was notified. ${ofAll.detail}`;
+  const ofRule = explanations.find(({ rule }) => rule !== null);
+  if (ofRule) return `Nobody was notified of this event by itself. ${ofRule.detail}`;
+  return "Nobody was notified. The rules that match it reach nobody.";
 }
 
 function explainPerson(known: Known, rules: readonly Rule[], person: Person): Explanation[] {
@@ -73,16 +83,8 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
   const has = new Set(
     known.deliveries.filter((each) => each.accountId === accountId).map(({ destinationId }) => destinationId),
   );
-  const all = (reason: Explanation["reason"], detail: string, into?: Folded) => [
-    {
-      account: name,
-      kind: null,
-      label: null,
-      reason,
-      detail,
-      delivery: into?.id ?? null,
-      event: into?.eventId ?? null,
-    },
+  const all = (reason: Explanation["reason"], detail: string) => [
+    { ...forAll(reason, detail), account: name },
   ];
   if (has.size === 0) {
     if (joinedMs > known.arrivedMs)
@@ -94,14 +96,13 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
         "More events arrived in that second than are sent to members who want all events.",
       );
     if (own.length === 0) return all("no-rule", "No rule that matches it names this member.");
-    const folding = own.find((rule) => rule.when.type !== "each");
-    if (folding && own.every((rule) => rule.when.type !== "each"))
-      return all(...explainFolding(known, folding));
+    const folding = foldingOf(own);
+    if (folding) return [{ ...explainFolding(known, folding), account: name }];
   }
   const missing = destinations.filter(({ id }) => !has.has(id));
   const ofDestinations = missing.flatMap(({ kind, label, ...destination }): Explanation[] => {
     const found = explainDestination(known, { kind, ...destination });
-    return found ? [{ account: name, kind, label, ...found, delivery: null, event: null }] : [];
+    return found ? [{ ...forAll(found.reason, found.detail), account: name, kind, label }] : [];
   });
   const hasDevice = destinations.some(({ kind }) => kind === "browser");
   return hasDevice
@@ -109,15 +110,32 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
     : [
         ...ofDestinations,
         {
+          ...forAll("no-device", "Has not turned on push notifications in any browser."),
           account: name,
           kind: "browser",
-          label: null,
-          reason: "no-device",
-          detail: "Has not turned on push notifications in any browser.",
-          delivery: null,
-          event: null,
         },
       ];
+}
+
+function explainPlace(known: Known, rules: readonly Rule[], place: Place): Explanation[] {
+  const { id, kind, name, enabled, createdMs } = place;
+  const { deliveries, arrivedMs } = known;
+  if (deliveries.some(({ accountId, destinationId }) => accountId === null && destinationId === id))
+    return [];
+  const about = { kind, label: name, destination: id };
+  const one = (reason: Explanation["reason"], detail: string) => [{ ...forAll(reason, detail), ...about }];
+  if (createdMs > arrivedMs) return one("added-later", "It was added after the event arrived.");
+  if (!enabled) return one("off", "It is turned off.");
+  const own = rules.filter(({ to }) => to.destinations.includes(id));
+  if (own.length === 0) return one("no-rule", "No rule that matches the event names it.");
+  const folding = foldingOf(own);
+  if (folding) return [{ ...explainFolding(known, folding), ...about }];
+  return one("added-later", "It was off, or the rule did not name it, when the event arrived.");
+}
+
+/** A rule over time, if none of these tells of each event. */
+function foldingOf(rules: readonly Rule[]): Rule | undefined {
+  return rules.some(({ when }) => when.type === "each") ? undefined : rules[0];
 }
 
 function explainDestination(
@@ -133,33 +151,57 @@ function explainDestination(
 }
 
 /** Why a rule that matches the event did not notify of it at once, and what it was folded into. */
-function explainFolding(
-  { folded, arrivedMs }: Known,
-  { id, name, when }: Rule,
-): [reason: Explanation["reason"], detail: string, into?: Folded] {
+function explainFolding({ folded, arrivedMs, event }: Known, { id, name, when }: Rule): Explanation {
   const into = folded.find(
     ({ ruleId, fromMs, toMs }) => ruleId === id && fromMs <= arrivedMs && arrivedMs <= toMs,
   );
+  const because = (reason: Explanation["reason"], detail: string) => ({
+    ...forAll(reason, detail),
+    rule: { id, name },
+    delivery: into?.id ?? null,
+    event: into?.eventId ?? null,
+  });
   switch (when.type) {
     case "burst":
-      return [
+      return because(
         "burst",
         `"${name}" had already alerted on an earlier event, so this one ${into ? "is counted in" : "will be counted in"} a summary.`,
-        into,
-      ];
+      );
     case "digest":
-      return ["rule-digest", `"${name}" ${into ? "put it into" : "collects it for"} a digest.`, into];
+      return because("rule-digest", `"${name}" ${into ? "put it into" : "collects it for"} a digest.`);
     case "silence":
-      return ["rule-not-met", `"${name}" notifies if no event comes, and this one came.`];
+      return because("rule-not-met", `"${name}" notifies if no event comes, and this one came.`);
     case "count":
-      return ["rule-not-met", `"${name}" notifies if there are more than ${when.above}.`];
+      return because(
+        "rule-not-met",
+        `"${name}" counted it, and notifies if there are more than ${when.above} in ${formatDuration(when.minutes * minuteMs)}.`,
+      );
     case "number":
-      return ["rule-not-met", `"${name}" notifies if the tag "${when.tag}" is above ${when.above}.`];
+      return because(
+        "rule-not-met",
+        `"${name}" notifies if the tag "${when.tag}" is above ${when.above}${tagText(event, when.tag)}.`,
+      );
     default:
-      return ["no-rule", `"${name}" did not alert on it.`];
+      return because("no-rule", `"${name}" did not alert on it.`);
   }
 }
 
+function tagText({ tags }: Event, tag: string): string {
+  return Object.hasOwn(tags, tag)
+    ? `, and it is ${JSON.stringify(tags[tag])}`
+    : ", and the event has no such tag";
+}
+
 function forAll(reason: Explanation["reason"], detail: string): Explanation {
-  return { account: null, kind: null, label: null, reason, detail, delivery: null, event: null };
+  return {
+    account: null,
+    kind: null,
+    label: null,
+    destination: null,
+    rule: null,
+    reason,
+    detail,
+    delivery: null,
+    event: null,
+  };
 }

@@ -6,7 +6,7 @@ import { ruleOf } from "../projects/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Explanation } from "../wire/delivery.ts";
 import { levelKey } from "./apply-preferences.ts";
-import { explain, type Folded, type Known, type Person } from "./explain.ts";
+import { explain, type Folded, type Known, type Person, type Place } from "./explain.ts";
 import { readStored } from "./notification-message.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
@@ -39,6 +39,7 @@ export async function explainEvent(
     deliveries: own,
     folded: await readFolded(control, projectId, rules, arrivedMs),
     people: await readPeople(control, projectId, event.channelId),
+    places: await readPlaces(control, projectId),
   });
 }
 
@@ -101,6 +102,21 @@ async function readPeople(control: Control, projectId: number, channel: string):
       follows: new Set(all.flatMap(({ id }) => (wantsAll(id) ? [id] : []))),
     };
   });
+}
+
+async function readPlaces(control: Control, projectId: number): Promise<Place[]> {
+  const rows = await control
+    .selectFrom("projectDestinations")
+    .select(["id", "kind", "name", "enabled", "createdAt"])
+    .where("projectId", "=", projectId)
+    .orderBy("createdAt")
+    .orderBy("id")
+    .execute();
+  return rows.map(({ enabled, createdAt: createdMs, ...row }) => ({
+    ...row,
+    enabled: enabled === 1,
+    createdMs,
+  }));
 }
 
 /** Summaries and digests of the project's rules over time that may be about the time of the event. */

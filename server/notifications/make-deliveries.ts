@@ -71,8 +71,9 @@ export async function deliveriesOf(
   const madeByKey = new Map<string, { delivery: NewDelivery; isUrgent: boolean }>();
   for (const each of found) {
     if (each.rule === null && !preferences.hasFollowers(each.projectId)) continue;
-    for (const place of places.get(each.projectId) ?? []) {
-      if (!isFor(each.rule, place)) continue;
+    const all = places.get(each.projectId) ?? [];
+    for (const place of all) {
+      if (!isFor(each.rule, place) && !isFallbackFor(each.rule, place, all)) continue;
       const key = keyOf(each, place);
       const earlier = key === null ? undefined : madeByKey.get(key);
       if (earlier && (earlier.isUrgent || !each.rule?.urgent)) continue;
@@ -125,6 +126,13 @@ function isFor(rule: Rule | null, { accountId, id }: Place): boolean {
   if (rule === null) return accountId !== null;
   const { members, destinations, everyone } = rule.to;
   return accountId === null ? destinations.includes(id) : everyone || members.includes(accountId);
+}
+
+/** Whether a place stands in for one of the rule's destinations that is turned off or was deleted. */
+function isFallbackFor(rule: Rule | null, { accountId, id }: Place, all: readonly Place[]): boolean {
+  if (accountId !== null || rule?.to.fallback !== id) return false;
+  const on = new Set(all.map((place) => place.id));
+  return rule.to.destinations.some((destination) => !on.has(destination));
 }
 
 function keyOf({ projectId, notification }: Found, { id }: Place): string | null {

@@ -39,7 +39,7 @@ export type DigestItem = { title: string; about: string; at: string; url: string
  * server, and `digest` is what a digest by email lists.
  */
 export type AccountMessage = Omit<Message, "type"> & {
-  type: Message["type"] | "destination-off" | "server-notice" | "email-digest";
+  type: Message["type"] | "destination-off" | "delivery-dead" | "server-notice" | "email-digest";
   digest?: Digest;
 };
 

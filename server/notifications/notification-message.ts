@@ -21,11 +21,14 @@ export type DestinationOff = {
   destination: { id: string; name: string };
 };
 
+/** An urgent message to a destination of the project was not delivered, and is not tried again. */
+export type DeliveryDead = Omit<DestinationOff, "type"> & { type: "delivery-dead" };
+
 /** Something about the server that its owner must know, such as a backup that failed (server-outages.ts). */
 export type ServerNotice = { type: "server-notice"; atMs: number; title: string; detail: string };
 
 /** What owners are told besides events. */
-export type OwnerNotice = DestinationOff | ServerNotice;
+export type OwnerNotice = DestinationOff | DeliveryDead | ServerNotice;
 
 /** What the delivery of a digest by email stores: not what was collected, because events can be deleted before it is sent. */
 export type StoredEmailDigest = { type: "email-digest"; fromMs: number; atMs: number };
@@ -42,8 +45,14 @@ export function readStored(json: string | null): Stored | null {
   return { newestIds: [], ...missing, ...stored };
 }
 
+const ownerNotices = new Set<string>([
+  "destination-off",
+  "delivery-dead",
+  "server-notice",
+] satisfies OwnerNotice["type"][]);
+
 export function isOwnerNotice(notification: Stored | null): notification is OwnerNotice {
-  return notification?.type === "destination-off" || notification?.type === "server-notice";
+  return notification !== null && ownerNotices.has(notification.type);
 }
 
 type About = Pick<Message, "id" | "project" | "urgent"> & { baseUrl: string; ruleId: string | null };
@@ -117,9 +126,10 @@ export function growMessage(
 
 /** The message that tells owners of a project's destination or of the server. */
 export function messageOfOwnerNotice(
-  { type, title, detail, atMs }: OwnerNotice,
+  notice: OwnerNotice,
   { id, baseUrl, project }: Pick<About, "id" | "baseUrl" | "project">,
 ): AccountMessage {
+  const { type, title, detail, atMs } = notice;
   // It is about the server, not about the project whose delivery it is.
   const host = type === "server-notice" ? URL.parse(baseUrl)?.host : undefined;
   return {
@@ -129,15 +139,26 @@ export function messageOfOwnerNotice(
     icon: null,
     text: escapeMarkdown(detail),
     fields: [],
-    url: `${baseUrl}${type === "server-notice" ? "/status" : `/p/${project.slug}/destinations`}`,
+    url: `${baseUrl}${pathOfNotice(notice, project.slug)}`,
     project: { ...project, name: host ?? project.name },
     rule: null,
     matches: null,
     event: null,
     newest: [],
     createdAt: isoOf(atMs),
-    urgent: false,
+    urgent: type === "delivery-dead",
   };
+}
+
+function pathOfNotice(notice: OwnerNotice, slug: string): string {
+  switch (notice.type) {
+    case "server-notice":
+      return "/status";
+    case "destination-off":
+      return `/p/${slug}/destinations`;
+    case "delivery-dead":
+      return `/p/${slug}/deliveries?${new URLSearchParams({ state: "dead", destination: notice.destination.id })}`;
+  }
 }
 
 export function titleOfNotification(notification: StoredNotification): string {

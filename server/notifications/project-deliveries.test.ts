@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { Insertable } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
 import type { Event } from "../event/event.ts";
+import { createRule } from "../projects/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
@@ -15,6 +16,7 @@ import { createFirstAccount } from "../testing/first-account.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
+import type { NewRule, Rule } from "../wire/rule.ts";
 import { listQueues } from "./delivery-queues.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { messageIdOf } from "./message-id.ts";
@@ -70,7 +72,13 @@ for (const engine of stores) {
 
     async function add(kind: string, settings: Record<string, unknown>): Promise<string> {
       const name = `Destination ${made++}`;
-      const { destination } = await addProjectDestination(editor(), { kind, name, settings, enabled: true });
+      const { destination } = await addProjectDestination(editor(), {
+        kind,
+        name,
+        settings,
+        enabled: true,
+        rules: [],
+      });
       return destination.id;
     }
 
@@ -413,6 +421,74 @@ for (const engine of stores) {
         .where("actorKind", "=", "server")
         .execute();
       expect(audit).toMatchObject([{ action: "destination.changed", target: "Destination 0" }]);
+    });
+
+    describe("a dead message", () => {
+      async function addRule(to: Partial<Rule["to"]>, urgent = false): Promise<void> {
+        const rule: NewRule = {
+          name: "Payments",
+          q: "",
+          when: { type: "each" },
+          to: { everyone: false, members: [], destinations: [], fallback: null, ...to },
+          urgent,
+          enabled: true,
+        };
+        const created = await store.control
+          .transaction()
+          .execute((transaction) => createRule(transaction, projectId, rule));
+        ruleId = created.id;
+      }
+
+      const ownersTold = () =>
+        store.control.selectFrom("deliveries").selectAll().where("accountId", "=", accountId).execute();
+
+      test("goes to the fallback of its rule, once", async () => {
+        const ids = [
+          await add("slack", receiver.settings.slack),
+          await add("slack", receiver.settings.slack),
+        ];
+        const fallback = await add("ntfy", receiver.settings.ntfy);
+        await addRule({ destinations: ids, fallback });
+        const sent = event();
+        remember(sent);
+        const sending = worker();
+        for (const id of ids) {
+          receiver.answerNext(403, "action_prohibited");
+          await deliver(id, [{ eventId: sent.id }]);
+          await sendAll(sending, id);
+          await until(async () => (await rows(fallback)).some(({ state }) => state === "delivered"));
+        }
+        expect(receiver.take().body).toMatchObject({ title: "Payment received" });
+        expect(await rows(fallback)).toHaveLength(1);
+        expect(await ownersTold()).toEqual([]);
+      });
+
+      test("that is urgent is told to the owners, once until the next success", async () => {
+        const id = await add("slack", receiver.settings.slack);
+        await addRule({ destinations: [id] }, true);
+        const sending = worker();
+        const send = async (status: number) => {
+          const sent = event();
+          remember(sent);
+          if (status !== 200) receiver.answerNext(status, "action_prohibited");
+          await deliver(id, [{ eventId: sent.id }]);
+          await sendAll(sending, id);
+        };
+        await send(403);
+        await send(403);
+        expect(await ownersTold()).toMatchObject([
+          { kind: "dashboard", state: "delivered", groupKey: `destination ${id}` },
+        ]);
+        const [told] = await ownersTold();
+        expect(JSON.parse(told!.notification!)).toMatchObject({
+          type: "delivery-dead",
+          title: 'An urgent message to "Destination 0" could not be delivered',
+        });
+        await send(200);
+        await until(async () => (await health(id)).failure === null);
+        await send(403);
+        await until(async () => (await ownersTold()).length === 2);
+      });
     });
 
     async function mailbox() {

@@ -6,6 +6,7 @@ import { type DestinationReceiver, destinationReceiver } from "../testing/destin
 import { webhookSecret } from "../testing/destination-services.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { FormField, ProjectDestination } from "../wire/destination.ts";
+import type { Rule } from "../wire/rule.ts";
 import { destinationKinds } from "./kinds/index.ts";
 
 type Body = Problem & {
@@ -188,6 +189,36 @@ describe("adding", () => {
       const { errors } = (await response.json()) as Problem;
       expect([response.status, errors?.[0]?.pointer]).toEqual([422, "/settings/url"]);
     }
+  });
+
+  test("rules that it names notify it; an unknown one adds nothing", async () => {
+    const rule = { name: "Orders", q: "name:Order", when: { type: "each" }, to: { everyone: true } };
+    const to = { everyone: true, members: [], destinations: [] };
+    const created = await app.request("/api/rules", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ ...rule, to }),
+    });
+    const { rule: before } = (await created.json()) as { rule: Rule };
+    const refused = await call("POST", "", {
+      kind: "webhook",
+      name: "Hook",
+      settings: receiver.settings.webhook,
+      rules: [before.id, "unknown"],
+    });
+    expect([refused.status, refused.body.type]).toEqual([404, expect.stringContaining("rule-unknown")]);
+    expect((await call("GET")).body.destinations).toEqual([]);
+    const { status, body } = await call("POST", "", {
+      kind: "webhook",
+      name: "Hook",
+      settings: receiver.settings.webhook,
+      rules: [before.id],
+    });
+    expect(status).toBe(201);
+    const { rule: after } = (await (await app.request(`/api/rules/${before.id}`)).json()) as { rule: Rule };
+    expect(after.to).toEqual({ ...to, destinations: [body.destination.id], fallback: null });
+    expect(after.version).not.toBe(before.version);
+    await app.request(`/api/rules/${before.id}`, { method: "DELETE" });
   });
 
   test("a name is used once in a project, also by requests at the same time", async () => {

@@ -4,6 +4,7 @@ import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
+import { changeRule, findRule, ruleOf } from "../projects/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { withLock } from "../storage/settings.ts";
@@ -86,7 +87,7 @@ async function findRow(control: Control, projectId: number, id: string): Promise
 /** Adds a destination. Throws `body-invalid`, `destination-exists` and `limit-reached`. */
 export async function addProjectDestination(
   { control, secrets, policy, projectId, actor, isManager }: DestinationEditor,
-  { kind, name, settings: entered, enabled }: NewProjectDestination,
+  { kind, name, settings: entered, enabled, rules }: NewProjectDestination,
 ): Promise<{ destination: ProjectDestination; signingSecret?: string }> {
   const settings = checkSettings(findKind(kind), entered, policy);
   const id = Bun.randomUUIDv7();
@@ -123,11 +124,30 @@ export async function addProjectDestination(
       target: name,
       detail: { id, kind },
     });
+    for (const rule of rules) await addToRule(transaction, { projectId, actor }, rule, id);
   });
   const destination = destinationOf(row, settings, isManager);
   return kind === webhook.kind
     ? { destination, signingSecret: (settings as WebhookSettings).secret }
     : { destination };
+}
+
+/** Makes a rule notify a destination too. Throws `rule-unknown`. */
+async function addToRule(
+  transaction: Transaction<ControlTables>,
+  { projectId, actor }: Pick<DestinationEditor, "projectId" | "actor">,
+  ruleId: string,
+  id: string,
+): Promise<void> {
+  const { to } = ruleOf(await findRule(transaction, projectId, ruleId));
+  const change = { to: { ...to, destinations: [...to.destinations, id] } };
+  const { name } = await changeRule(transaction, projectId, ruleId, change, null);
+  await recordAudit(transaction, actor, {
+    action: "rule.changed",
+    projectId,
+    target: name,
+    detail: { id: ruleId, ...change },
+  });
 }
 
 /**

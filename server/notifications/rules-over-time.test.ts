@@ -42,7 +42,7 @@ for (const engine of stores) {
     });
 
     async function addRule(when: RuleWhen, q = "name:Backup", urgent = false): Promise<string> {
-      const to = { everyone: true, members: [], destinations: [] };
+      const to = { everyone: true, members: [], destinations: [], fallback: null };
       const rule: NewRule = { name: "Rule", q, when, to, urgent, enabled: true };
       const created = await store.control
         .transaction()

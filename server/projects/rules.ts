@@ -17,7 +17,7 @@ const firstRule: NewRule = {
   name: "Events sent with notify",
   q: flagSearch,
   when: { type: "each" },
-  to: { everyone: true, members: [], destinations: [] },
+  to: { everyone: true, members: [], destinations: [], fallback: null },
   urgent: false,
   enabled: true,
 };
@@ -80,7 +80,7 @@ export async function createRule(
 async function checkRecipients(
   transaction: Transaction<ControlTables>,
   projectId: number,
-  { members, destinations }: Rule["to"],
+  { members, destinations, fallback }: Rule["to"],
 ): Promise<void> {
   const known = {
     members: await transaction
@@ -102,6 +102,8 @@ async function checkRecipients(
       all.has(id) ? [] : [{ pointer: `/to/${kind}/${index}`, detail: `"${id}" ${detail}.` }],
     );
   });
+  if (fallback !== null && !known.destinations.some(({ id }) => id === fallback))
+    errors.push({ pointer: "/to/fallback", detail: `"${fallback}" is not a destination of the project.` });
   if (errors.length > 0) throw problem("body-invalid", { detail: errors[0]!.detail, errors });
 }
 
@@ -182,7 +184,8 @@ export function ruleOf(row: RuleRow): Rule {
     name: row.name,
     q: row.q,
     when: JSON.parse(row.condition),
-    to: JSON.parse(row.recipients),
+    // Rules of earlier versions have no fallback.
+    to: { fallback: null, ...JSON.parse(row.recipients) },
     urgent: row.urgent === 1,
     enabled: row.enabled === 1,
     version: versionOf(row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled),

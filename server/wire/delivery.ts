@@ -150,7 +150,7 @@ export const DeliveryRetryResponse = z
   })
   .openapi("DeliveryRetryResponse");
 
-/** Why somebody, or one of their destinations, has no delivery of an event. */
+/** Why somebody, or a destination, has no delivery of an event. */
 const explanationReasons = [
   "no-flag",
   "no-rule",
@@ -169,9 +169,18 @@ const explanationReasons = [
 
 const Explanation = z
   .object({
-    account: z.string().nullable().openapi({ description: "Name of the account. Null if it holds for all." }),
+    account: z.string().nullable().openapi({
+      description: "Name of the account. Null if it holds for all, or for a destination of the project.",
+    }),
     kind: z.string().nullable().openapi({ description: "Null if it holds for all of their destinations." }),
     label: z.string().nullable().openapi({ description: "Name of the destination." }),
+    destination: z.string().nullable().openapi({
+      description: "ID of the project's destination. Null if it is about members.",
+    }),
+    rule: z
+      .object({ id: z.string(), name: z.string() })
+      .nullable()
+      .openapi({ description: "The rule that matches the event but did not alert on it at once." }),
     reason: z.enum(explanationReasons),
     detail: z.string().openapi({ description: "The reason as a sentence." }),
     delivery: z
@@ -198,7 +207,7 @@ export const DeliveryList = z
       .nullable()
       .openapi({ description: "Why nobody was notified, as a sentence. Null if somebody was." }),
     explanations: z.array(Explanation).openapi({
-      description: `Why members and their destinations without a delivery have none. At most ${limits.explainedMembers} members.`,
+      description: `Why members, their destinations, and those of the project without a delivery have none. At most ${limits.explainedMembers} members.`,
     }),
   })
   .openapi("DeliveryList");

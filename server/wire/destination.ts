@@ -73,6 +73,13 @@ export const NewProjectDestination = z
     name,
     settings: z.record(z.string(), z.unknown()).openapi({ description: "The kind's fields, by name." }),
     enabled: enabled.default(true),
+    rules: z
+      .array(text({ max: 100, filled: true }))
+      .max(limits.rules)
+      .default([])
+      .openapi({
+        description: "IDs of rules that also notify it from now on. Without a rule, it gets nothing.",
+      }),
   })
   .openapi("NewProjectDestination", {
     example: { kind: "ntfy", name: "On call", settings: { topic: "shop-7f3c9a" }, enabled: true },

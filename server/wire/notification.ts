@@ -12,6 +12,7 @@ export const notificationTypes = [
   "recovery",
   "threshold",
   "destination-off",
+  "delivery-dead",
   "server-notice",
 ] as const;
 

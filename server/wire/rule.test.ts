@@ -6,7 +6,7 @@ import { limits } from "../limits.ts";
 import { QuietHours } from "./quiet-hours.ts";
 import { NewRule, Rule, RuleChange } from "./rule.ts";
 
-const everyone = { everyone: true, members: [], destinations: [] };
+const everyone = { everyone: true, members: [], destinations: [], fallback: null };
 const rule = { name: "Payments", q: "channel:payments", when: { type: "each" }, to: everyone };
 
 describe("what a rule may be", () => {
@@ -92,7 +92,7 @@ describe("what a rule may not be is reported with its place", () => {
       "when.weekday",
       'must be "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", or "sunday"',
     ],
-    [{ to: { everyone: false, members: [], destinations: [] } }, "to", nobody],
+    [{ to: { everyone: false, members: [], destinations: [], fallback: null } }, "to", nobody],
     [
       { to: { ...everyone, destinations: Array(101).fill("d") } },
       "to.destinations",

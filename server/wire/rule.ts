@@ -73,6 +73,10 @@ const RuleRecipients = z
     everyone: z.boolean().openapi({ description: "All members of the project, also those who join later." }),
     members: ids(limits.members).openapi({ description: "Account IDs of members." }),
     destinations: ids(limits.ruleDestinations).openapi({ description: "IDs of the project's destinations." }),
+    fallback: text({ max: 100, filled: true }).nullable().default(null).openapi({
+      description:
+        "ID of the project's destination that gets what could not be delivered to one of `destinations`, or what would go to one that is turned off.",
+    }),
   })
   .openapi("RuleRecipients");
 
