@@ -2,7 +2,7 @@ import { oneLine } from "./email-page.ts";
 import type { Digest } from "./message.ts";
 
 /** A digest's list as plain text, an item each. */
-export function digestLines({ items, others }: Digest): string[] {
+export function digestLines({ items, others }: Pick<Digest, "items" | "others">): string[] {
   const lines = items.map(({ title, about, at, url }) =>
     [oneLine(title), [about, at].filter((part) => part !== "").join(" · "), url].join("\n"),
   );
@@ -10,7 +10,7 @@ export function digestLines({ items, others }: Digest): string[] {
 }
 
 /** The same as HTML. */
-export function digestTable({ items, others }: Digest): string {
+export function digestTable({ items, others }: Pick<Digest, "items" | "others">): string {
   const rows = items.map(
     ({ title, about, at, url }, index) => `
         <tr><td class="line" style="padding: 9px 0; word-break: break-word${index === 0 ? "" : "; border-top: 1px solid #eeeae4"}" dir="auto">

@@ -3,7 +3,7 @@ import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { isCollected } from "./destinations.ts";
-import type { AccountMessage, DigestItem } from "./message.ts";
+import { type AccountMessage, type DigestItem, formatShortTime } from "./message.ts";
 import {
   messageOfNotification,
   readStored,
@@ -123,10 +123,11 @@ export async function messageOfEmailDigest(
         ? { title: event!.name, url: `${baseUrl}/p/${project.slug}/events/${event!.id}` }
         : messageOfNotification(stored, { event, newest: [] }, about)),
       about: stored === null ? [event!.channelId, event!.userId].filter(Boolean).join(" · ") : "",
-      at: formatTimeIn(timeZone, row.createdAt),
+      at: formatShortTime(row.createdAt, timeZone),
     });
   }
   if (items.length === 0) return null;
+  const grouped = groupItems(items);
   return {
     id,
     type: "email-digest",
@@ -140,18 +141,17 @@ export async function messageOfEmailDigest(
     matches: null,
     event: null,
     newest: [],
+    thread: null,
     createdAt: new Date(atMs).toISOString(),
     urgent: false,
-    digest: { items, others: Number(count) - items.length, at: formatTimeIn(timeZone, atMs) },
+    digest: { items: grouped, others: Number(count) - items.length, at: formatShortTime(atMs, timeZone) },
   };
 }
 
-function formatTimeIn(timeZone: string, ms: number): string {
-  const format = new Intl.DateTimeFormat("en", {
-    dateStyle: "medium",
-    timeStyle: "short",
-    timeZone,
-    hourCycle: "h23",
-  });
-  return format.format(ms);
+/** Items that say the same are one, with their number and the newest of their times. */
+function groupItems(items: readonly DigestItem[]): DigestItem[] {
+  const groups = Map.groupBy(items, ({ title, about }) => `${title}\n${about}`);
+  return [...groups.values()].map(([newest, ...others]) =>
+    others.length === 0 ? newest! : { ...newest!, title: `${newest!.title} × ${others.length + 1}` },
+  );
 }

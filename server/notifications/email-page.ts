@@ -6,6 +6,7 @@ const darkStyles = `
     .page { background: #1a1917 !important; }
     .card { background: #242320 !important; border-color: #3a3834 !important; }
     .strong { color: #f2efea !important; }
+    .urgent { color: #ff8a80 !important; }
     .soft { color: #a8a29a !important; }
     .line { border-color: #3a3834 !important; }
     .icon { background: #33312d !important; }

@@ -4,6 +4,7 @@ import type { Event } from "../event/event.ts";
 import { type SmtpInbox, smtpInbox } from "../testing/smtp-inbox.ts";
 import { createMailer, type Mailer, renderEmail } from "./email.ts";
 import { type Message, messageOfEvent } from "./message.ts";
+import { messageOfNotification } from "./notification-message.ts";
 
 const event: Event = {
   id: "019aa0e1-7b7c-7000-8000-000000000001",
@@ -17,7 +18,8 @@ const event: Event = {
   createdAt: "2026-11-21T11:45:02.000Z",
 };
 const eventUrl = "https://tidings.example.com/p/default/events/019aa0e1";
-const settingsUrl = "https://tidings.example.com/account/notifications";
+const baseUrl = "https://tidings.example.com";
+const settingsUrl = `${baseUrl}/account/notifications`;
 
 let inbox: SmtpInbox;
 let mailer: Mailer;
@@ -31,7 +33,7 @@ afterAll(async () => {
 });
 
 function render(change: Partial<Event> = {}) {
-  return renderEmail(messageOf({ ...event, ...change }), { settings: settingsUrl });
+  return renderEmail(messageOf({ ...event, ...change }), { baseUrl });
 }
 
 function messageOf(of: Event, about: { project?: Message["project"]; url?: string } = {}): Message {
@@ -57,7 +59,10 @@ test("an event arrives with its subject, its text and its tags", async () => {
       "mime-version": "1.0",
     },
   });
-  expect(email.headers["message-id"]).toMatch(/^<.+@example\.com>$/);
+  expect(email.headers["message-id"]).toBe("<1@tidings.example.com>");
+  expect(email.headers["list-id"]).toBe('"My shop" <default.tidings.example.com>');
+  for (const name of ["importance", "x-priority", "references"])
+    expect(email.headers).not.toHaveProperty(name);
   expect(email.text).toBe(`💰 Payment received
 payments · 用户 42
 November 21, 2026 at 11:45:02 UTC
@@ -66,7 +71,7 @@ plan: pro
 note: two
 lines
 
-**12.50 €** for \`pro\`, gräzie
+12.50 € for pro, gräzie
 
 View event: ${eventUrl}
 
@@ -80,6 +85,7 @@ Change notification settings: ${settingsUrl}
     "Payment received",
     "用户 42",
     "two\nlines",
+    "<strong>12.50 €</strong> for <code",
     `href="${eventUrl}"`,
     `href="${settingsUrl}"`,
   ]) {
@@ -95,6 +101,82 @@ test("a long message arrives unchanged", async () => {
   const { text, html } = await inbox.next();
   expect(text).toContain(`${description}\n.\n..\n=3D end \n`);
   expect(html).toBe(render({ description: `${description}\n.\n..\n=3D end ` }).html);
+});
+
+test("Markdown becomes HTML that can't do harm, and loads no image", () => {
+  const description = [
+    "# Down",
+    "- [runbook](https://example.com/run?a=1&b=2)",
+    "- ![graph](https://example.com/graph.png)",
+    "- [bad](javascript:alert(1))",
+    "",
+    "```\n<b>log</b>\n```",
+    "> quoted",
+  ].join("\n");
+  const { html, text } = render({ description });
+  expect(html).toContain("<strong>Down</strong>");
+  expect(html).toContain('<a href="https://example.com/run?a=1&amp;b=2">runbook</a>');
+  expect(html).toContain('<a href="https://example.com/graph.png">graph</a>');
+  expect(html).toContain("&lt;b&gt;log&lt;/b&gt;");
+  expect(html).toContain("<blockquote");
+  expect(html).not.toMatch(/<img|javascript:/);
+  expect(text).toContain("Down\n\n• runbook (https://example.com/run?a=1&b=2)\n• graph");
+});
+
+test("an urgent message is marked, also for the mail program", () => {
+  const message = { ...messageOf(event), urgent: true };
+  const { subject, headers, text } = renderEmail(message, { baseUrl });
+  expect(subject).toBe("🚨 💰 Payment received · payments");
+  expect(text).toStartWith("🚨 💰 Payment received\n");
+  expect(headers).toMatchObject({ Importance: "high", "X-Priority": "1 (Highest)" });
+});
+
+test("times are in the reader's zone", () => {
+  const { text } = renderEmail(messageOf(event), { baseUrl, timeZone: "Asia/Kathmandu" });
+  expect(text).toContain("November 21, 2026 at 17:30:02 GMT+5:45");
+});
+
+test("a summary is in the thread of the event that began the burst, and lists the newest", async () => {
+  const about = {
+    id: "2",
+    baseUrl,
+    project: { slug: "default", name: "My shop" },
+    ruleId: "r1",
+    urgent: false,
+  };
+  const rule = { id: "r1", name: "Payments" };
+  const first = messageOfEvent(event, { ...about, url: eventUrl, rule });
+  const newest = { ...event, id: "019aa0e1-7b7c-7000-8000-000000000002", name: "Payment lost" };
+  const atMs = Date.parse("2026-11-21T11:50:02Z");
+  const summary = messageOfNotification(
+    {
+      type: "summary",
+      atMs,
+      count: 8,
+      total: 9,
+      fromMs: atMs - 300_000,
+      firstId: event.id,
+      newestIds: [newest.id],
+      groups: [
+        { channel: "payments", name: "Payment received", count: 7 },
+        { channel: "payments", name: "Payment lost", count: 1 },
+      ],
+      rule: { name: "Payments", q: "" },
+    },
+    { event, newest: [newest] },
+    about,
+  );
+  const email = renderEmail({ ...summary, first }, { baseUrl });
+  await mailer.send({ ...renderEmail(first, { baseUrl }), to: "ann@example.com" });
+  await mailer.send({ ...email, to: "ann@example.com" });
+  const [one, two] = [await inbox.next(), await inbox.next()];
+  expect(one.headers["references"]).toBe(`<r1.${event.id}@tidings.example.com>`);
+  expect(two.headers["references"]).toBe(one.headers["references"]);
+  expect(two.subject).toBe(`Re: ${one.subject}`);
+  expect(email.text).toContain("Payments: 8 more in 5 minutes");
+  expect(email.text).toContain("• Payment received in payments: 7\n• Payment lost in payments: 1");
+  expect(email.text).toContain("Newest\n\nPayment lost\npayments · 用户 42 · November 21");
+  expect(email.html).toContain(`${baseUrl}/p/default/events/${newest.id}`);
 });
 
 test("missing fields are left out", () => {
@@ -128,16 +210,16 @@ test("hostile texts stay text", () => {
       { ...event, ...all, tags: { [hostile]: hostile } },
       { project: { slug: "default", name: hostile }, url: `https://example.com/${hostile}` },
     ),
-    { settings: `https://example.com/${hostile}`, unsubscribe: `https://example.com/${hostile}` },
+    { baseUrl: `https://example.com/${hostile}`, unsubscribeUrl: `https://example.com/${hostile}` },
   );
   expect(html).not.toContain("<script");
   expect(html).not.toContain("<img");
   // As many elements and attributes as with harmless texts.
   const elements = (page: string) => page.match(/<[a-z]+/g)?.length;
   const attributes = (page: string) => page.match(/="/g)?.length;
-  const harmless = renderEmail(messageOf({ ...event, tags: { a: "b" } }), {
-    settings: settingsUrl,
-    unsubscribe: "https://example.com/unsubscribe/token",
+  const harmless = renderEmail(messageOf({ ...event, tags: { a: "b" }, description: "text" }), {
+    baseUrl,
+    unsubscribeUrl: "https://example.com/unsubscribe/token",
   }).html;
   expect(elements(html)).toBe(elements(harmless));
   expect(attributes(html)).toBe(attributes(harmless));

@@ -1,7 +1,17 @@
 import { createTransport } from "nodemailer";
+import type { Event } from "../event/event.ts";
 import { digestLines, digestTable } from "./email-digest-page.ts";
+import { markdownHtml, markdownText } from "./email-markdown.ts";
 import { emailButton, emailPage, oneLine } from "./email-page.ts";
-import { type AccountMessage, formatTime } from "./message.ts";
+import { titleOf } from "./kinds/layout.ts";
+import {
+  type AccountMessage,
+  type Digest,
+  type Earlier,
+  formatShortTime,
+  formatTime,
+  type Message,
+} from "./message.ts";
 import type { Outcome } from "./transport.ts";
 
 export type EmailContent = {
@@ -9,6 +19,12 @@ export type EmailContent = {
   text: string;
   html: string;
   headers?: Record<string, string>;
+  /** Mail programs filter by it (RFC 2919). */
+  list?: { id: { url: string; comment: string } };
+  /** The ids of the message and of its thread, with angle brackets. */
+  messageId?: string;
+  references?: string;
+  inReplyTo?: string;
 };
 
 /** One message to one recipient. `to` is an address without a name. */
@@ -127,99 +143,164 @@ function sentence(text: string): string {
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
-/** Absolute URLs: of the settings, and of the page that ends the project's email, if there is one. */
-export type EmailLinks = { settings: string; unsubscribe?: string };
+/** Who gets an email, and where the links in it lead. */
+export type EmailReader = {
+  baseUrl: string;
+  /** Ends the project's email to the account. */
+  unsubscribeUrl?: string;
+  /** Default: UTC. */
+  timeZone?: string;
+};
 
 /**
  * Renders a notification as an email: subject, plain text, HTML (inline styles, light and dark), and headers that
- * silence auto-responders (RFC 3834) and let mail programs unsubscribe (RFC 8058). All texts are escaped.
+ * silence auto-responders (RFC 3834), let mail programs unsubscribe (RFC 8058) and filter by project (RFC 2919), and keep
+ * a thread together (RFC 5322, section 3.6.4). All texts are escaped.
  */
-export function renderEmail(message: AccountMessage, links: EmailLinks): Required<EmailContent> {
-  const { type, event, project, icon, url, digest } = message;
-  const title = icon === null ? message.title : `${icon} ${message.title}`;
-  const ofEvent = type === "event" || type === "test" ? event : null;
-  const about = ofEvent
-    ? [ofEvent.channelId, ofEvent.userId].filter((part) => part !== "").join(" · ")
-    : project.name;
-  const at = digest?.at ?? formatTime(message.createdAt);
-  const tags = Object.entries(ofEvent?.tags ?? {});
-  const link = digest ? "View all" : type === "event" || type === "test" ? "View event" : "View";
-  const why = `You get this email because you are a member of ${project.name}.`;
+export function renderEmail(message: AccountMessage, reader: EmailReader): EmailContent {
+  const { project, url, digest, first } = message;
+  const parts = partsOf(message, reader);
+  const { about, at, facts, newest, link, why, settingsUrl } = parts;
   const text = [
-    `${title}\n${about}\n${at}`,
-    tags.map(([key, value]) => `${key}: ${value}`).join("\n"),
-    message.text ?? "",
+    `${titleOf(message)}\n${about}\n${at}`,
+    ...(newest ? [] : [factLines(facts)]),
+    markdownText(message.text ?? ""),
+    // The facts of a message without an event of its own are those of the newest.
+    ...(newest ? [newest.heading, ...digestLines(newest), factLines(facts)] : []),
     ...(digest ? digestLines(digest) : []),
     `${link}: ${url}`,
     [
       `-- \n${why}`,
-      `Change notification settings: ${links.settings}`,
-      ...(links.unsubscribe ? [`Unsubscribe: ${links.unsubscribe}`] : []),
+      `Change notification settings: ${settingsUrl}`,
+      ...(reader.unsubscribeUrl ? [`Unsubscribe: ${reader.unsubscribeUrl}`] : []),
     ].join("\n"),
   ];
+  const subject = first ? `Re: ${subjectOf(first)}` : subjectOf(message);
   return {
-    subject: oneLine(`${title} · ${ofEvent?.channelId ?? project.name}`),
-    text: `${text.filter((part) => part !== "").join("\n\n")}\n`,
-    html: page(message, { about, at, tags, link, why, links }),
-    headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(links) },
+    subject: oneLine(subject),
+    text: `${text.filter((part) => part.trim() !== "").join("\n\n")}\n`,
+    html: page(message, parts, reader),
+    headers: {
+      "Auto-Submitted": "auto-generated",
+      ...(message.urgent && { Importance: "high", "X-Priority": "1 (Highest)" }),
+      ...unsubscribeHeaders(reader),
+    },
+    list: { id: { url: `${project.slug}.${hostOf(reader)}`, comment: oneLine(project.name) } },
+    ...threadOf(message, reader),
+  };
+}
+
+function subjectOf(message: Earlier): string {
+  return `${titleOf(message)} · ${message.event?.channelId ?? message.project.name}`;
+}
+
+/** A thread begins with an id that no message has: mail programs put together what refers to the same one. */
+function threadOf({ id, thread }: AccountMessage, reader: EmailReader): Partial<EmailContent> {
+  const host = hostOf(reader);
+  return {
+    messageId: `<${id}@${host}>`,
+    ...(thread !== null && { references: `<${thread}@${host}>`, inReplyTo: `<${thread}@${host}>` }),
+  };
+}
+
+function hostOf({ baseUrl }: EmailReader): string {
+  return URL.parse(baseUrl)?.hostname ?? "tidings.invalid";
+}
+
+function partsOf(message: AccountMessage, { baseUrl, timeZone }: EmailReader): Parts {
+  const { type, event, project, digest, createdAt, newest } = message;
+  const ofEvent = type === "event" || type === "test" ? event : null;
+  const about = [ofEvent?.channelId ?? project.name, ofEvent?.userId ?? ""];
+  const items = newest.map((each) => ({
+    title: each.name,
+    about: [each.channelId, each.userId].filter(Boolean).join(" · "),
+    at: formatShortTime(each.createdAt, timeZone),
+    url: `${baseUrl}/p/${project.slug}/events/${each.id}`,
+  }));
+  return {
+    about: about.filter((part) => part !== "").join(" · "),
+    at: digest?.at ?? formatTime(createdAt, timeZone),
+    facts: factsOf(ofEvent ?? (type === "digest" ? null : newest[0]), message),
+    newest: items.length === 0 ? null : { heading: type === "silence" ? "Last" : "Newest", items, others: 0 },
+    link: digest ? "View all" : ofEvent ? "View event" : "View",
+    why: `You get this email because you are a member of ${project.name}.`,
+    settingsUrl: `${baseUrl}/account/notifications`,
   };
 }
 
 /** RFC 2369, section 3.2, and RFC 8058, which requires HTTPS. */
-function unsubscribeHeaders({ unsubscribe }: EmailLinks): Record<string, string> {
-  if (!unsubscribe) return {};
+function unsubscribeHeaders({ unsubscribeUrl }: EmailReader): Record<string, string> {
+  if (!unsubscribeUrl) return {};
   return {
-    "List-Unsubscribe": `<${unsubscribe}>`,
-    ...(unsubscribe.startsWith("https:") && { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" }),
+    "List-Unsubscribe": `<${unsubscribeUrl}>`,
+    ...(unsubscribeUrl.startsWith("https:") && { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" }),
   };
 }
 
 type Parts = {
   about: string;
   at: string;
-  tags: [string, string][];
+  facts: Message["fields"];
+  newest: (Pick<Digest, "items" | "others"> & { heading: string }) | null;
   link: string;
   why: string;
-  links: EmailLinks;
+  settingsUrl: string;
 };
 
 function page(
-  { title, icon, text, url, digest }: AccountMessage,
-  { about, at, tags, link, why, links }: Parts,
+  message: AccountMessage,
+  { about, at, facts, newest, link, why, settingsUrl }: Parts,
+  { unsubscribeUrl }: EmailReader,
 ): string {
+  const { icon, text, url, digest, urgent } = message;
+  const title = titleOf({ ...message, icon: null });
   const iconCell =
     icon === null
       ? ""
       : `<td valign="top" style="padding: 2px 14px 0 0"><div class="icon" style="width: 44px; height: 44px; background: #f3f0eb; border-radius: 10px; font-size: 22px; line-height: 44px; text-align: center">${Bun.escapeHTML(icon)}</div></td>`;
-  const tagRows = tags.map(
-    ([key, value], index) => `
-        <tr>
-          <td class="soft line" valign="top" style="padding: 7px 16px 7px 0; color: #77716a; ${keyStyle(key)}${rowBorder(index)}" dir="auto">${Bun.escapeHTML(key)}</td>
-          <td class="strong line" valign="top" width="100%" style="padding: 7px 0; color: #26241f; white-space: pre-wrap; word-break: break-word${rowBorder(index)}" dir="auto">${Bun.escapeHTML(value)}</td>
-        </tr>`,
-  );
-  const tagTable =
-    tags.length === 0
-      ? ""
-      : `
-      <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="margin-top: 18px; border-collapse: collapse; font-size: 14px; line-height: 20px">${tagRows.join("")}
-      </table>`;
   const description = text
     ? `
-      <div class="strong" dir="auto" style="margin-top: 18px; font-size: 14px; line-height: 21px; color: #26241f; white-space: pre-wrap; word-break: break-word">${Bun.escapeHTML(text)}</div>`
+      <div class="strong" dir="auto" style="margin-top: 18px; font-size: 14px; line-height: 21px; color: #26241f; word-break: break-word">${markdownHtml(text)}</div>`
+    : "";
+  const newestTable = newest
+    ? `
+      <div class="soft" style="margin-top: 18px; font-size: 12px; line-height: 18px; font-weight: 600; color: #77716a">${newest.heading}</div>${digestTable(newest)}`
     : "";
   const card = `
       <table role="presentation" cellpadding="0" cellspacing="0"><tr>${iconCell}<td valign="middle">
-        <div class="strong" dir="auto" style="font-size: 18px; line-height: 24px; font-weight: 600; color: #26241f; word-break: break-word">${Bun.escapeHTML(title)}</div>
+        <div class="${urgent ? "urgent" : "strong"}" dir="auto" style="font-size: 18px; line-height: 24px; font-weight: 600; color: ${urgent ? "#b3261e" : "#26241f"}; word-break: break-word">${Bun.escapeHTML(title)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a; word-break: break-word">${Bun.escapeHTML(about)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a">${Bun.escapeHTML(at)}</div>
-      </td></tr></table>${tagTable}${description}${digest ? digestTable(digest) : ""}
+      </td></tr></table>${newest ? "" : factTable(facts)}${description}${newestTable}${newest ? factTable(facts) : ""}${digest ? digestTable(digest) : ""}
       ${emailButton(link, url)}`;
   const footerLinks = [
-    softLink("Change notification settings", links.settings),
-    ...(links.unsubscribe ? [softLink("Unsubscribe", links.unsubscribe)] : []),
+    softLink("Change notification settings", settingsUrl),
+    ...(unsubscribeUrl ? [softLink("Unsubscribe", unsubscribeUrl)] : []),
   ];
   return emailPage({ title, card, footer: `${Bun.escapeHTML(why)}<br>${footerLinks.join(" · ")}` });
+}
+
+/** Of the event whose channel and user stand above, or else what the message has. */
+function factsOf(shown: Event | null | undefined, { fields }: AccountMessage): Message["fields"] {
+  return shown ? Object.entries(shown.tags).map(([name, value]) => ({ name, value })) : fields;
+}
+
+function factLines(facts: Message["fields"]): string {
+  return facts.map(({ name, value }) => `${name}: ${value}`).join("\n");
+}
+
+function factTable(facts: Message["fields"]): string {
+  if (facts.length === 0) return "";
+  const rows = facts.map(
+    ({ name, value }, index) => `
+        <tr>
+          <td class="soft line" valign="top" style="padding: 7px 16px 7px 0; color: #77716a; ${keyStyle(name)}${rowBorder(index)}" dir="auto">${Bun.escapeHTML(name)}</td>
+          <td class="strong line" valign="top" width="100%" style="padding: 7px 0; color: #26241f; white-space: pre-wrap; word-break: break-word${rowBorder(index)}" dir="auto">${Bun.escapeHTML(value)}</td>
+        </tr>`,
+  );
+  return `
+      <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="margin-top: 18px; border-collapse: collapse; font-size: 14px; line-height: 20px">${rows.join("")}
+      </table>`;
 }
 
 function softLink(text: string, url: string): string {

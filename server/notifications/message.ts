@@ -25,6 +25,8 @@ export type Message = {
   event: Event | null;
   /** Of the events that a rule over time counted or collected, or the last one before a silence, the newest first. */
   newest: readonly Event[];
+  /** The same for messages that belong together: a burst and its summaries, a silence and its end. Null for others. */
+  thread: string | null;
   /** When that happened, in ISO 8601. */
   createdAt: string;
   urgent: boolean;
@@ -34,6 +36,9 @@ export type Message = {
 export type Digest = { items: DigestItem[]; others: number; at: string };
 export type DigestItem = { title: string; about: string; at: string; url: string };
 
+/** A message of the same thread, whose title mail programs expect in the next one's subject. */
+export type Earlier = Pick<Message, "title" | "icon" | "urgent" | "event" | "project">;
+
 /**
  * What a notification of an account says. Owners are also told about the destinations of their projects and about the
  * server, and `digest` is what a digest by email lists.
@@ -41,6 +46,8 @@ export type DigestItem = { title: string; about: string; at: string; url: string
 export type AccountMessage = Omit<Message, "type"> & {
   type: Message["type"] | "destination-off" | "delivery-dead" | "server-notice" | "email-digest";
   digest?: Digest;
+  /** The first message of its thread, if it has the same subject. */
+  first?: Earlier;
 };
 
 /** The message that tells of one event. */
@@ -48,6 +55,7 @@ export function messageOfEvent(
   event: Event,
   about: Pick<Message, "id" | "url" | "project" | "rule" | "urgent">,
 ): Message {
+  const { rule } = about;
   return {
     ...about,
     type: "event",
@@ -58,8 +66,14 @@ export function messageOfEvent(
     matches: null,
     event,
     newest: [],
+    thread: rule && threadOf(rule.id, event.id),
     createdAt: event.createdAt,
   };
+}
+
+/** The thread of what a rule tells. @param began - with which event, or when */
+export function threadOf(ruleId: string, began: string | number): string {
+  return `${ruleId}.${began}`;
 }
 
 /** What a message shows of an event besides its name and description. */
@@ -80,13 +94,29 @@ function emojiOf({ icon = "" }: Event): string | null {
   return isEmoji ? icon : null;
 }
 
-/** Formats an ISO 8601 time for people whose time zone is not known. */
-export function formatTime(createdAt: string): string {
+/** Formats an ISO 8601 time with its zone. Without one, for people whose time zone is not known. */
+export function formatTime(createdAt: string, timeZone = "UTC"): string {
   const time = new Intl.DateTimeFormat("en", {
-    dateStyle: "long",
-    timeStyle: "medium",
-    timeZone: "UTC",
+    year: "numeric",
+    month: "long",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+    timeZone,
+    timeZoneName: "short",
+  });
+  return time.format(new Date(createdAt));
+}
+
+/** The same in short, without the zone. @param createdAt - ISO 8601, or milliseconds since 1970 */
+export function formatShortTime(createdAt: string | number, timeZone = "UTC"): string {
+  const time = new Intl.DateTimeFormat("en", {
+    dateStyle: "medium",
+    timeStyle: "short",
+    timeZone,
     hourCycle: "h23",
   });
-  return `${time.format(new Date(createdAt))} UTC`;
+  return time.format(new Date(createdAt));
 }

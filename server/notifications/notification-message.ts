@@ -1,7 +1,7 @@
 import type { EventGroup } from "../rules/event-groups.ts";
 import { minuteMs, type RuleNotification } from "../rules/rule-kind.ts";
 import { escapeMarkdown } from "./kinds/markup.ts";
-import { type AccountMessage, fieldsOfEvent, type Message } from "./message.ts";
+import { type AccountMessage, fieldsOfEvent, type Message, threadOf } from "./message.ts";
 
 type OverTime = Exclude<RuleNotification, { type: "event" }>;
 type WithoutEvent<Notification> = Notification extends unknown ? Omit<Notification, "event"> : never;
@@ -96,8 +96,22 @@ export function messageOfNotification(
     matches: range && { count: range.count, from: isoOf(range.fromMs), to: isoOf(atMs) },
     event: tellsOfEvent(notification) ? event : null,
     newest,
+    thread: ruleId === null ? null : threadOfNotification(notification, ruleId),
     createdAt: isoOf(atMs),
   };
+}
+
+function threadOfNotification(notification: StoredNotification, ruleId: string): string | null {
+  switch (notification.type) {
+    case "summary":
+      return threadOf(ruleId, notification.firstId);
+    case "silence":
+      return threadOf(ruleId, notification.sinceMs);
+    case "recovery":
+      return threadOf(ruleId, notification.atMs - notification.afterMs);
+    default:
+      return null;
+  }
 }
 
 /**
@@ -145,6 +159,7 @@ export function messageOfOwnerNotice(
     matches: null,
     event: null,
     newest: [],
+    thread: null,
     createdAt: isoOf(atMs),
     urgent: type === "delivery-dead",
   };

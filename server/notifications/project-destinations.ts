@@ -276,6 +276,7 @@ export async function sendTest(
     rule: null,
     matches: null,
     newest: [],
+    thread: null,
     event: null,
     createdAt: new Date(context.nowMs).toISOString(),
     urgent: false,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createECDH } from "node:crypto";
 import { decryptPush, type PushService, pushService } from "../testing/push-service.ts";
 import { type PushMessage, sendPush } from "./push.ts";
+import type { Outcome } from "./transport.ts";
 import { generateVapid } from "./transports.ts";
 
 const vapid = { ...generateVapid(), subject: "mailto:owner@example.com" };
@@ -100,6 +101,7 @@ test("429 is retried after the requested time", async () => {
     kind: "retry",
     detail: "The push service answered 429 and asks to wait 30 seconds.",
     retryAfterMs: 30_000,
+    cause: "rate-limit",
   });
 });
 
@@ -114,7 +116,9 @@ test("Retry-After can be a date", async () => {
 for (const status of [408, 500, 502, 503]) {
   test(`${status} is retried`, async () => {
     service.answerNext(status, { "retry-after": "soon" });
-    expect(await send()).toEqual({ kind: "retry", detail: `The push service answered ${status}.` });
+    const detail = `The push service answered ${status}.`;
+    const cause = status === 500 ? {} : { cause: "unavailable" };
+    expect(await send()).toEqual({ kind: "retry", detail, ...cause } as Outcome);
   });
 }
 
@@ -180,5 +184,6 @@ test("an unreachable push service is retried", async () => {
   expect(await send({}, subscription)).toEqual({
     kind: "retry",
     detail: `${new URL(subscription.endpoint).host} refused the connection.`,
+    cause: "unavailable",
   });
 });

@@ -21,6 +21,7 @@ import {
   tellsOfEvent,
 } from "./notification-message.ts";
 import type { OutboundPolicy } from "./outbound.ts";
+import { readSettings } from "./preferences.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import type { Outcome, Transports } from "./transport.ts";
 import type { UnsubscribeLinks } from "./unsubscribe.ts";
@@ -64,12 +65,16 @@ export async function sendDelivery(
   if (!event && tellsOfEvent(notification)) return notCalled("The event was deleted.");
   const newest = await findNewest(deps.events, delivery.projectId, newestIdsOf(notification));
   const message = messageOf(deps, delivery, target, notification, { event, newest });
-  if (delivery.accountId !== null) return sendToAccount(deps, delivery, target, message);
+  const isSummary = notification?.type === "summary";
+  const first =
+    isSummary && event
+      ? (messageOf(deps, delivery, target, null, { event, newest: [] }) as Message)
+      : undefined;
+  if (delivery.accountId !== null)
+    return sendToAccount(deps, delivery, target, { ...message, ...(first && { first }) });
   // Owners' notices go to accounts.
   const ofProject = message as Message;
-  if (notification?.type !== "summary") return sendToProject(deps, delivery, target, ofProject);
-  const first = event && (messageOf(deps, delivery, target, null, { event, newest: [] }) as Message);
-  const update = first ? growMessage(first, notification, ofProject) : ofProject;
+  const update = first && isSummary ? growMessage(first, notification, ofProject) : ofProject;
   return sendToProject(deps, delivery, target, ofProject, update);
 }
 
@@ -104,7 +109,7 @@ async function sendDigest(
 }
 
 async function sendToAccount(
-  { transports, unsubscribeLinks }: SendDeps,
+  { control, transports, unsubscribeLinks }: SendDeps,
   { kind, projectId, accountId }: Delivery,
   { role, address, secret, unsubscribedAt, emailVerified }: Target,
   message: AccountMessage,
@@ -117,7 +122,8 @@ async function sendToAccount(
   if (unsubscribedAt !== null) return notCalled("The account unsubscribed before this was sent.");
   if (emailVerified !== 1) return notCalled("Nobody has confirmed the account's email address.");
   const unsubscribeUrl = unsubscribeLinks.url({ projectId, accountId: accountId! });
-  return { outcome: await send({ message, address, secret, unsubscribeUrl }), wasCalled: true };
+  const { timeZone } = await readSettings(control, accountId!);
+  return { outcome: await send({ message, address, secret, unsubscribeUrl, timeZone }), wasCalled: true };
 }
 
 /** @param update - what an earlier message of the same burst is updated to, where messages can be */
@@ -126,14 +132,14 @@ async function sendToProject(
   delivery: Delivery,
   { settings }: Target,
   message: Message,
-  update?: Message,
+  update: Message,
 ): Promise<Attempt> {
   const { kind, destinationId } = delivery;
   if (settings === null || destinationId === null)
     return notCalled("The destination was deleted or turned off.");
-  const previous = update ? await findPrevious(control, delivery) : null;
+  const previous = message.type === "summary" ? await findPrevious(control, delivery) : null;
   const outcome = await kindOf({ kind }).send(
-    previous === null ? message : update!,
+    previous === null ? message : update,
     openSettings({ id: destinationId, settings }, secrets),
     { policy, nowMs: now(), ...(previous !== null && { previous }) },
   );

@@ -7,6 +7,8 @@ type NotificationMessage = {
   secret: string | null;
   /** Ends the project's email to the account. */
   unsubscribeUrl?: string;
+  /** Of the account, in which it reads times. Default: UTC. */
+  timeZone?: string;
 };
 
 /** Sends one notification. Has a default timeout; throws only for errors of the program. */

@@ -60,12 +60,13 @@ export async function createTransports(
   const mailer = emails?.createMailer(config.smtpUrl!, config.emailFrom) ?? null;
   const email: Send | undefined =
     emails && mailer
-      ? ({ message, address, unsubscribeUrl }, timeoutMs) => {
-          const links = {
-            settings: `${baseUrl}/account/notifications`,
-            ...(unsubscribeUrl && { unsubscribe: unsubscribeUrl }),
+      ? ({ message, address, unsubscribeUrl, timeZone }, timeoutMs) => {
+          const reader = {
+            baseUrl,
+            ...(unsubscribeUrl && { unsubscribeUrl }),
+            ...(timeZone !== undefined && { timeZone }),
           };
-          return mailer.send({ ...emails.renderEmail(message, links), to: address }, timeoutMs);
+          return mailer.send({ ...emails.renderEmail(message, reader), to: address }, timeoutMs);
         }
       : undefined;
 

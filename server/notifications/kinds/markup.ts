@@ -89,15 +89,15 @@ export const markdown: Markup = {
   link: (url) => ["[", `](${url.replaceAll("(", "%28").replaceAll(")", "%29")})`],
 };
 
-/** Parsing time grows faster than the text. More is shown on the event's page. */
-const sourceMax = 4_000;
+/** Characters of a text that are parsed, because parsing time grows faster than the text. */
+export const markdownMax = 4_000;
 
 /**
  * Writes the first 4,000 characters of Markdown in another markup. HTML is shown as text, images become links (loading them would tell their server
  * who reads the message), and only links to http, https and mailto stay links.
  */
 export function writeMarkdown(writer: BoundedWriter, text: string, markup: Markup): void {
-  const source = shorten(text, sourceMax);
+  const source = shorten(text, markdownMax);
   const tokens = parseMarkdown(source);
   const converter = new Converter(writer, markup);
   if (tokens === null) converter.text(source);
