@@ -64,7 +64,7 @@ const attempts: Record<string, Attempts> = {
     { path: "/api/insights/hidden", body: { add: 1e15 } },
   ],
   ...Object.fromEntries(
-    ["/v1/batch", "/v1/b"].map((path) => [
+    ["/v1/batch", "/v1/b", "/beacon/v1/batch"].map((path) => [
       `POST ${path}`,
       () => [{ body: { batch: segment("").map(({ body }) => body) } }],
     ]),

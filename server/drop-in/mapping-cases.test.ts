@@ -80,6 +80,20 @@ const wires: Record<string, { map: (message: Record<string, unknown>) => Item; c
         { event: "$set", distinct_id: "u", $set: { a: 1 } },
         { user: { userId: "u", set: { a: 1 } } },
       ],
+      [
+        "an exception of an older library",
+        {
+          event: "$exception",
+          distinct_id: "u",
+          properties: { $exception_type: "RangeError", $exception_message: "too far" },
+        },
+        { event: { name: "RangeError: too far", tags: { $exception_type: "RangeError" } } },
+      ],
+      [
+        "an exception of which nothing is known",
+        { event: "$exception", distinct_id: "u", properties: { $exception_list: [null] } },
+        { event: { name: "$exception" } },
+      ],
     ],
   },
   CloudEvents: {
