@@ -1,7 +1,7 @@
 import { TidingsError } from "../../client/src/errors.ts";
 import { type PreparedEvent, sendMany } from "../../client/src/track-many.ts";
-import { mergeProperties } from "../drop-in/merge-properties.ts";
-import type { UserChange } from "../drop-in/user-properties.ts";
+import { mergeProperties } from "../users/merge-properties.ts";
+import type { UserChange } from "../users/user-change.ts";
 import { checkEvent } from "../event/check-event.ts";
 import type { EventSource } from "../ingest/accepted-event.ts";
 import type { Recorder } from "../ingest/record.ts";

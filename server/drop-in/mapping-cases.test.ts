@@ -1,12 +1,12 @@
 /** What each client's messages become, case by case: what the published clients of the other tests don't send. */
 import { describe, expect, test } from "bun:test";
+import { applyChanges } from "../users/user-change.ts";
 import * as cloudEvents from "./cloudevents/events.ts";
 import type { Item } from "./item.ts";
 import { itemsOf as otlpItems } from "./otlp/logs.ts";
 import * as postHog from "./posthog/messages.ts";
 import * as segment from "./segment/messages.ts";
 import * as slack from "./slack/message.ts";
-import { applyChanges } from "./user-properties.ts";
 
 type Case = [what: string, message: Record<string, unknown>, expected: object];
 

@@ -6,9 +6,9 @@ import { addToInsight, setInsight } from "../insights/insights.ts";
 import { keyMay } from "../permissions.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
+import { mergeProperties } from "../users/merge-properties.ts";
 import { faultInUserId } from "../wire/user-rule.ts";
 import type { Item } from "./item.ts";
-import { mergeProperties } from "./merge-properties.ts";
 
 /** The id of the item's event, null if it makes none, or the problem for which it is rejected. */
 export type Outcome = ItemOutcome | null;

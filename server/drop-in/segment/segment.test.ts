@@ -81,7 +81,6 @@ test("@segment/analytics-node sends every kind of message", async () => {
     seats: 5,
     trial: false,
     "address.city": "B",
-    n: null,
     "group.id": "g1",
     "group.name": "ACME",
     previousId: "a1",
