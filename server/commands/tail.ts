@@ -4,7 +4,7 @@ import { eventLine } from "./event-line.ts";
 import { countOf, filterArgs, filterQuery } from "./filter-args.ts";
 import { follow } from "./follow.ts";
 import { newestEvents } from "./list.ts";
-import { printLine } from "./output.ts";
+import { printLine, printMessage } from "./output.ts";
 import { sourceArgs, withSource } from "./source.ts";
 
 /** Events that were printed and could come again. */
@@ -43,7 +43,7 @@ export const tailCommand = defineCommand({
       const listener = {
         onReady: printNewest,
         onEvent: print,
-        onState: (sentence: string) => console.error(sentence),
+        onState: (sentence: string) => printMessage(sentence),
       };
       if (args.follow) await follow(source, filterQuery(args), listener);
       else await printNewest();
