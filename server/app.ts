@@ -4,6 +4,7 @@ import { addAuditRoutes } from "./audit/routes.ts";
 import { addAccountRoutes } from "./auth/account-routes.ts";
 import { addAuthRoutes } from "./auth/auth-routes.ts";
 import { addKeyRoutes } from "./auth/key-routes.ts";
+import { withoutSecretKeys } from "./auth/key-secret.ts";
 import { addPasskeyRoutes } from "./auth/passkey-routes.ts";
 import { addSessionRoutes } from "./auth/session-routes.ts";
 import { addSignUpRoutes } from "./auth/sign-up-routes.ts";
@@ -164,11 +165,15 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   });
 
   function unknown({ method, path }: { method: string; path: string }) {
-    const allow = routes.methodsOf(path);
-    return allow.length > 0
-      ? problem("method-unknown", { detail: `${path} allows ${allow.join(", ")}, not ${method}.`, allow })
+    const allowed = routes.allowedAt(path);
+    // A path can have a key in it, so the declared one is named.
+    return allowed
+      ? problem("method-unknown", {
+          detail: `${allowed.path} allows ${allowed.methods.join(", ")}, not ${method}.`,
+          allow: allowed.methods,
+        })
       : problem("route-unknown", {
-          detail: `There is no ${method} ${path}. See /openapi.json for all paths.`,
+          detail: `There is no ${method} ${withoutSecretKeys(path)}. See /openapi.json for all paths.`,
         });
   }
 

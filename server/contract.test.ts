@@ -98,6 +98,11 @@ test("events, channels, users and numbers", async () => {
     params: { userId: "u1" },
     body: { name: "Ada", seats: 5 },
   });
+  await call("PATCH /api/users/{userId}", 200, {
+    as: "key",
+    params: { userId: "u1" },
+    body: { plan: "pro", seats: null },
+  });
   await call("GET /api/users/{userId}", 200, { as: "key", params: { userId: "u1" } });
   await call("GET /api/users/{userId}", 404, { as: "key", params: { userId: "nobody" } });
   const list = await call("GET /api/events/rejected", 200, { query: project });

@@ -5,7 +5,7 @@ import { checkUrl } from "./auth/key-secret.ts";
 import { type PasswordHashing, scrypt } from "./auth/passwords.ts";
 import type { SignInTiers } from "./auth/sign-in-limits.ts";
 import { baseUrlOf, type Config } from "./config.ts";
-import { withoutWebhookKey } from "./drop-in/slack/routes.ts";
+import { withoutAllowedKey } from "./drop-in/keys-in-urls.ts";
 import { errorResponse, FailureLog } from "./failures.ts";
 import { checkHost } from "./http/check-host.ts";
 import { Connections } from "./http/connections.ts";
@@ -135,7 +135,7 @@ export async function serve(
     async fetch(incoming, server) {
       checkHost(incoming);
       server.timeout(incoming, limits.requestSeconds);
-      checkUrl(withoutWebhookKey(incoming.url));
+      checkUrl(withoutAllowedKey(incoming.url));
       const request = connections.withFullUrl(incoming);
       const { pathname } = new URL(request.url);
       if (pathname.startsWith("/api/auth/")) {

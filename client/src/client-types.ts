@@ -157,8 +157,8 @@ export type TidingsClient<Events extends object = AnyEvents> = {
   [Symbol.asyncDispose](): Promise<void>;
 
   /**
-   * Sets the properties of a user, replacing earlier ones. Needs a secret key with the scope `ingest`. Resolves to the
-   * user; with a key that may not read users, only to what was sent.
+   * Sets properties of a user and leaves its others as they are; null removes one. Needs a secret key with the scope
+   * `ingest`. Resolves to the user; with a key that may not read users, only to what was sent.
    *
    * @example
    * await tidings.identify("u1", { name: "Ada Lovelace", plan: "pro" });

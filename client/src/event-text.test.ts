@@ -53,5 +53,6 @@ test("texts that fit stay as they are, others end with an ellipsis", () => {
 });
 
 test("a text can't end its code block", () => {
+  expect(codeBlock("x".repeat(100), { language: "json", max: 30 })).toHaveLength(30);
   expect(codeBlock("at main ()\n```\n# heading")).toBe("````\nat main ()\n```\n# heading\n````");
 });

@@ -25,14 +25,18 @@ export function fitLines(text: string, max: number): string {
   return cut(text.replace(notInLines, "\ufffd"), max);
 }
 
-/** A Markdown code block, in which nothing of the text is Markdown. Fits in a description. */
-export function codeBlock(text: string): string {
+/**
+ * A Markdown code block, in which nothing of the text is Markdown.
+ *
+ * @param max - characters that the block may have, at least 30
+ */
+export function codeBlock(text: string, { language = "", max = eventLimits.description } = {}): string {
   const longestFence = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([fence]) => fence.length));
   const fence = "`".repeat(longestFence + 1);
-  const frame = 2 * (fence.length + 1);
+  const frame = 2 * (fence.length + 1) + language.length;
   // A text with such a fence is no stack trace; its quotes can go.
-  if (frame > eventLimits.description / 2) return codeBlock(text.replaceAll("`", "'"));
-  return `${fence}\n${fitLines(text, eventLimits.description - frame)}\n${fence}`;
+  if (frame > max / 2) return codeBlock(text.replaceAll("`", "'"), { language, max });
+  return `${fence}${language}\n${fitLines(text, max - frame)}\n${fence}`;
 }
 
 function cut(text: string, max: number): string {

@@ -86,10 +86,32 @@ test("logs that are too large or have no message are cut to what fits", async ()
     logger.info({ "": "no key", "a\u0000b": "\ud800" }, "odd");
   });
   expect(long!.name).toBe(`first line ${"x".repeat(188)}…`);
-  expect(long!.description).toBe(`\`\`\`\nfirst line\n${"x".repeat(300)}\n\`\`\``);
+  const text = `\`\`\`\nfirst line\n${"x".repeat(300)}\n\`\`\`\n\n`;
+  expect(long!.description).toStartWith(`${text}\`\`\`json\n{\n  "level": "info",\n  "key 0": "xxx`);
+  expect(long!.description).toEndWith("…\n```");
+  expect(long!.description).toHaveLength(10_000);
   expect(Object.keys(long!.tags).length).toBe(50);
   expect(empty!.name).toBe("Log without a message");
   expect(odd!.tags).toEqual({ level: "info", "a\ufffdb": "\ufffd" });
+  expect(odd!.description).toContain('"": "no key"');
+});
+
+test("nothing is lost: long messages, values, keys and user IDs, and messages that are no texts", async () => {
+  const message = `charged ${"x".repeat(250)}`;
+  const [failed, cut, user, object, number] = await logged("kept", (logger) => {
+    logger.error({ err: new TypeError("no stock") }, message);
+    logger.info({ response: { body: "b".repeat(1_500) }, ["k".repeat(80)]: "v" }, "Cut");
+    logger.info({ userId: "u".repeat(201) }, "Long user");
+    logger.info({ msg: { order: { id: 7 } } });
+    logger.info({ msg: 5, userId: { id: 7 } });
+  });
+  expect(failed!.description).toStartWith(`\`\`\`\n${message}\n\nTypeError: no stock\n`);
+  expect(failed!.tags).toEqual({ level: "error", "err.type": "TypeError", "err.message": "no stock" });
+  const inDescription = JSON.parse(/^```json\n([\s\S]*)\n```$/.exec(cut!.description!)![1]!);
+  expect(inDescription).toMatchObject({ response: { body: "b".repeat(1_500) }, ["k".repeat(80)]: "v" });
+  expect([user!.userId, user!.tags.userId]).toEqual(["", "u".repeat(201)]);
+  expect(object!.tags).toEqual({ level: "info", "msg.order.id": "7" });
+  expect(number!.tags).toEqual({ level: "info", msg: "5", "userId.id": "7" });
 });
 
 test("Pino's other times, keys and level names are understood", async () => {

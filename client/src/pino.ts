@@ -33,12 +33,15 @@ const levelNames = new Map(Object.entries(levels).map(([name, level]) => [level,
 const secondsMax = 1e11;
 /** The file descriptor. */
 const stderr = 2;
+/** Characters that JSON in a description should at least have room for. */
+const usefulJsonCharacters = 100;
 /** Pino waits ten seconds for its transports when a process ends. */
 const shutdownTimeoutMs = 8_000;
 
 /**
  * A transport for Pino that captures an event for each log: `msg` is the name, other properties are tags, and an
- * error's stack is the description. Sends what is left when the process ends.
+ * error's stack is the description. What doesn't fit into name and tags stands in the description. Sends what is left
+ * when the process ends.
  *
  * @example
  * const logger = pino({
@@ -113,21 +116,40 @@ function eventOf(
   const text = [message, errorFields.message, error].find(isFilledText) ?? "Log without a message";
   const name = fitLine(text, eventLimits.name);
   if (errorFields.message === message) delete errorFields.message;
-  // A stack begins with its error's message.
-  const description = isFilledText(stack) ? stack : name.endsWith("…") ? text : undefined;
+  // A cut ID could be another user's.
+  const isUser = isScalar(userId) && fitLine(String(userId), eventLimits.userId) === String(userId);
+  const properties: Log = {
+    level: levelNames.get(Number(level)) ?? level,
+    ...bindings,
+    ...(!isFilledText(message) && { [messageKey]: message }),
+    ...(!isUser && { [userIdKey]: userId }),
+    [errorKey]: isObject(error) ? errorFields : error,
+  };
+  const { tags, isCut } = tagsOf(properties);
+  const longText = name.endsWith("…") ? text : undefined;
+  const description = describe([longText, stack], isCut ? properties : null);
   return {
     channel,
     name,
-    ...(isScalar(userId) && { userId: fitLine(String(userId), eventLimits.userId) }),
+    ...(isUser && { userId: String(userId) }),
     ...(notify && { notify }),
-    ...(description !== undefined && { description: codeBlock(description) }),
+    ...(description !== "" && { description }),
     createdAt: timeOf(time),
-    tags: tagsOf({
-      level: levelNames.get(Number(level)) ?? level,
-      ...bindings,
-      [errorKey]: isObject(error) ? errorFields : error,
-    }),
+    tags,
   };
+}
+
+/** Texts in a code block, then the properties as JSON, as far as an event has room for them. */
+function describe(texts: unknown[], properties: Log | null): string {
+  const [text = "", stack = ""] = texts.map((each) => (isFilledText(each) ? each : ""));
+  // A stack begins with its error's message.
+  const whole = stack.includes(text) ? stack : [text, stack].filter(isFilledText).join("\n\n");
+  const block = whole === "" ? "" : codeBlock(whole);
+  if (properties === null) return block;
+  const start = block === "" ? "" : `${block}\n\n`;
+  const room = eventLimits.description - start.length;
+  if (room < usefulJsonCharacters) return block;
+  return start + codeBlock(JSON.stringify(properties, null, 2), { language: "json", max: room });
 }
 
 /** When a log happened, as Pino's time functions write it: seconds or milliseconds since 1970, or ISO 8601. */
@@ -137,15 +159,21 @@ function timeOf(time: unknown): number {
   return ms < secondsMax ? ms * 1_000 : ms;
 }
 
-/** The first properties that an event has room for, those of objects with dotted keys. */
-function tagsOf(properties: Log): Record<string, string> {
+/**
+ * The first properties that an event has room for, those of objects with dotted keys, and whether any was cut or left
+ * out.
+ */
+function tagsOf(properties: Log): { tags: Record<string, string>; isCut: boolean } {
   const tags = new Map<string, string>();
+  let isCut = false;
   for (const [path, value] of leavesOf(properties, "")) {
     const key = fitLine(path, eventLimits.tagKey);
-    if (tags.size < eventLimits.tags && isFilledText(key))
-      tags.set(key, fitLines(value, eventLimits.tagValue));
+    const tag = fitLines(value, eventLimits.tagValue);
+    const isFit = tags.size < eventLimits.tags && isFilledText(key) && !tags.has(key);
+    if (isFit) tags.set(key, tag);
+    isCut ||= !isFit || tag.length !== value.length || key.length !== path.length;
   }
-  return Object.fromEntries(tags);
+  return { tags: Object.fromEntries(tags), isCut };
 }
 
 function* leavesOf(properties: Log, prefix: string): Generator<[path: string, value: string]> {

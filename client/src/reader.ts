@@ -72,7 +72,7 @@ export async function identify(
   // URLs lose the segments "." and "..", so the server takes them with a tilde.
   const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
   const url = `${baseUrl}/api/users/${segment}`;
-  const init = { method: "PUT", headers: { "content-type": "application/json", ...headers }, body };
+  const init = { method: "PATCH", headers: { "content-type": "application/json", ...headers }, body };
   return (await request<{ user: IdentifiedUser }>(url, init, policyOf(call.signal))).user;
 }
 

@@ -171,6 +171,12 @@ test("identify() sets the properties of a user", async () => {
     events: 1,
     properties: { name: "Ada", plan: "pro", seats: 5, trial: false },
   });
+  // Others stay, and null removes one.
+  expect((await tidings.identify("ada/1", { plan: "team", seats: null })).properties).toEqual({
+    name: "Ada",
+    plan: "team",
+    trial: false,
+  });
   expect(await tidings.identify("..", { plan: "pro" })).toMatchObject({ userId: ".." });
   const error = await tidings.identify("ada/1", { "": "x" }).catch((reason) => reason);
   expect(error).toBeInstanceOf(TidingsError);

@@ -97,3 +97,49 @@ for (const [framework, serve] of Object.entries(frameworks)) {
     ]);
   });
 }
+
+test("requests of Express's routers are reported with the paths that the routers are used at, also if they fail", async () => {
+  const routes: unknown[] = [];
+  const client = { capture: ({ tags }: { tags?: { route?: unknown } }) => void routes.push(tags?.route) };
+  const site = express();
+  site.set("env", "test");
+  // Twice: both report the same.
+  site.use(reportExpress(client));
+  site.use(reportExpress(client));
+  const fail = () => {
+    throw new Error("no stock");
+  };
+  const orders = express.Router();
+  orders.get("/good", (_, response) => void response.send("ok"));
+  orders.get("/bad", fail);
+  site.use(orders);
+  site.use("/shops", express.Router().use("/orders", orders));
+  site.get("/own", reportExpress(client), (_, response) => void response.send("ok"));
+  // Express answers to errors itself.
+  site.use(reportErrors());
+  const server = site.listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  const found: Record<string, unknown[]> = {};
+  for (const [path, reports] of [
+    ["/good", 2],
+    ["/bad", 2],
+    ["/shops/orders/good", 2],
+    ["/shops/orders/bad", 2],
+    ["/own", 3],
+    ["/nowhere", 2],
+  ] as const) {
+    await fetch(`http://127.0.0.1:${port}${path}`);
+    while (routes.length < reports) await Bun.sleep(5);
+    found[path] = [...new Set(routes.splice(0))];
+  }
+  server.close();
+  expect(found).toEqual({
+    "/good": ["/good"],
+    "/bad": ["/bad"],
+    "/shops/orders/good": ["/shops/orders/good"],
+    "/shops/orders/bad": ["/shops/orders/bad"],
+    "/own": ["/own"],
+    "/nowhere": [undefined],
+  });
+});

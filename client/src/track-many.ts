@@ -22,17 +22,19 @@ const megabyte = 1_048_576;
  * Rejects only with the reason of an aborted signal.
  *
  * @param policy - `timeoutMs` is per started megabyte of a request
+ * @param onDuplicates - called with the number of events that a request had and that were stored before
  */
 export async function sendMany(
   url: string,
   init: RequestInit,
   events: readonly PreparedEvent[],
   policy: Policy,
+  onDuplicates: (events: number) => void = () => {},
 ): Promise<TrackResult[]> {
   const results: TrackResult[] = [];
   const chunks = [...chunksOf(events)];
   for (let chunk = chunks.shift(); chunk; chunk = chunks.shift()) {
-    const { results: chunkResults, failure } = await sendChunk(url, init, chunk, policy);
+    const { results: chunkResults, failure } = await sendChunk(url, init, chunk, policy, onDuplicates);
     const isTooLarge = failure instanceof TidingsError && failure.status === 413;
     // A proxy may accept less than the server does.
     if (isTooLarge && chunk.length > 1) {
@@ -54,6 +56,7 @@ async function sendChunk(
   init: RequestInit,
   events: readonly PreparedEvent[],
   policy: Policy,
+  onDuplicates: (events: number) => void,
 ): Promise<{ results: TrackResult[]; failure?: TidingsError | TidingsNetworkError }> {
   const results: TrackResult[] = [];
   let pending = events.map((event, index) => ({ event, index }));
@@ -74,6 +77,7 @@ async function sendChunk(
       for (const { event, index } of pending) results[index] = rejected(event.id, error);
       return { results, failure: error };
     }
+    onDuplicates(response.duplicates ?? 0);
     const retry: typeof pending = [];
     for (const [position, result] of response.results.entries()) {
       const { event, index } = pending[position]!;

@@ -5,6 +5,8 @@ export type BatchResponse = {
   ok: boolean;
   accepted: number;
   rejected: number;
+  /** Accepted events that were stored before, by their `id`. Not in responses to requests with an `Idempotency-Key`. */
+  duplicates?: number;
   /** One result for each event, in order. */
   results: Array<{
     ok: true;

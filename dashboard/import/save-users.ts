@@ -1,4 +1,4 @@
-import { applyChanges, type UserChange } from "../../server/drop-in/user-properties.ts";
+import { applyChanges, type UserChange } from "../../server/users/user-change.ts";
 import { pathSegment } from "../../server/wire/path-segment.ts";
 import type { User } from "../../server/wire/user.ts";
 import { ApiError, api } from "../api.ts";

@@ -33,7 +33,7 @@ export function Properties({ project, user }: { project: string; user: User }) {
       {properties.length === 0 ? (
         <p className="text-muted text-sm">
           None yet. {mayChange ? "Add a name or a plan here, or set" : "Your application can set"} them with{" "}
-          <code className="font-mono text-xs">PUT /api/users/…</code>
+          <code className="font-mono text-xs">PATCH /api/users/…</code>
         </p>
       ) : (
         <dl className="text-sm">

@@ -31,6 +31,11 @@ export function isSecret(text: string): boolean {
   return format.test(text) && text.endsWith(checksumOf(text.slice(0, -checksumCharacters)));
 }
 
+/** The same, of a publishable key, which is no secret. */
+export function isPublishable(text: string): boolean {
+  return text.startsWith(prefixes.publishable) && isSecret(text);
+}
+
 /** Throws `key-in-url` if a URL contains an API key. URLs are kept in histories and in the logs of proxies. */
 export function checkUrl(url: string): void {
   if (!secretInText.test(url)) return;

@@ -58,13 +58,18 @@ const attempts: Record<string, Attempts> = {
     { path: `/api/users/${userId}`, body: {} },
     { path: `/api/users/${userId}`, body: { own: "own" } },
   ],
+  "PATCH /api/users/{userId}": () => [
+    { path: `/api/users/${userId}`, body: {} },
+    { path: `/api/users/${userId}`, body: { own: "own" } },
+    { path: `/api/users/${userId}`, body: { plan: null } },
+  ],
   "PUT /api/insights/{key}": () => [{ path: "/api/insights/hidden", body: { value: 918_273_644 } }],
   "PATCH /api/insights/{key}": () => [
     { path: "/api/insights/hidden", body: { add: 0 } },
     { path: "/api/insights/hidden", body: { add: 1e15 } },
   ],
   ...Object.fromEntries(
-    ["/v1/batch", "/v1/b"].map((path) => [
+    ["/v1/batch", "/v1/b", "/beacon/v1/batch"].map((path) => [
       `POST ${path}`,
       () => [{ body: { batch: segment("").map(({ body }) => body) } }],
     ]),
@@ -222,10 +227,12 @@ test("properties and values are answered as they were sent, and nothing wipes a 
     );
   const user = await send("PUT", "/api/users/u1", { plan: "pro" });
   expect(await user.json()).toEqual({ ok: true, user: { userId: "u1", properties: { plan: "pro" } } });
+  const merged = await send("PATCH", "/api/users/u1", { seats: 5 });
+  expect(await merged.json()).toEqual({ ok: true, user: { userId: "u1", properties: { seats: 5 } } });
   const empty = await send("PUT", "/api/users/u1", {});
   expect([empty.status, await empty.text()]).toEqual([422, expect.stringContaining("at least one")]);
   const value = await send("PATCH", "/api/insights/hidden", { add: 2 });
   expect(await value.json()).toEqual({ ok: true, insight: { key: "hidden", add: 2 } });
   const read = async (path: string) => (await app.request(path)).json();
-  expect(await read("/api/users/u1")).toMatchObject({ user: { properties: { plan: "pro" } } });
+  expect(await read("/api/users/u1")).toMatchObject({ user: { properties: { plan: "pro", seats: 5 } } });
 });

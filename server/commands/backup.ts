@@ -10,6 +10,7 @@ import { secretKeyFile } from "../storage/secret-key.ts";
 import { copyDatabase } from "../storage/sqlite/backup.ts";
 import { withScratch } from "../storage/sqlite/scratch.ts";
 import { lowerPriority } from "../storage/sqlite/threads.ts";
+import { printMessage } from "./output.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
 export const backupCommand = defineCommand({
@@ -56,13 +57,13 @@ export const backupCommand = defineCommand({
       if (args.json) console.log(JSON.stringify({ ok: true, file, bytes, events, removed }));
       else {
         console.log(file);
-        console.error(
+        printMessage(
           `Backed up ${events.toLocaleString("en")} events in ${bytes.toLocaleString("en")} bytes.`,
         );
       }
       const key = secretKeyFile(config.dataDirectory);
       if (config.secretKey === null && existsSync(key))
-        console.error(`Keep ${key} too, apart from backups: without it, the secrets in them can't be read.`);
+        printMessage(`Keep ${key} too, apart from backups: without it, the secrets in them can't be read.`);
     }),
 });
 

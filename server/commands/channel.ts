@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import type { Channel } from "../wire/channel.ts";
 import type { Job } from "../wire/job.ts";
 import { pathSegment } from "../wire/path-segment.ts";
-import { onOneLine, printLine } from "./output.ts";
+import { onOneLine, printLine, printMessage } from "./output.ts";
 import { sourceArgs, withSource } from "./source.ts";
 import { printTable } from "./table.ts";
 import { ArgumentError } from "./with-store.ts";
@@ -106,7 +106,7 @@ const remove = defineCommand({
       if (!args.yes) throw new ArgumentError(`Add --yes to delete "${args.name}" and all its events.`);
       const { job } = await source.json<{ job: Job }>(pathOf(args.name), { method: "DELETE" });
       if (args.json) await printLine(JSON.stringify(job));
-      else console.error(`Deleting the channel "${args.name}": job ${job.id}.`);
+      else printMessage(`Deleting the channel "${args.name}": job ${job.id}.`);
     }),
 });
 
@@ -129,6 +129,6 @@ function change(
   return withSource(args, ["manage"], async (source) => {
     const { channel } = await source.json<{ channel: Channel }>(path, { method, body: JSON.stringify(body) });
     if (args.json) await printLine(JSON.stringify(channel));
-    else console.error(`${done} the channel "${channel.name}".`);
+    else printMessage(`${done} the channel "${channel.name}".`);
   });
 }

@@ -26,7 +26,7 @@ test("every command has an example that is a call of it", () => {
     );
     expect(words.slice(0, path.length)).toEqual(path);
     const rest = words.slice(path.length);
-    expect(checkOptions(command, rest)).toBe(false);
+    expect(checkOptions(command, rest)).toEqual({ args: rest, isHelp: false, isQuiet: false });
     for (const option of options.filter(({ isRequired, isPositional }) => isRequired && !isPositional))
       expect([example, rest.includes(`--${option.name}`)]).toEqual([example, true]);
   }

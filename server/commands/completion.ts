@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import type { CommandDescription, OptionDescription } from "./describe-command.ts";
+import { type CommandDescription, type OptionDescription, quietOption } from "./describe-command.ts";
 import { write } from "./output.ts";
 
 export function completionCommand(describe: () => Promise<CommandDescription>) {
@@ -126,7 +126,12 @@ function allCommands(command: CommandDescription): Described[] {
     ...options
       .filter(({ isPositional }) => !isPositional)
       .map(({ name, text }) => ({ word: `--${name}`, text })),
-    ...(commands.length > 0 ? [] : [{ word: "--help", text: "Show how it is used" }]),
+    ...(commands.length > 0
+      ? []
+      : [
+          { word: `--${quietOption.name}`, text: quietOption.text },
+          { word: "--help", text: "Show how it is used" },
+        ]),
   ];
   return [{ key: keyOf(path), command, words }, ...commands.flatMap(allCommands)];
 }

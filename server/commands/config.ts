@@ -1,5 +1,6 @@
 import { defineCommand } from "citty";
 import { inspectConfig, type SettingInForce } from "../config.ts";
+import { printError } from "./output.ts";
 import { printTable } from "./table.ts";
 
 const check = defineCommand({
@@ -19,7 +20,7 @@ const check = defineCommand({
         ["SETTING", "VALUE", "FROM"],
         ...inForce.map((setting) => [setting.variable, shown(setting) ?? "", setting.source]),
       ]);
-      for (const mistake of mistakes) console.error(mistake);
+      for (const mistake of mistakes) printError(mistake);
     }
     process.exitCode = mistakes.length === 0 ? 0 : 1;
   },

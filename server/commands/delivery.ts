@@ -6,7 +6,7 @@ import { RecentEvents } from "../notifications/recent-events.ts";
 import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { type Delivery, DeliveryQuery, deliveryStates } from "../wire/delivery.ts";
-import { jsonArg, printResult } from "./output.ts";
+import { jsonArg, printMessage, printResult } from "./output.ts";
 import { projectArg } from "./project-arg.ts";
 import { printTable } from "./table.ts";
 import { UsageError, withStore } from "./with-store.ts";
@@ -47,7 +47,7 @@ const list = defineCommand({
       printTable([["MADE", "TO", "WHAT", "STATE", "ATTEMPTS", "ANSWER"], ...deliveries.map(columnsOf)]);
       const dead = await countDead(control, reader);
       if (dead > 0)
-        console.error(`Dead: ${dead.toLocaleString("en")}. Retry them with: tidings delivery retry`);
+        printMessage(`Dead: ${dead.toLocaleString("en")}. Retry them with: tidings delivery retry`);
     }),
 });
 

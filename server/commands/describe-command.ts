@@ -14,6 +14,18 @@ export type OptionDescription = {
   text: string;
 };
 
+/** What every command takes. */
+export const quietOption: OptionDescription = {
+  name: "quiet",
+  aliases: ["q"],
+  isPositional: false,
+  isRequired: false,
+  hint: null,
+  values: [],
+  fallback: null,
+  text: "Print no messages but errors",
+};
+
 export type CommandDescription = {
   /** Empty for the program itself. */
   path: string[];

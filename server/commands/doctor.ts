@@ -19,6 +19,7 @@ import { checkPostgres, fixPostgres } from "../doctor/check-postgres.ts";
 import { type Finding, type Fix, ok, problemFound } from "../doctor/finding.ts";
 import { openStore } from "../open-store.ts";
 import { readCheck } from "../storage/secret-key.ts";
+import { printError } from "./output.ts";
 
 const ignore = () => {};
 
@@ -35,7 +36,7 @@ export const doctorCommand = defineCommand({
   async run({ args }) {
     const { config, mistakes } = inspectConfig();
     if (!config) {
-      for (const mistake of mistakes) console.error(mistake);
+      for (const mistake of mistakes) printError(mistake);
       process.exit(2);
     }
     let findings = await examine(config);
@@ -49,7 +50,7 @@ export const doctorCommand = defineCommand({
           else await fixPostgres(config, fixes);
         }
       } catch (error) {
-        console.error((error as Error).message);
+        printError((error as Error).message);
         process.exit(2);
       }
       fixed.push(...fixes);

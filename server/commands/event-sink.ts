@@ -1,19 +1,19 @@
 import { TidingsError } from "../../client/src/errors.ts";
 import { type PreparedEvent, sendMany } from "../../client/src/track-many.ts";
-import { mergeProperties } from "../drop-in/merge-properties.ts";
-import type { UserChange } from "../drop-in/user-properties.ts";
 import { checkEvent } from "../event/check-event.ts";
 import type { EventSource } from "../ingest/accepted-event.ts";
 import type { Recorder } from "../ingest/record.ts";
 import { limits } from "../limits.ts";
 import { ProblemError } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
+import { mergeProperties } from "../users/merge-properties.ts";
+import type { UserChange } from "../users/user-change.ts";
 import { UsageError } from "./with-store.ts";
 
 /** Where an import puts what it finds. Its events notify nobody. Throws a UsageError if nothing can be stored. */
 export type EventSink = {
-  /** Records events, which need an ID. Returns for each why it is rejected, or null. */
-  record(events: Record<string, unknown>[]): Promise<(string | null)[]>;
+  /** Records events, which need an ID. Returns for each why it is rejected, or null, and how many were there before. */
+  record(events: Record<string, unknown>[]): Promise<{ details: (string | null)[]; duplicates: number }>;
   /** Merges properties of users, in order. */
   mergeUsers(changes: UserChange[]): Promise<void>;
 };
@@ -30,12 +30,16 @@ export function localSink(recorder: Recorder, store: Store, project: EventSource
       // One batch is checked while those before it are stored.
       const checked = checking.then(() => recorder.checkAll(events, source));
       checking = checked.catch(() => {});
-      const outcomes = await recorder.recordAll(await checked, source);
-      return outcomes.map((outcome) => {
+      let duplicates = 0;
+      const outcomes = await recorder.recordAll(await checked, source, (events) => {
+        duplicates += events;
+      });
+      const details = outcomes.map((outcome) => {
         if (!(outcome instanceof ProblemError)) return null;
         if (outcome.status !== 422) throw outcome;
         return outcome.options.detail;
       });
+      return { details, duplicates };
     },
     mergeUsers: (changes) => mergeProperties(store, source.projectId, changes),
   };
@@ -63,11 +67,15 @@ export function httpSink({ url, apiKey, fetch, request }: Server): EventSink {
       for (const [index, event] of events.entries())
         if (details[index] === null)
           sent.push({ prepared: { id: event.id as string, json: JSON.stringify(event) }, index });
+      let duplicates = 0;
       const results = await sendMany(
         `${url}/api/events?silent=true`,
         init,
         sent.map(({ prepared }) => prepared),
         { fetch, retries, timeoutMs, signals: [] },
+        (events) => {
+          duplicates += events;
+        },
       );
       for (const [at, result] of results.entries()) {
         if (result.ok) continue;
@@ -75,7 +83,7 @@ export function httpSink({ url, apiKey, fetch, request }: Server): EventSink {
         if (!(error instanceof TidingsError && error.status === 422)) throw new UsageError(error.message);
         details[sent[at]!.index] = error.message;
       }
-      return details;
+      return { details, duplicates };
     },
     async mergeUsers(changes) {
       // The endpoint for PostHog's clients merges the properties of many users at once.

@@ -7,6 +7,7 @@ export const examples: Record<string, string> = {
   stats: "stats --split channel --from 7d",
   import: "import visits.csv --map 'channel=area,name=what,userId=who,createdAt=when,tags=*'",
   export: "export everything.ndjson.zst --all",
+  version: "version",
   salvage: "salvage rescued.ndjson --database /mnt/copy/tidings.db",
   "channel list": "channel list --archived",
   "channel create": "channel create payments --icon 💰",

@@ -1,4 +1,5 @@
 import { createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
+import { extname } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip, createZstdCompress } from "node:zlib";
@@ -8,7 +9,7 @@ import { createPrivateFile } from "../storage/private-file.ts";
 import { readJson } from "../transfer/read-json.ts";
 import type { Channel } from "../wire/channel.ts";
 import { filterArgs, filterQuery } from "./filter-args.ts";
-import { printLine, write } from "./output.ts";
+import { printLine, printMessage, write } from "./output.ts";
 import { type Source, sourceArgs, withSource } from "./source.ts";
 import { ParquetFile } from "./transfer/parquet-file.ts";
 import { settingsLines } from "./transfer/settings-lines.ts";
@@ -27,7 +28,7 @@ export const exportCommand = defineCommand({
       type: "positional",
       required: true,
       description:
-        "Ends in .ndjson, .csv or .parquet; .gz or .zst compresses the first two; - for standard output",
+        "Ends in .ndjson, .jsonl, .csv or .parquet; .gz or .zst compresses all but the last; - for standard output",
       valueHint: "FILE",
     },
     all: {
@@ -83,14 +84,28 @@ export const exportCommand = defineCommand({
       }
       if (isStdout) return;
       if (args.json) await printLine(JSON.stringify({ file: args.file, format, events }));
-      else console.error(`Exported ${events.toLocaleString("en")} events of ${source.name} to ${args.file}.`);
+      else printMessage(`Exported ${events.toLocaleString("en")} events of ${source.name} to ${args.file}.`);
     }),
 });
 
-/** The format that a file's name says; NDJSON if it says none. */
+const formats: Record<string, Format> = {
+  // Standard output, and names that say nothing.
+  "": "ndjson",
+  ".ndjson": "ndjson",
+  ".jsonl": "ndjson",
+  ".csv": "csv",
+  ".parquet": "parquet",
+};
+
+/** The format that a file's name says. Throws an ArgumentError for an ending that is unknown. */
 function formatOf(file: string): Format {
-  const named = /\.(csv|parquet)(?:\.gz|\.zst)?$/i.exec(file)?.[1]?.toLowerCase();
-  return (named as "csv" | "parquet" | undefined) ?? "ndjson";
+  const ending = extname(file.replace(/\.(gz|zst)$/i, "")).toLowerCase();
+  const format = Object.hasOwn(formats, ending) ? formats[ending] : undefined;
+  if (format) return format;
+  const known = Object.keys(formats).filter(Boolean).join(", ");
+  throw new ArgumentError(
+    `The ending ${ending} names no format. The known ones are ${known}, and .gz or .zst after them. To keep this name, add --format.`,
+  );
 }
 
 /** The events, and before them the lines of settings and users if `onSetting` is called for each of these. */

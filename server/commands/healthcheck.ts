@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
 import { readConfig } from "../config.ts";
-import { jsonArg, printLine } from "./output.ts";
+import { jsonArg, printError, printLine } from "./output.ts";
 
 const timeoutMs = 2_500;
 
@@ -26,7 +26,7 @@ export const healthcheckCommand = defineCommand({
     async function end(isReady: boolean, detail?: string): Promise<never> {
       if (args.json)
         await printLine(JSON.stringify({ ready: isReady, ...(detail !== undefined && { detail }) }));
-      else if (detail !== undefined) console.error(detail);
+      else if (detail !== undefined) printError(detail);
       process.exit(isReady ? 0 : 1);
     }
   },

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import type { CommandDescription, OptionDescription } from "./describe-command.ts";
+import { type CommandDescription, type OptionDescription, quietOption } from "./describe-command.ts";
 import { styled } from "./output.ts";
 
 /** Width of the text if there is no terminal, and at most. */
@@ -9,15 +9,15 @@ const margin = "  ";
 /** What `--help` prints about a command. */
 export function helpText(command: CommandDescription, columns = terminalColumns()): string {
   const { path, text, options, commands, example } = command;
-  const name = ["tidings", ...path].join(" ");
+  const common = commands.length > 0 ? [] : [quietOption];
   const below = commands.map(({ path, text }): [string, string] => [path.at(-1)!, text]);
   const parts = [
     `${text.replace(/\.$/, "")}.`,
     section("Usage", [`${margin}${usageLine(command)} [options]`]),
     section("Commands", table(below, columns)),
-    section("Options", table(options.map(rowOf), columns)),
+    section("Options", table([...options, ...common].map(rowOf), columns)),
     ...(example === null ? [] : [section("Example", [margin + example])]),
-    commands.length > 0 ? `More about a command: ${name} COMMAND --help` : "",
+    commands.length > 0 ? `More about a command: ${["tidings help", ...path].join(" ")} COMMAND` : "",
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }

@@ -6,7 +6,7 @@ import { convertColumns } from "../transfer/column-map.ts";
 import { converters, type Format, formats } from "../transfer/formats.ts";
 import { readCsv } from "../transfer/read-csv.ts";
 import { readJson } from "../transfer/read-json.ts";
-import { printLine } from "./output.ts";
+import { printError, printLine, printMessage } from "./output.ts";
 import { sourceArgs, withSource } from "./source.ts";
 import { Checkpoint } from "./transfer/checkpoint.ts";
 import { checkColumns, parseColumnMap } from "./transfer/column-args.ts";
@@ -73,7 +73,7 @@ export const importCommand = defineCommand({
         target: source.id,
       });
       const { records: before } = checkpoint.read();
-      if (before > 0) console.error(`Continuing after ${before.toLocaleString("en")} records.`);
+      if (before > 0) printMessage(`Continuing after ${before.toLocaleString("en")} records.`);
 
       let bytesRead = 0;
       const input = openInput(args.file, (count) => {
@@ -101,7 +101,7 @@ export const importCommand = defineCommand({
         });
         checkpoint.remove();
         const seconds = progress.end();
-        const { accepted, rejected, users } = totals;
+        const { accepted, duplicates, rejected, users } = totals;
         if (args.json)
           await printLine(
             JSON.stringify({ ...totals, rejectedFile: rejected > 0 ? resolve(rejectedFile) : null }),
@@ -110,16 +110,22 @@ export const importCommand = defineCommand({
         // A file that takes less is measured with the command's start.
         const atRate = seconds < 1 ? "" : `, ${rate} records a second`;
         const withUsers = users > 0 ? `, properties of ${counted(users, "user")}` : "";
-        console.error(`Imported ${counted(accepted, "event")}${withUsers} into ${source.name}${atRate}.`);
+        const known =
+          duplicates === 0
+            ? ""
+            : ` ${counted(duplicates, "event")} ${duplicates === 1 ? "was" : "were"} there already.`;
+        printMessage(
+          `Imported ${counted(accepted - duplicates, "event")}${withUsers} into ${source.name}${atRate}.${known}`,
+        );
         if (rejected === 0) return 0;
-        console.error(
+        printError(
           `Rejected ${counted(rejected, "record")}, written to ${rejectedFile}: correct them and import that file.`,
         );
         return 3;
       } catch (error) {
         progress.end();
         if (!(error instanceof ArgumentError) && !isStdin)
-          console.error("The import stopped. Run the same command again to continue.");
+          printMessage("The import stopped. Run the same command again to continue.");
         throw error;
       } finally {
         rejections.close();
@@ -151,8 +157,8 @@ class RejectionFile {
     for (const { line, detail, text } of rejections) {
       // All of it or an error: on a full disk, `writeSync` writes the beginning.
       writeFileSync(this.#descriptor, `${text}\n`);
-      if (++this.#printed <= printedRejections) console.error(`Line ${line}: ${detail}`);
-      if (this.#printed === printedRejections + 1) console.error("More records are rejected.");
+      if (++this.#printed <= printedRejections) printError(`Line ${line}: ${detail}`);
+      if (this.#printed === printedRejections + 1) printError("More records are rejected.");
     }
   }
 

@@ -41,6 +41,7 @@ export const commandLine: CommandDef = defineCommand({
       import("./completion.ts").then((module) =>
         module.completionCommand(() => describeCommand(commandLine)),
       ),
+    version: () => import("./version.ts").then((module) => module.versionCommand),
     seed: () => import("./seed.ts").then((module) => module.seedCommand),
   },
 });

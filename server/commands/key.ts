@@ -6,7 +6,7 @@ import { createKey, listKeys, revokeKey, rotateKey } from "../auth/keys.ts";
 import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { type Key, KeyRotation, NewKey } from "../wire/key.ts";
-import { jsonArg, printResult, report } from "./output.ts";
+import { jsonArg, printMessage, printResult, report } from "./output.ts";
 import { projectArg } from "./project-arg.ts";
 import { printTable } from "./table.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
@@ -116,7 +116,7 @@ const rotate = defineCommand({
         });
         return rotated;
       });
-      if (!args.json) console.error(`The old key is valid until ${replaced.expiresAt}.`);
+      if (!args.json) printMessage(`The old key is valid until ${replaced.expiresAt}.`);
       await printResult(args.json, { ...key, secret, oldKeyExpiresAt: replaced.expiresAt }, secret);
     }),
 });

@@ -4,7 +4,7 @@ import { parseDatabaseUrl } from "../config-values.ts";
 import { move } from "../migrate-to/move.ts";
 import { agrees, type Compared } from "../migrate-to/proof.ts";
 import { MoveRefused } from "../migrate-to/source.ts";
-import { jsonArg } from "./output.ts";
+import { jsonArg, printError, printMessage } from "./output.ts";
 import { Progress } from "./progress.ts";
 import { UsageError } from "./with-store.ts";
 
@@ -34,13 +34,13 @@ async function migrateTo(address: string, isJson: boolean | undefined): Promise<
   const progress = new Progress();
   process.once("SIGINT", () => {
     progress.end();
-    console.error(`Stopped. ${retryHint}`);
+    printMessage(`Stopped. ${retryHint}`);
     process.exit(130);
   });
   try {
     const { dataDirectory } = readConfig();
     const url = parseAddress(address);
-    console.error(`Moving ${dataDirectory} to ${nameOf(url)}`);
+    printMessage(`Moving ${dataDirectory} to ${nameOf(url)}`);
     const compared = await move(dataDirectory, url, {
       begun: (stage) => progress.begin(stage),
       done: (count) => progress.add(count),
@@ -54,20 +54,19 @@ async function migrateTo(address: string, isJson: boolean | undefined): Promise<
     );
     const different = compared.filter((each) => !agrees(each));
     if (different.length === 0) {
-      console.error(
+      printMessage(
         `Everything matches. Start the server with this address in DATABASE_URL and the same secret key: set TIDINGS_SECRET_KEY to the content of ${dataDirectory}/secret.key, unless it is set already. ${dataDirectory} is unchanged; delete it when you no longer need it.`,
       );
       return 0;
     }
-    for (const { what, examples } of different)
-      for (const name of examples) console.error(`${what}: ${name}`);
-    console.error(
+    for (const { what, examples } of different) for (const name of examples) printError(`${what}: ${name}`);
+    printError(
       "The copies differ, so no server starts on that database. Empty it and run the command again.",
     );
     return 1;
   } catch (error) {
     progress.end();
-    console.error(messageOf(error as Error));
+    printError(messageOf(error as Error));
     return 1;
   }
 }

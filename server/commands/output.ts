@@ -18,6 +18,29 @@ export function printLine(text: string): Promise<void> {
   return write(`${text}\n`);
 }
 
+/** Whether only errors are printed on standard error. */
+let isQuiet = false;
+
+/** Silences messages, as `--quiet` asks for. */
+export function silenceMessages(): void {
+  isQuiet = true;
+}
+
+/** Whether standard error is a terminal where a line with the progress is of use. */
+export function showsProgress(): boolean {
+  return process.stderr.isTTY && !isQuiet;
+}
+
+/** Prints what people should know, on standard error. Bun's `console.error` would make it red on a terminal. */
+export function printMessage(text: string): void {
+  if (!isQuiet) console.warn(text);
+}
+
+/** Prints what went wrong, on standard error: red on a terminal. */
+export function printError(text: string): void {
+  console.warn(styleText("red", text, { stream: process.stderr, validateStream: true }));
+}
+
 export const jsonArg = { type: "boolean", description: "Print JSON" } as const;
 
 /**
@@ -25,7 +48,7 @@ export const jsonArg = { type: "boolean", description: "Print JSON" } as const;
  */
 export async function report(isJson: boolean | undefined, result: object, sentence: string): Promise<void> {
   if (isJson) await printLine(JSON.stringify(result));
-  else console.error(sentence);
+  else printMessage(sentence);
 }
 
 /** The same for what scripts read, which is on standard output in both forms. */

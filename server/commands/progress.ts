@@ -1,4 +1,5 @@
 import type { Stage } from "../migrate-to/move.ts";
+import { printMessage, showsProgress } from "./output.ts";
 
 const reportEveryMs = 1_000;
 
@@ -32,12 +33,13 @@ export class Progress {
     if (!this.#stage) return;
     if (this.#timer) clearInterval(this.#timer);
     this.#print(this.#counts(this.#stage));
-    if (process.stderr.isTTY) process.stderr.write("\n");
+    if (showsProgress()) process.stderr.write("\n");
     this.#stage = null;
   }
 
   #print(text: string): void {
-    process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${text}` : `${text}\n`);
+    if (showsProgress()) process.stderr.write(`\r\u001b[K${text}`);
+    else if (!process.stderr.isTTY) printMessage(text);
   }
 
   #withTimeLeft(stage: Stage): string {

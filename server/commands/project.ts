@@ -4,7 +4,7 @@ import { commandActor, recordAudit } from "../audit/audit-log.ts";
 import { startJob } from "../background/jobs.ts";
 import { closeProject, createProject, findProject } from "../projects/projects.ts";
 import { NewProject } from "../wire/project.ts";
-import { jsonArg, printResult } from "./output.ts";
+import { jsonArg, printMessage, printResult } from "./output.ts";
 import { printTable } from "./table.ts";
 import { ArgumentError, UsageError, withCreatedStore, withStore } from "./with-store.ts";
 
@@ -100,8 +100,7 @@ const remove = defineCommand({
         return startJob(transaction, { projectId: id, kind: "delete-project" });
       });
       if (args.json) console.log(JSON.stringify(job));
-      else
-        console.error(`Deleted the project "${slug}". Job ${job.id} deletes its data while a server runs.`);
+      else printMessage(`Deleted the project "${slug}". Job ${job.id} deletes its data while a server runs.`);
     }),
 });
 

@@ -9,7 +9,7 @@ import { runningProcess } from "../storage/sqlite/directory.ts";
 import { lockDirectory } from "../storage/sqlite/directory-lock.ts";
 import { withScratch } from "../storage/sqlite/scratch.ts";
 import { requireSqlite } from "./backup.ts";
-import { jsonArg, report } from "./output.ts";
+import { jsonArg, printMessage, report } from "./output.ts";
 import { failCommand, UsageError } from "./with-store.ts";
 
 export const restoreCommand = defineCommand({
@@ -74,7 +74,7 @@ export const rollbackCommand = defineCommand({
         await replace(dataDirectory, copy, basename(snapshot.file), args.json);
       });
       if (args.json) return;
-      console.error(
+      printMessage(
         "Events recorded since the upgrade are only in the replaced database. Now start the version of Tidings from before the upgrade; this one would upgrade again.",
       );
     }),
@@ -109,7 +109,7 @@ async function replace(
     `Restored ${name}: ${events.toLocaleString("en")} events.`,
   );
   if (replaced && !isJson)
-    console.error(`What it replaced is in ${replaced}. Delete that when you no longer need it.`);
+    printMessage(`What it replaced is in ${replaced}. Delete that when you no longer need it.`);
 }
 
 function refuseUsed(dataDirectory: string): void {

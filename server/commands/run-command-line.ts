@@ -2,21 +2,32 @@ import { stripVTControlCharacters } from "node:util";
 import { type CommandDef, runCommand } from "citty";
 import { fullVersion } from "../commit.ts";
 import { nearest } from "../validation/nearest.ts";
-import { type CommandDescription, describeCommand, type OptionDescription } from "./describe-command.ts";
+import {
+  type CommandDescription,
+  describeCommand,
+  type OptionDescription,
+  quietOption,
+} from "./describe-command.ts";
 import { helpText } from "./help.ts";
+import { silenceMessages } from "./output.ts";
 import { ArgumentError, failCommand } from "./with-store.ts";
 
 /** Runs a command. Ends the process with 2 and a sentence if the command or its options don't exist. */
-export async function runCommandLine(commandLine: CommandDef, rawArgs: string[]): Promise<void> {
+export async function runCommandLine(commandLine: CommandDef, words: string[]): Promise<void> {
   try {
-    const [first] = rawArgs;
+    const [first, ...rest] = words;
+    const rawArgs = first === "help" ? [...rest, "--help"] : words;
     if (rawArgs.length === 1 && (first === "--version" || first === "-v")) {
       console.log(fullVersion());
       return;
     }
-    const { command, path, isHelp } = await check(commandLine, rawArgs);
+    const { command, path, args, isHelp, isQuiet } = await check(commandLine, rawArgs);
+    if (isQuiet) silenceMessages();
     if (isHelp) console.log(helpText(await describeCommand(command, path)));
-    else await runCommand(commandLine, { rawArgs }).catch((error) => throwAsArgumentError(error, path));
+    else
+      await runCommand(commandLine, { rawArgs: [...path, ...args] }).catch((error) =>
+        throwAsArgumentError(error, path),
+      );
   } catch (error) {
     process.exit(failCommand(error));
   }
@@ -40,7 +51,7 @@ async function check(commandLine: CommandDef, rawArgs: string[]) {
     const names = Object.keys(below);
     const [name] = rest;
     if (names.length === 0) break;
-    if (name === undefined || /^(-h|--help)$/.test(name)) return { command, path, isHelp: true };
+    if (name === undefined || /^(-h|--help)$/.test(name)) return { command, path, ...forHelp };
     if (!Object.hasOwn(below, name)) {
       const suggestion = nearest(name, names);
       throw new ArgumentError(
@@ -52,18 +63,26 @@ async function check(commandLine: CommandDef, rawArgs: string[]) {
     path.push(name);
     rest = rest.slice(1);
   }
-  const isHelp = checkOptions(await describeCommand(command, path), rest);
-  return { command, path, isHelp };
+  return { command, path, ...checkOptions(await describeCommand(command, path), rest) };
 }
 
-/** Whether help is asked for. Throws an ArgumentError for an unknown option, and for one without its value. */
-export function checkOptions({ path, options }: CommandDescription, rawArgs: string[]): boolean {
-  const named = options.filter(({ isPositional }) => !isPositional);
+type Checked = {
+  /** The arguments without those that every command takes. */
+  args: string[];
+  isHelp: boolean;
+  isQuiet: boolean;
+};
+const forHelp: Checked = { args: [], isHelp: true, isQuiet: false };
+
+/** Throws an ArgumentError for an unknown option, and for one without its value. */
+export function checkOptions({ path, options }: CommandDescription, rawArgs: string[]): Checked {
+  const named = [...options.filter(({ isPositional }) => !isPositional), quietOption];
+  const quietAt = new Set<number>();
   let positionals = options.filter(({ isPositional }) => isPositional).length;
   for (let at = 0; at < rawArgs.length; at++) {
     const arg = rawArgs[at]!;
     if (arg === "--") break;
-    if (arg === "--help" || arg === "-h") return true;
+    if (arg === "--help" || arg === "-h") return forHelp;
     if (!arg.startsWith("-") || arg === "-") {
       if (positionals-- > 0) continue;
       throw new ArgumentError(`"${arg}" is one argument too many. ${helpHint(path)}`);
@@ -80,13 +99,14 @@ export function checkOptions({ path, options }: CommandDescription, rawArgs: str
         `There is no option ${name}.${suggestion ? ` Did you mean --${suggestion}?` : ""} ${helpHint(path)}`,
       );
     }
+    if (option === quietOption && !name.startsWith("--no-")) quietAt.add(at);
     if (option.hint === null || equals !== -1) continue;
     const value = rawArgs[++at];
     // A text that is an option's name can still be given with an equals sign.
     if (value === undefined || (value.startsWith("--") && optionNamed(named, value)))
       throw new ArgumentError(`${name} needs a value. ${helpHint(path)}`);
   }
-  return false;
+  return { args: rawArgs.filter((_, at) => !quietAt.has(at)), isHelp: false, isQuiet: quietAt.size > 0 };
 }
 
 function optionNamed(options: OptionDescription[], text: string): OptionDescription | undefined {

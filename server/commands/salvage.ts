@@ -22,7 +22,7 @@ import {
   survey,
 } from "../storage/sqlite/salvage/survey.ts";
 import { requireSqlite } from "./backup.ts";
-import { onBrokenPipe, printLine, write } from "./output.ts";
+import { onBrokenPipe, printLine, printMessage, write } from "./output.ts";
 import { ArgumentError, failCommand, UsageError } from "./with-store.ts";
 
 /** The text that is written at a time. */
@@ -246,31 +246,31 @@ function summaryOf(
 function tell(found: Survey, projects: SurveyedProject[], outputs: Map<number, Output>): void {
   for (const project of projects) {
     const { events, users, channels, missing, isAtLeast, ranges } = project;
-    console.error(
+    printMessage(
       `${nameOf(project)}: wrote ${counted(events, "event")}, ${counted(users, "user")} and ${counted(channels.length, "channel")} to ${outputs.get(project.id)!.name ?? "standard output"}.`,
     );
-    if (missing === null) console.error("  Nothing that can be read tells how many events there were.");
+    if (missing === null) printMessage("  Nothing that can be read tells how many events there were.");
     else if (missing > 0)
-      console.error(`  ${isAtLeast ? "At least " : ""}${counted(missing, "event")} missing.`);
+      printMessage(`  ${isAtLeast ? "At least " : ""}${counted(missing, "event")} missing.`);
     else if (isAtLeast)
-      console.error("  No event is known to be missing, but what counts them is damaged too.");
+      printMessage("  No event is known to be missing, but what counts them is damaged too.");
     tellRanges(ranges, "  missing between");
   }
   if (found.lostRanges.length > 0) {
-    console.error("Pages of events that can't be read, of any project:");
+    printMessage("Pages of events that can't be read, of any project:");
     tellRanges(found.lostRanges, "  between");
   }
-  if (found.damagedRows > 0) console.error(`Damaged rows on pages that can be read: ${found.damagedRows}.`);
-  if (found.damagedFrames > 0) console.error(`Damaged pages in the log: ${found.damagedFrames}.`);
+  if (found.damagedRows > 0) printMessage(`Damaged rows on pages that can be read: ${found.damagedRows}.`);
+  if (found.damagedFrames > 0) printMessage(`Damaged pages in the log: ${found.damagedFrames}.`);
 }
 
 function tellRanges(ranges: MissingRange[], start: string): void {
   for (const range of ranges.slice(0, printedRanges)) {
     const { from, to, events } = timesOf(range);
     const count = events === null ? "" : `: ${counted(events, "event")}`;
-    console.error(`${start} ${from ?? "the beginning"} and ${to ?? "the end"}${count}`);
+    printMessage(`${start} ${from ?? "the beginning"} and ${to ?? "the end"}${count}`);
   }
-  if (ranges.length > printedRanges) console.error(`  … and ${ranges.length - printedRanges} more (--json).`);
+  if (ranges.length > printedRanges) printMessage(`  … and ${ranges.length - printedRanges} more (--json).`);
 }
 
 function timesOf({ fromMs, toMs, events }: MissingRange) {

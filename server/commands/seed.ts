@@ -10,7 +10,7 @@ import { createRecorder } from "../ingest/record.ts";
 import { ProjectRules } from "../notifications/project-rules.ts";
 import { findProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { jsonArg, report } from "./output.ts";
+import { jsonArg, printError, printMessage, report } from "./output.ts";
 import { createShop, type Shop } from "./shop.ts";
 import { addShopBoard } from "./shop-board.ts";
 import { withCreatedStore } from "./with-store.ts";
@@ -39,7 +39,7 @@ export const seedCommand = defineCommand({
         await control
           .transaction()
           .execute((transaction) => createAccount(transaction, demo, passwordHash, null, commandActor));
-        console.error(`Created an account: sign in as ${demo.email} with the password ${demo.password}`);
+        printMessage(`Created an account: sign in as ${demo.email} with the password ${demo.password}`);
       }
       const { id, slug } = await findProject(control, args.project);
       const shop = createShop(Date.now(), Number(args.days));
@@ -51,7 +51,7 @@ export const seedCommand = defineCommand({
           .execute();
       }
       const clock = new ArrivalClock(await events.lastArrival());
-      const quota = new DailyQuota(control, { onError: (error) => console.error(error) });
+      const quota = new DailyQuota(control, { onError: (error) => printError(String(error)) });
       const { record } = createRecorder({
         events,
         channels: new ProjectChannels(control),

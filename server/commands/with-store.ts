@@ -4,6 +4,7 @@ import { ProblemError } from "../problems.ts";
 import { DirectoryInUse } from "../storage/sqlite/directory-lock.ts";
 import { NoDatabase, type Store } from "../storage/store.ts";
 import { UnreadableFileError } from "../transfer/source-record.ts";
+import { printError, printMessage } from "./output.ts";
 
 /** How long to wait for a database that doesn't respond. */
 const connectTimeoutMs = 10_000;
@@ -32,7 +33,7 @@ async function runOnStore(work: (store: Store) => Promise<void>, mayCreate: bool
       onError: failCommand,
       // The server shows these warnings to whoever can act on them.
       onWarning: () => {},
-      onWaiting: (why) => console.error(`Waiting for the database: ${why}`),
+      onWaiting: (why) => printMessage(`Waiting for the database: ${why}`),
       connectTimeoutMs,
       mayCreate,
       // A server of the older version may be running.
@@ -62,7 +63,7 @@ export function failCommand(error: unknown): 0 | 1 | 2 {
     UnreadableFileError,
   ].some((expected) => error instanceof expected);
   const text = error instanceof ProblemError ? error.options.detail : (error as Error).message;
-  console.error(isExpected ? text : `The command failed: ${text}`);
+  printError(isExpected ? text : `The command failed: ${text}`);
   return error instanceof ArgumentError ? 2 : 1;
 }
 

@@ -1,5 +1,6 @@
 /** Calls the drop-in endpoints, and compares each response with the API description. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createSecret } from "../auth/key-secret.ts";
 import { type Call, type Contract, readContract } from "../testing/contract.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
@@ -17,8 +18,8 @@ const key = { as: "key" } as const;
 
 test("Segment", async () => {
   const track = { type: "track", userId: "u1", event: "Order Completed", properties: { total: 49 } };
-  for (const path of ["batch", "b"])
-    await call(`POST /v1/${path}`, 200, { ...key, body: { batch: [track] } });
+  for (const path of ["/v1/batch", "/v1/b", "/beacon/v1/batch"])
+    await call(`POST ${path}`, 200, { ...key, body: { batch: [track] } });
   for (const path of ["track", "t"]) await call(`POST /v1/${path}`, 200, { ...key, body: track });
   for (const path of ["page", "p", "screen"])
     await call(`POST /v1/${path}`, 200, { ...key, body: { userId: "u1", name: "Home" } });
@@ -37,6 +38,11 @@ test("PostHog", async () => {
     await call(`POST ${path}`, 200, { as: "nobody", body: { api_key: app.key, ...capture } });
   for (const path of ["/flags/", "/flags", "/decide/", "/decide"])
     await call(`POST ${path}`, 200, { as: "nobody", body: { api_key: app.key } });
+  const params = { key: createSecret("publishable") };
+  for (const path of ["config", "config.js"]) {
+    await call(`GET /array/{key}/${path}`, 200, { as: "nobody", params });
+    await call(`GET /array/{key}/${path}`, 404, { as: "nobody", params: { key: "phc_old" } });
+  }
 });
 
 test("OpenTelemetry", async () => {

@@ -1,5 +1,5 @@
+import type { UserChange } from "../users/user-change.ts";
 import type { DropInEvent } from "./event.ts";
-import type { UserChange } from "./user-properties.ts";
 
 /** A change of one of the project's values, with the value's title and icon. */
 type ValueChange = { key: string; title: string; icon?: string } & ({ value: number } | { add: number });

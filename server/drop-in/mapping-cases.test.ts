@@ -1,12 +1,12 @@
 /** What each client's messages become, case by case: what the published clients of the other tests don't send. */
 import { describe, expect, test } from "bun:test";
+import { applyChanges } from "../users/user-change.ts";
 import * as cloudEvents from "./cloudevents/events.ts";
 import type { Item } from "./item.ts";
 import { itemsOf as otlpItems } from "./otlp/logs.ts";
 import * as postHog from "./posthog/messages.ts";
 import * as segment from "./segment/messages.ts";
 import * as slack from "./slack/message.ts";
-import { applyChanges } from "./user-properties.ts";
 
 type Case = [what: string, message: Record<string, unknown>, expected: object];
 
@@ -79,6 +79,20 @@ const wires: Record<string, { map: (message: Record<string, unknown>) => Item; c
         "properties set beside the others",
         { event: "$set", distinct_id: "u", $set: { a: 1 } },
         { user: { userId: "u", set: { a: 1 } } },
+      ],
+      [
+        "an exception of an older library",
+        {
+          event: "$exception",
+          distinct_id: "u",
+          properties: { $exception_type: "RangeError", $exception_message: "too far" },
+        },
+        { event: { name: "RangeError: too far", tags: { $exception_type: "RangeError" } } },
+      ],
+      [
+        "an exception of which nothing is known",
+        { event: "$exception", distinct_id: "u", properties: { $exception_list: [null] } },
+        { event: { name: "$exception" } },
       ],
     ],
   },

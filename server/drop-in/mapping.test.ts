@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { checkEvent } from "../event/check-event.ts";
 import { isEventId } from "../event/id.ts";
 import { limits } from "../limits.ts";
+import { applyChanges } from "../users/user-change.ts";
 import { UserProperties } from "../wire/user.ts";
 import * as cloudEvents from "./cloudevents/events.ts";
 import { eventOf, timeOf } from "./event.ts";
@@ -15,7 +16,7 @@ import { sha256, sha256InJavaScript } from "./sha256.ts";
 import * as slack from "./slack/message.ts";
 import { tagsOf } from "./tags.ts";
 import { cut, type JsonObject } from "./text.ts";
-import { applyChanges, propertiesOf } from "./user-properties.ts";
+import { propertiesOf } from "./user-properties.ts";
 
 const nowMs = Date.UTC(2026, 0, 2);
 /** Texts with what events may not contain, and longer than they may be. */
@@ -242,10 +243,15 @@ test("user properties merge in order, and a full user keeps what it has", () => 
     { userId: "u", set: { a: 4 } },
   ];
   expect(applyChanges({ a: 1, z: 1 }, changes)).toEqual({ a: 4, z: 1, new: 1 });
+  const removal = { userId: "u", set: { a: null, unknown: null }, setOnce: { a: 5, none: null } };
+  expect(applyChanges({ a: 1, z: 1 }, [removal])).toEqual({ z: 1, a: 5 });
   const full = Object.fromEntries(
     Array.from({ length: limits.userProperties }, (_, index) => [`p${index}`, 0]),
   );
   expect(applyChanges(full, [{ userId: "u", set: { p0: 1, more: 1 } }])).toEqual({ ...full, p0: 1 });
+  // What is removed makes room, whatever the order.
+  const { p0: _, ...others } = full;
+  expect(applyChanges(full, [{ userId: "u", set: { more: 1, p0: null } }])).toEqual({ ...others, more: 1 });
 });
 
 test("browsers and servers make the same IDs", () => {

@@ -33,8 +33,8 @@ export type Wire<Body> = {
   name: string;
   /** Parses the body; by default it is JSON. */
   parse?: (bytes: Uint8Array, request: Request) => Body | Promise<Body>;
-  /** The API key, if it isn't in a header but in the body. */
-  keyIn?: (body: Body) => string | undefined;
+  /** The API key, if it isn't in a header but in the body, or in an address that may have one. */
+  keyIn?: (body: Body, request: Request) => string | undefined;
   /**
    * The items of a body, each made when it is read.
    *
@@ -109,7 +109,7 @@ export function createReceive(deps: DropInDeps) {
         const { parse = parseForeignJson as NonNullable<Wire<Body>["parse"]> } = wire;
         body = await parse(bytes, request);
         if (!key) {
-          const inBody = wire.keyIn!(body);
+          const inBody = wire.keyIn!(body, request);
           if (inBody === undefined) throw keyMissing();
           key = await identify(inBody, request);
         }

@@ -6,9 +6,9 @@ import { addToInsight, setInsight } from "../insights/insights.ts";
 import { keyMay } from "../permissions.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
+import { mergeProperties } from "../users/merge-properties.ts";
 import { faultInUserId } from "../wire/user-rule.ts";
 import type { Item } from "./item.ts";
-import { mergeProperties } from "./merge-properties.ts";
 
 /** The id of the item's event, null if it makes none, or the problem for which it is rejected. */
 export type Outcome = ItemOutcome | null;
@@ -32,10 +32,11 @@ export async function recordItems(
   items: readonly Item[],
   key: KeyAccess,
 ): Promise<Outcome[]> {
-  const outcomes: Outcome[] = items.map((item) => faultOf(item, key));
+  const outcomes: Outcome[] = items.map(faultOf);
   const valid = items.filter(
     ({ user }, index) => outcomes[index] === null && user && faultInUserId(user.userId) === null,
   );
+  // Whoever reads a page could change any user. Its libraries identify them by themselves, so that is no error.
   const changes = key.kind === "publishable" ? [] : valid.flatMap(({ user }) => user ?? []);
   if (changes.length > 0) await mergeProperties(store, key.projectId, changes);
 
@@ -118,16 +119,12 @@ export function naming(wire: string, { code, options }: ProblemError): ProblemEr
   return new ProblemError(code, { ...options, detail: `${wire}: ${options.detail}` });
 }
 
-function faultOf({ event, user, fault }: Item, key: KeyAccess): ProblemError | null {
+function faultOf({ event, user, fault }: Item): ProblemError | null {
   if (fault !== undefined) return invalid("", fault);
   const userFault = user && faultInUserId(user.userId);
+  // Otherwise the event is rejected for the same reason, with the event to fix.
   if (userFault && !event) return invalid("/userId", `The user ID ${userFault}.`);
-  // The event is rejected for the same reason, with the event to fix.
-  if (!user || event || key.kind !== "publishable") return null;
-  // Whoever reads a page could change any user.
-  return problem("key-insufficient", {
-    detail: "A publishable key can't set the properties of users. Use a secret key, on a server.",
-  });
+  return null;
 }
 
 function invalid(pointer: string, detail: string): ProblemError {

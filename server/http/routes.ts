@@ -227,13 +227,13 @@ export class Routes {
     return change ? problem(error.code, { ...error.options, change }) : error;
   }
 
-  /** The methods of a path; empty if there is no such path. */
-  methodsOf(path: string): string[] {
-    const methods = [...this.#methods.values()].flatMap((entry) =>
-      entry.pattern.test(path) ? entry.methods : [],
-    );
+  /** The declared path that a request's path fits, with the methods of all that it fits; null if there is none. */
+  allowedAt(path: string): { path: string; methods: string[] } | null {
+    const found = [...this.#methods].filter(([, { pattern }]) => pattern.test(path));
+    if (found.length === 0) return null;
+    const methods = found.flatMap(([, entry]) => entry.methods);
     if (methods.includes("GET")) methods.push("HEAD");
-    return [...new Set(methods)].toSorted();
+    return { path: found[0]![0], methods: [...new Set(methods)].toSorted() };
   }
 
   /** Adds a route to the API description. `add` does this by itself. */

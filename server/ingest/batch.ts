@@ -19,17 +19,23 @@ type Deps = { recorder: Recorder; rejected: RejectedEvents };
 /** Chunks passed to the store in one call, to keep their order: of two calls, the store may commit the later one first. */
 const chunksTogether = 4;
 
-/** Records an array of events, in several commits if it is long. Returns an outcome for each, in order. */
+/**
+ * Records an array of events, in several commits if it is long. Returns an outcome for each, in order, and how many were
+ * stored before.
+ */
 export async function recordBatch(
   { recorder, rejected }: Deps,
   array: JsonArray,
   source: EventSource,
-): Promise<ItemOutcome[]> {
+): Promise<{ outcomes: ItemOutcome[]; duplicates: number }> {
   const outcomes: ItemOutcome[] = [];
+  let duplicates = 0;
   let pending: CheckedItem[] = [];
   let recording = Promise.resolve();
   async function record(items: CheckedItem[]): Promise<void> {
-    const results = await recorder.recordAll(items, source);
+    const results = await recorder.recordAll(items, source, (events) => {
+      duplicates += events;
+    });
     await rejected.keep(rejectionsOf(results, array, outcomes.length), source);
     for (const outcome of results) outcomes.push(outcome);
   }
@@ -45,7 +51,7 @@ export async function recordBatch(
   }
   await recording;
   if (pending.length > 0) await record(pending);
-  return outcomes;
+  return { outcomes, duplicates };
 }
 
 /**
@@ -78,7 +84,7 @@ export function rejectionsOf(outcomes: readonly ItemOutcome[], array: JsonArray,
 export async function batchResponse(
   outcomes: readonly ItemOutcome[],
   { projectId }: EventSource,
-  headers: Record<string, string> = responseHeaders,
+  { headers = responseHeaders, duplicates }: { headers?: Record<string, string>; duplicates?: number } = {},
 ): Promise<Response> {
   const turns = new Turns(projectId);
   const results: string[] = [];
@@ -93,6 +99,7 @@ export async function batchResponse(
   const totals: Omit<BatchResponse, "results"> = {
     ok: rejected.length === 0,
     accepted,
+    ...(duplicates !== undefined && { duplicates }),
     rejected: rejected.length,
   };
   const body = `${JSON.stringify(totals).slice(0, -1)},"results":[${results.join(",")}]}`;

@@ -110,7 +110,7 @@ export class Idempotency {
       // Several commits left their results in the template.
       return results[next++]?.kind === "timestampFull" ? timestampFull() : outcome;
     });
-    return batchResponse(outcomes, source, replayedHeaders);
+    return batchResponse(outcomes, source, { headers: replayedHeaders });
   }
 
   /** Null if the key exists already. */

@@ -114,7 +114,8 @@ export function recordRoute(deps: Deps) {
         if (idempotencyKey !== null) return await idempotency.handle(idempotencyKey, bytes, source);
         if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), source), source);
         const array = await JsonArray.read(bytes, source.projectId);
-        return batchResponse(await recordBatch({ recorder, rejected }, array, source), source);
+        const { outcomes, duplicates } = await recordBatch({ recorder, rejected }, array, source);
+        return batchResponse(outcomes, source, { duplicates });
       } catch (error) {
         if (error instanceof ProblemError) {
           await rejected.keep([{ body: rejectedText(bytes), problem: error }], source);

@@ -55,7 +55,9 @@ const dropIns: Record<string, Row> = {
     ),
     { event: "n", userId: "u", traits: { a: 1 } },
   ),
-  ...rowsOf(["/v1/batch", "/v1/b"], { batch: [{ type: "track", event: "n", userId: "u" }] }),
+  ...rowsOf(["/v1/batch", "/v1/b", "/beacon/v1/batch"], {
+    batch: [{ type: "track", event: "n", userId: "u" }],
+  }),
   ...rowsOf(["/batch/", "/batch", "/e/", "/i/v0/e/", "/capture/"], {
     batch: [{ event: "n", distinct_id: "u" }],
   }),
@@ -75,12 +77,20 @@ const dropIns: Record<string, Row> = {
 };
 
 /** Endpoints that are the same for everyone. */
-const flags: Record<string, Row> = Object.fromEntries(
-  ["/flags/", "/flags", "/decide/", "/decide"].map((path) => [
-    `POST ${path}`,
-    { key: 200, session: 200, nobody: 200 },
-  ]),
-);
+const sameForAll: Record<string, Row> = {
+  ...Object.fromEntries(
+    ["/flags/", "/flags", "/decide/", "/decide"].map((path) => [
+      `POST ${path}`,
+      { key: 200, session: 200, nobody: 200 },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ["config", "config.js"].map((file) => [
+      `GET /array/{key}/${file}`,
+      { key: 404, session: 404, nobody: 404, path: () => `/array/x/${file}` },
+    ]),
+  ),
+};
 
 function rowsOf(paths: string[], body: unknown, method = "POST", status = 200): Record<string, Row> {
   const row = { key: status, session: 401, nobody: 401, body: () => body };
@@ -89,7 +99,7 @@ function rowsOf(paths: string[], body: unknown, method = "POST", status = 200): 
 
 const table: Record<string, Row> = {
   ...dropIns,
-  ...flags,
+  ...sameForAll,
   "POST /api/events": { key: 201, session: 201, nobody: 401, body: () => ({ channel: "c", name: "n" }) },
   "GET /api/events": { key: 200, session: 200, nobody: 401 },
   "GET /api/events/count": { key: 200, session: 200, nobody: 401 },
@@ -174,6 +184,13 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: () => "/api/users/u",
     body: () => ({ plan: "free" }),
+  },
+  "PATCH /api/users/{userId}": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/users/u",
+    body: () => ({ plan: "pro" }),
   },
   "GET /api/stats": {
     key: 200,
@@ -967,7 +984,7 @@ describe("a session works only for requests from the dashboard's own pages", () 
     "POST /api/auth/reset-password",
     "POST /unsubscribe/{token}",
     ...Object.keys(dropIns),
-    ...Object.keys(flags),
+    ...Object.keys(sameForAll),
     "POST /hooks/{token}",
   ]);
   const changes = Object.keys(table).filter((route) => !route.startsWith("GET") && !open.has(route));

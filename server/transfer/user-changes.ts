@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { applyChanges, type UserChange } from "../drop-in/user-properties.ts";
+import { applyChanges, type UserChange } from "../users/user-change.ts";
 import type { UserProperties } from "../wire/user-rule.ts";
 
 const rememberedUsers = 50_000;

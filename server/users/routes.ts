@@ -18,7 +18,7 @@ import {
 import { findUsers } from "./find-users.ts";
 import { listByActivity, listById, listWithProperties } from "./list-users.ts";
 import type { UserActivity } from "./user-activity.ts";
-import { checkUserId, findUser, putProperties } from "./users.ts";
+import { checkUserId, findUser, patchProperties, putProperties } from "./users.ts";
 
 /** How long a list waits for the newest events to be counted. */
 const updateMs = 250;
@@ -82,7 +82,7 @@ export function addUserRoutes(
       tag: "Users",
       summary: "Set a user's properties",
       description:
-        "Replaces all properties. The user needs no events. Callers that may not read users get the properties that they sent, and can't remove all with `{}`.",
+        "Replaces all properties; `PATCH` merges. The user needs no events. Callers that may not read users get the properties that they sent, and can't remove all with `{}`.",
       query: ProjectQuery,
       versioned: null,
       body: UserProperties,
@@ -95,6 +95,30 @@ export function addUserRoutes(
       // Somebody may change them in between.
       do if (ifMatch) checkVersion(ifMatch, await readUser(projectId, userId));
       while (!(await putProperties(store, projectId, userId, body, ifMatch)));
+      return { ok: true, user: mayRead ? await readUser(projectId, userId) : { userId, properties: body } };
+    },
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/users/{userId}",
+      by: "users:change",
+      tag: "Users",
+      summary: "Change a user's properties",
+      description:
+        "Merges the properties that are sent into those that the user has. `null` removes one (RFC 7396). The user needs no events. Callers that may not read users get what they sent.",
+      query: ProjectQuery,
+      versioned: null,
+      body: UserProperties,
+      response: ChangedUserResponse,
+      problems: [404],
+    },
+    async ({ projectId, mayRead, body, ifMatch, parameter }) => {
+      const userId = parameter("userId");
+      // Somebody may change them in between.
+      do if (ifMatch) checkVersion(ifMatch, await readUser(projectId, userId));
+      while (!(await patchProperties(store, projectId, userId, body, ifMatch)));
       return { ok: true, user: mayRead ? await readUser(projectId, userId) : { userId, properties: body } };
     },
   );

@@ -61,6 +61,37 @@ describe("a user is found", () => {
     expect((await read("only-told")).properties).toEqual({});
   });
 
+  test("by properties that are merged: null removes one, and the others stay", async () => {
+    const patch = (properties: unknown) => put("merged", properties, { method: "PATCH" });
+    expect((await patch({ gone: null })).status).toBe(200);
+    const first = await patch({ plan: "pro", seats: 5, __proto: "x" });
+    expect(await first.json()).toMatchObject({ ok: true, user: { userId: "merged", events: 0 } });
+    const second = await patch('{"plan":"team","__proto":null,"__proto__":"kept"}');
+    const stored = '{"plan":"team","seats":5,"__proto__":"kept"}';
+    expect(JSON.stringify(((await second.json()) as { user: User }).user.properties)).toBe(stored);
+    expect((await patch({})).status).toBe(200);
+    expect(JSON.stringify((await read("merged")).properties)).toBe(stored);
+  });
+
+  test("by properties that many set at once, and none is lost", async () => {
+    const names = Array.from({ length: 20 }, (_, n) => `p${n}`);
+    const answers = await Promise.all(
+      names.map((name) => put("at once", { [name]: name }, { method: "PATCH" })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
+    expect(Object.keys((await read("at once")).properties).toSorted()).toEqual(names.toSorted());
+  });
+
+  test("by fifty properties: one more is rejected, unless another is removed", async () => {
+    const fifty = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`p${n}`, n]));
+    await put("full", fifty);
+    const more = await put("full", { p0: "changed", more: 1 }, { method: "PATCH" });
+    expect([more.status, await more.text()]).toEqual([422, expect.stringContaining("at most 50")]);
+    expect((await read("full")).properties).toEqual(fifty);
+    expect((await put("full", { more: 1, p0: null }, { method: "PATCH" })).status).toBe(200);
+    expect((await read("full")).properties).toMatchObject({ more: 1, p49: 49 });
+  });
+
   test("with the fifty most frequent names", async () => {
     await Promise.all(
       Array.from({ length: 60 }, (_, n) => app.post({ channel: "c", name: `n${n}`, userId: "many" })),

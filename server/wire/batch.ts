@@ -16,6 +16,10 @@ export type ItemResult = z.infer<typeof ItemResult>;
 export const BatchResponse = z
   .object({
     ...totals,
+    duplicates: z.int().optional().openapi({
+      description:
+        "Accepted events that were stored before, by their `id`. Not in responses to requests with an `Idempotency-Key`.",
+    }),
     results: z.array(ItemResult).openapi({ description: "One result for each event, in order." }),
   })
   .openapi("BatchResponse");

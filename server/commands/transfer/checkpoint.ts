@@ -10,9 +10,12 @@ const Saved = z.object({
   /** All records up to this one are done. */
   records: z.int(),
   accepted: z.int(),
+  /** Those of them that were there before. */
+  duplicates: z.int().default(0),
   rejected: z.int(),
 });
 type Saved = z.infer<typeof Saved>;
+type Done = Omit<Saved, "input" | "target">;
 
 /** The file is written at most this often. What is imported again after a kill is found by its ID. */
 const saveEveryMs = 1_000;
@@ -30,8 +33,8 @@ export class Checkpoint {
   }
 
   /** What was done before. Throws a UsageError if the file is another import's. */
-  read(): Pick<Saved, "records" | "accepted" | "rejected"> {
-    const none = { records: 0, accepted: 0, rejected: 0 };
+  read(): Done {
+    const none = { records: 0, accepted: 0, duplicates: 0, rejected: 0 };
     if (this.#file === null) return none;
     let text: string;
     try {
@@ -46,7 +49,7 @@ export class Checkpoint {
     );
   }
 
-  save(done: Pick<Saved, "records" | "accepted" | "rejected">): void {
+  save(done: Done): void {
     if (this.#file === null || performance.now() < this.#savedAtMs + saveEveryMs) return;
     this.#savedAtMs = performance.now();
     const written = `${this.#file}.new`;

@@ -12,7 +12,14 @@ const batchRecords = 1_000;
 const batchesAtOnce = 2;
 
 export type Rejection = { line: number; detail: string; text: string };
-export type ImportTotals = { records: number; accepted: number; rejected: number; users: number };
+export type ImportTotals = {
+  records: number;
+  accepted: number;
+  /** Accepted events that were there before. */
+  duplicates: number;
+  rejected: number;
+  users: number;
+};
 
 type Options = {
   source: Source;
@@ -57,7 +64,7 @@ async function faultOf(add: () => Promise<void>): Promise<string | undefined> {
 }
 
 type Item = { record: SourceRecord } & Pick<Converted, "event" | "user" | "fault">;
-type Outcome = { records: number; accepted: number; rejections: Rejection[] };
+type Outcome = Pick<ImportTotals, "records" | "accepted" | "duplicates"> & { rejections: Rejection[] };
 
 /** Sends records in batches, and reports their outcomes in order. */
 class Batches {
@@ -106,7 +113,10 @@ class Batches {
 
   async #record(items: readonly Item[]): Promise<Outcome> {
     const events = items.flatMap(({ record, event }) => (event ? [{ record, event }] : []));
-    const details = events.length > 0 ? await this.#sink.record(events.map(({ event }) => event)) : [];
+    const { details, duplicates } =
+      events.length > 0
+        ? await this.#sink.record(events.map(({ event }) => event))
+        : { details: [], duplicates: 0 };
     const rejections = items.flatMap(({ record, fault }) =>
       fault === undefined ? [] : [rejectionOf(record, fault)],
     );
@@ -116,16 +126,17 @@ class Batches {
       else rejections.push(rejectionOf(events[index]!.record, detail));
     }
     rejections.sort((a, b) => a.line - b.line);
-    return { records: items.at(-1)!.record.number, accepted, rejections };
+    return { records: items.at(-1)!.record.number, accepted, duplicates, rejections };
   }
 
   async #finishFirst(): Promise<void> {
     const { checkpoint, onRejected, onDone } = this.#options;
-    const { records, accepted, rejections } = await this.#underWay.shift()!;
+    const { records, accepted, duplicates, rejections } = await this.#underWay.shift()!;
     if (rejections.length > 0) onRejected(rejections);
     onDone(records - this.#totals.records);
     this.#totals.records = records;
     this.#totals.accepted += accepted;
+    this.#totals.duplicates += duplicates;
     this.#totals.rejected += rejections.length;
     checkpoint.save(this.#totals);
   }

@@ -1,3 +1,5 @@
+import { showsProgress } from "../output.ts";
+
 const printEveryMs = 500;
 
 /** Shows on a terminal's standard error how far a transfer is, in one line. */
@@ -10,7 +12,7 @@ export class TransferProgress {
 
   constructor(share: () => number | null) {
     this.#share = share;
-    this.#timer = process.stderr.isTTY ? setInterval(() => this.#print(), printEveryMs) : null;
+    this.#timer = showsProgress() ? setInterval(() => this.#print(), printEveryMs) : null;
   }
 
   add(count: number): void {

@@ -16,8 +16,14 @@ const otherProperties = new Set([
   "distinct_id",
 ]);
 
-/** Events about users only. */
-const userEvents = new Set(["$identify", "$create_alias", "$groupidentify"]);
+/** Events that are about users or the library only. They change users, and aren't events of the feed. */
+const silentEvents = new Set([
+  "$set",
+  "$identify",
+  "$create_alias",
+  "$groupidentify",
+  "$feature_flag_called",
+]);
 
 /** The API key in a body, or in its first event. */
 export function keyIn(body: unknown): string | undefined {
@@ -31,23 +37,24 @@ export function itemOf(sent: unknown, nowMs: number): Item {
   const all = objectOf(sent.properties);
   const distinctId = filledText(sent.distinct_id) ?? filledText(all.distinct_id);
   const name = filledText(sent.event);
-  const properties: JsonObject = {};
-  for (const key of Object.keys(all)) if (!otherProperties.has(key)) define(properties, key, all[key]);
   const user = distinctId === undefined ? undefined : userOf(sent, all, distinctId);
-  if (name !== undefined && userEvents.has(name)) return { ...(user && { user }), sent };
+  if (name !== undefined && silentEvents.has(name)) return { ...(user && { user }), sent };
 
   // The client makes up an id for each of these events.
   const isPersonless = all.$process_person_profile === false;
-  if (isPersonless && distinctId !== undefined) define(properties, "distinct_id", distinctId);
+  const exception = name === "$exception" ? exceptionOf(all) : undefined;
   const createdAtMs = timeOf(sent.timestamp) ?? timeOf(all.timestamp);
   const uuid = filledText(sent.uuid);
   return {
     event: eventOf(
       {
         channel: "posthog",
-        name: sent.event,
+        name: exception?.name ?? sent.event,
         userId: isPersonless ? undefined : distinctId,
-        properties,
+        properties: tagged(all, {
+          ...(isPersonless && distinctId !== undefined && { distinct_id: distinctId }),
+          ...(exception?.type !== undefined && { $exception_type: exception.type }),
+        }),
         createdAtMs,
         messageId: uuid === undefined ? undefined : { wire: "posthog", id: uuid },
       },
@@ -56,6 +63,29 @@ export function itemOf(sent: unknown, nowMs: number): Item {
     ...(user && !isPersonless && { user }),
     sent,
   };
+}
+
+/**
+ * The properties that become tags: the application's own, then ours, then those of the library, which begin with `$`. If
+ * an event has too many, the last ones are left out.
+ */
+function tagged(all: JsonObject, ours: JsonObject): JsonObject {
+  const properties: JsonObject = {};
+  const keys = Object.keys(all).filter((key) => !otherProperties.has(key));
+  const add = (from: JsonObject, key: string) => define(properties, key, from[key]);
+  for (const key of keys) if (!key.startsWith("$")) add(all, key);
+  for (const key of Object.keys(ours)) add(ours, key);
+  for (const key of keys) if (key.startsWith("$") && !Object.hasOwn(ours, key)) add(all, key);
+  return properties;
+}
+
+/** A thrown error's type, and a name for it such as "TypeError: x is undefined". Older libraries send no list. */
+function exceptionOf(all: JsonObject): { name?: string; type?: string } {
+  const [first] = Array.isArray(all.$exception_list) ? (all.$exception_list as unknown[]) : [];
+  const type = filledText(objectOf(first).type) ?? filledText(all.$exception_type);
+  const message = filledText(objectOf(first).value) ?? filledText(all.$exception_message);
+  const name = [type, message].filter((part) => part !== undefined).join(": ");
+  return { ...(name && { name }), ...(type !== undefined && { type }) };
 }
 
 /** A property named `__proto__` would otherwise set the prototype. */

@@ -89,6 +89,62 @@ test("a retry stores nothing twice, and a missing or wrong key is 401", async ()
   expect([(await send()).status, (await send("phc_old")).status]).toEqual([401, 401]);
 });
 
+test("an application's own properties come before those of the library, which are left out first", async () => {
+  const ofLibrary = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`$noise_${index}`, index]));
+  const own = Object.fromEntries(Array.from({ length: 45 }, (_, index) => [`own_${index}`, index]));
+  const properties = { ...ofLibrary, ...own, $process_person_profile: false };
+  const body = JSON.stringify({ api_key: app.key, event: "Many", distinct_id: "made-up", properties });
+  expect((await app.request("/e/", { method: "POST", body }, null)).status).toBe(200);
+  const [event] = await app.list("?name=Many");
+  expect(Object.keys(event!.tags)).toEqual([
+    ...Object.keys(own),
+    "distinct_id",
+    ...["$noise_0", "$noise_1", "$noise_2", "$noise_3"],
+  ]);
+  expect(event!.description).toContain('"$noise_29": 29');
+});
+
+test("exceptions are named by their message, and what is about users or flags only is no event", async () => {
+  const posthog = new PostHog(app.key, { host: app.address, flushAt: 100 });
+  posthog.captureException(new TypeError("total is undefined"), "u7", { order: "o1" });
+  posthog.capture({ distinctId: "u7", event: "$set", properties: { $set: { plan: "pro" } } });
+  const flag = { $feature_flag: "new-checkout", $feature_flag_response: false };
+  posthog.capture({ distinctId: "u7", event: "$feature_flag_called", properties: flag });
+  await posthog.shutdown();
+  expect(await app.list("?userId=u7")).toMatchObject([
+    {
+      name: "TypeError: total is undefined",
+      tags: { order: "o1", $exception_type: "TypeError", $exception_level: "error" },
+    },
+  ]);
+  expect(await propertiesOf("u7")).toEqual({ plan: "pro" });
+});
+
+test("the library for browsers gets its settings with a publishable key in the path, and no other", async () => {
+  const key = createSecret("publishable");
+  const get = (path: string) => app.request(path, { headers: { origin: "https://shop.example.com" } }, null);
+  const settings = await get(`/array/${key}/config?ip=0`);
+  expect([settings.status, settings.headers.get("access-control-allow-origin")]).toEqual([200, "*"]);
+  const config = await settings.json();
+  expect(config).toMatchObject({ autocapture_opt_out: false, sessionRecording: false });
+  // The library loads the script of surveys for any value.
+  expect(config).not.toHaveProperty("surveys");
+
+  const script = await get(`/array/${key}/config.js`);
+  expect(script.headers.get("content-type")).toStartWith("text/javascript");
+  expect(script.headers.get("cross-origin-resource-policy")).toBe("cross-origin");
+  const page: { _POSTHOG_REMOTE_CONFIG?: object } = {};
+  new Function("window", await script.text())(page);
+  expect(page._POSTHOG_REMOTE_CONFIG).toEqual({ [key]: { config, siteApps: [] } });
+
+  for (const path of ["config", "config.js"]) {
+    expect((await get(`/array/${app.key}/${path}`)).status).toBe(400);
+    expect((await get(`/array/${app.key.replace("_", "%5F")}/${path}`)).status).toBe(404);
+    expect((await get(`/array/phc_old/${path}`)).status).toBe(404);
+    expect((await get(`/array/${key}/${path}?key=${app.key}`)).status).toBe(400);
+  }
+});
+
 test("a rejected body is kept without the key in it", async () => {
   const wrong = { api_key: app.key, batch: "none" };
   const bodies: [path: string, body: NonNullable<RequestInit["body"]>][] = [

@@ -7,6 +7,7 @@ import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts"
 import { throwIfAllRejected } from "../record-items.ts";
 import { isObject } from "../text.ts";
 import { itemOf, keyIn } from "./messages.ts";
+import { checkKeyInPath, noFlags, remoteConfig, remoteConfigScript } from "./remote-config.ts";
 
 const CaptureEvent = z
   .looseObject({
@@ -68,25 +69,13 @@ const flagPaths = {
   "/decide": "postHogDecideWithoutSlash",
 };
 
-export const postHogPaths = Object.keys({ ...capturePaths, ...flagPaths });
+const configPath = "/array/{key}/config";
+const configScriptPath = `${configPath}.js`;
 
-/** There are no flags, and nothing else that clients could turn on. */
-const noFlags = {
-  flags: {},
-  featureFlags: {},
-  featureFlagPayloads: {},
-  errorsWhileComputingFlags: false,
-  sessionRecording: false,
-  surveys: false,
-  heatmaps: false,
-  capturePerformance: false,
-  autocapture_opt_out: true,
-  autocaptureExceptions: false,
-  supportedCompression: ["gzip", "gzip-js"],
-  config: { enable_collect_everything: false },
-  toolbarParams: {},
-  isAuthenticated: false,
-};
+export const postHogPaths = [
+  ...Object.keys({ ...capturePaths, ...flagPaths }),
+  ...[configPath, configScriptPath].map((path) => path.replace("{key}", ":key")),
+];
 
 export function addPostHogRoutes(routes: Routes, receive: Receive): void {
   for (const [path, operationId] of Object.entries(capturePaths)) {
@@ -119,4 +108,39 @@ export function addPostHogRoutes(routes: Routes, receive: Receive): void {
       async () => noFlags,
     );
   }
+  const config = {
+    method: "get",
+    by: "anyone",
+    tag: "Drop-in endpoints",
+    description: "The key is publishable, and all have the same settings. See docs/moving-from/posthog.md.",
+  } as const;
+  routes.add(
+    {
+      ...config,
+      path: configPath,
+      operationId: "postHogConfig",
+      problems: [404],
+      summary: "Tell PostHog's library for browsers its settings",
+      response: z.looseObject({ autocapture_opt_out: z.boolean(), sessionRecording: z.literal(false) }),
+    },
+    async ({ parameter }) => {
+      checkKeyInPath(parameter("key"));
+      return remoteConfig;
+    },
+  );
+  routes.add(
+    {
+      ...config,
+      path: configScriptPath,
+      operationId: "postHogConfigScript",
+      problems: [404],
+      summary: "Tell PostHog's library for browsers its settings, as a script",
+      response: z.string(),
+      responseType: "text/javascript",
+    },
+    async ({ parameter }) => {
+      checkKeyInPath(parameter("key"));
+      return remoteConfigScript(parameter("key"));
+    },
+  );
 }

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { isPublishable } from "../../auth/key-secret.ts";
 import type { Routes } from "../../http/routes.ts";
 import { type Item, itemsFrom } from "../item.ts";
 import { identifiesForLogSnag, logSnagProblems, logSnagUsers } from "../logsnag/routes.ts";
@@ -22,6 +23,16 @@ const Batch = z
   .openapi("SegmentBatch");
 const Success = z.object({ success: z.literal(true) });
 
+/** Where pages send batches with `navigator.sendBeacon`, which can't send headers, so the key is in the address. */
+const beaconPath = "/beacon/v1/batch";
+
+/** The publishable key in a beacon's address. */
+function keyOfBeacon(request: Request): string | undefined {
+  const { pathname, searchParams } = new URL(request.url);
+  const key = pathname === beaconPath ? searchParams.get("writeKey") : null;
+  return key !== null && isPublishable(key) ? key : undefined;
+}
+
 /** The messages of a batch. Throws `body-invalid`. */
 function itemsOfBatch(body: unknown, nowMs: number, request: Request): Iterable<Item> {
   const batch = objectOf(body).batch;
@@ -32,7 +43,7 @@ function itemsOfBatch(body: unknown, nowMs: number, request: Request): Iterable<
 
 const wire: Wire<unknown> = {
   name: "Segment",
-  keyIn: (body) => filledText(objectOf(body).writeKey),
+  keyIn: (body, request) => filledText(objectOf(body).writeKey) ?? keyOfBeacon(request),
   map: itemsOfBatch,
   respond(outcomes) {
     throwIfAllRejected(outcomes);
@@ -66,24 +77,27 @@ function operationIdOf(path: string, type: MessageType): string {
   return path.endsWith(type) ? name : `${name}Short`;
 }
 
-/** Paths of batches: the short one is that of Segment's library for browsers. */
-const batchPaths = ["/v1/batch", "/v1/b"];
+/** Paths of batches: the short one is that of Segment's library for browsers, the last one that of beacons. */
+const batchPaths = {
+  "/v1/batch": "segmentBatch",
+  "/v1/b": "segmentBatchShort",
+  [beaconPath]: "segmentBeacon",
+};
 
-export const segmentPaths = [...batchPaths, ...singlePaths.map(([path]) => path)];
+export const segmentPaths = [...Object.keys(batchPaths), ...singlePaths.map(([path]) => path)];
 
 /** Segment's tracking API, which RudderStack's clients use too. */
 export function addSegmentRoutes(routes: Routes, receive: Receive): void {
-  for (const path of batchPaths) {
+  for (const [path, operationId] of Object.entries(batchPaths)) {
     routes.add(
       {
         method: "post",
         path,
-        operationId: path === "/v1/batch" ? "segmentBatch" : "segmentBatchShort",
+        operationId,
         by: "sender",
         tag: "Drop-in endpoints",
         summary: "Send messages of Segment's libraries",
-        description:
-          "Takes the key as the user name of basic authentication or as `writeKey`. `?channel=` names the channel. See docs/moving-from/segment.md.",
+        description: `Takes the key as the user name of basic authentication or as \`writeKey\`${path === beaconPath ? ", and a publishable one as `?writeKey=`" : ""}. \`?channel=\` names the channel. See docs/moving-from/segment.md.`,
         optionalBody: Batch,
         response: Success,
       },

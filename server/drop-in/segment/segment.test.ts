@@ -81,7 +81,6 @@ test("@segment/analytics-node sends every kind of message", async () => {
     seats: 5,
     trial: false,
     "address.city": "B",
-    n: null,
     "group.id": "g1",
     "group.name": "ACME",
     previousId: "a1",
@@ -208,11 +207,28 @@ test("a publishable key sends events from its pages, and changes no user", async
   const track = { type: "track", userId: "u6", event: "From a page" };
   const identify = { type: "identify", userId: "u6", traits: { admin: true } };
   const origin = { origin: "https://shop.example.com" };
+  const beacon = async (query: string, body: object) =>
+    (await post(`/beacon/v1/batch${query}`, body, { ...origin, "content-type": "text/plain" })).status;
   const sent = await post("/v1/batch", { writeKey, batch: [track, identify] }, origin);
   expect([sent.status, sent.headers.get("access-control-allow-origin")]).toEqual([200, "*"]);
   expect(sent.headers.get("ratelimit-policy")).toBe('"events";q=10;w=10');
   expect(await propertiesOf("u6")).toEqual({});
-  expect((await post("/v1/batch", { writeKey, batch: [identify] }, origin)).status).toBe(403);
+  for (const path of ["/v1/identify", "/v1/i"])
+    expect((await post(path, { ...identify, writeKey }, origin)).status).toBe(200);
+  expect((await post("/v1/group", { userId: "u6", groupId: "g", writeKey }, origin)).status).toBe(200);
+  expect((await post("/v1/alias", { userId: "u6", previousId: "a", writeKey }, origin)).status).toBe(200);
+  expect(await propertiesOf("u6")).toEqual({});
+  expect(await beacon(`?writeKey=${writeKey}`, { batch: [{ ...track, event: "Beacon" }, identify] })).toBe(
+    200,
+  );
+  expect(await app.list("?name=Beacon")).toHaveLength(1);
+  expect(await beacon("", { writeKey, batch: [{ ...track, event: "Beacon" }] })).toBe(200);
+  expect(await beacon("", { batch: [track] })).toBe(401);
+  // A secret key isn't accepted there, however it is written.
+  expect(await beacon(`?writeKey=${app.key}`, { batch: [track] })).toBe(400);
+  expect(await beacon(`?writeKey=${app.key.replace("_", "%5F")}`, { batch: [track] })).toBe(401);
+  expect(await beacon(`?writeKey=${writeKey}&key=${writeKey}`, { batch: [track] })).toBe(400);
+  expect(await (await app.request("/api/events/rejected")).text()).not.toContain("admin");
   expect(
     (await post("/v1/batch", { writeKey, batch: [track] }, { origin: "https://evil.example.com" })).status,
   ).toBe(403);

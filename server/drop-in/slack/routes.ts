@@ -57,22 +57,12 @@ function textAnswer(text: string, status: number): Response {
   });
 }
 
-const pathStart = "/slack/";
-
-/** A URL without the key in a webhook's path, the one place in a URL where a key may be. */
-export function withoutWebhookKey(url: string): string {
-  const at = url.indexOf(pathStart);
-  // Only at the start of the path, after `http://host`.
-  if (at < 0 || url.indexOf("/", url.indexOf("//") + 2) !== at) return url;
-  return url.slice(0, at) + url.slice(at + pathStart.length).replace(/^[^/?#]*/, "");
-}
-
 /** Incoming webhooks as Slack has them. */
 export function addSlackRoutes(routes: Routes, receive: Receive): void {
   routes.add(
     {
       method: "post",
-      path: `${pathStart}{key}`,
+      path: "/slack/{key}",
       operationId: "slackWebhook",
       by: "sender",
       tag: "Drop-in endpoints",

@@ -4,7 +4,6 @@ import type { Event } from "../../event/event.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 import { itemOf } from "./message.ts";
 import { toMarkdown, toPlain } from "./mrkdwn.ts";
-import { withoutWebhookKey } from "./routes.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -84,12 +83,30 @@ test("problems are plain text", async () => {
 });
 
 test("a key is accepted in this path only", async () => {
-  expect(withoutWebhookKey("http://h/slack/KEY?channel=c")).toBe("http://h?channel=c");
-  expect(withoutWebhookKey("http://h/x/slack/KEY")).toBe("http://h/x/slack/KEY");
   expect((await app.request(`/slack/x?key=${app.key}`, { method: "POST", body: "{}" }, null)).status).toBe(
     400,
   );
   expect((await app.request(`/api/slack/${app.key}`, { method: "POST", body: "{}" }, null)).status).toBe(400);
+});
+
+test("no response has the key of its address in it", async () => {
+  const requests: [method: string, path: string][] = [
+    ["GET", `/slack/${app.key}`],
+    ["PUT", `/slack/${app.key}?channel=ops`],
+    ["GET", `/slack/${app.key}/more`],
+    ["POST", `/slack/${app.key}/more`],
+    ["GET", `/slack/${app.key.replace("_", "%5F")}/more`],
+  ];
+  for (const [method, path] of requests) {
+    const response = await app.request(path, { method }, null);
+    const text = JSON.stringify([...response.headers]) + (await response.text());
+    expect([method, path, response.status, text.includes(app.key.slice(7))]).toEqual([
+      method,
+      path,
+      path.includes("more") ? 404 : 405,
+      false,
+    ]);
+  }
 });
 
 test("authors, images, buttons with addresses and footers are in the description", () => {

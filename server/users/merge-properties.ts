@@ -1,13 +1,18 @@
 import { limits } from "../limits.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserProperties } from "../wire/user-rule.ts";
-import { applyChanges, type UserChange } from "./user-properties.ts";
+import { applyChanges, type UserChange } from "./user-change.ts";
 
-/** Merges changes into users' properties. Requests that change the same user at the same time all take effect. */
+/**
+ * Merges changes into users' properties. Requests that change the same user at the same time all take effect.
+ *
+ * @param apply - returns the properties after a user's changes; if it throws, nothing is changed
+ */
 export async function mergeProperties(
   { together }: Pick<Store, "together">,
   projectId: number,
   changes: readonly UserChange[],
+  apply = applyChanges,
 ): Promise<void> {
   const byUser = Map.groupBy(changes, ({ userId }) => userId);
   // In order of the IDs, so that two requests never wait for each other's users.
@@ -29,7 +34,7 @@ export async function mergeProperties(
           .where("userId", "=", userId)
           .executeTakeFirst();
         const properties = row?.properties ?? "{}";
-        const merged = JSON.stringify(applyChanges(JSON.parse(properties) as UserProperties, ofUser));
+        const merged = JSON.stringify(apply(JSON.parse(properties) as UserProperties, ofUser));
         if (merged === properties) continue;
         await transaction
           .updateTable("users")
