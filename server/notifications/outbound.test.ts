@@ -20,12 +20,15 @@ let origin: string;
 let bytesWritten = 0;
 beforeAll(async () => {
   server = createServer(async (request, response) => {
-    switch (request.url) {
+    const { pathname, searchParams } = new URL(request.url!, "http://localhost");
+    const status = Number(searchParams.get("status") ?? 200);
+    switch (pathname) {
       case "/redirect":
         return response.writeHead(302, { location: `${origin}/echo` }).end("elsewhere");
       case "/silent":
         return;
       case "/trickle": {
+        response.statusCode = status;
         const timer = setInterval(() => response.write("x"), 20);
         return request.socket.on("close", () => clearInterval(timer));
       }
@@ -39,7 +42,7 @@ beforeAll(async () => {
         return write();
       }
       case "/cut":
-        response.writeHead(200, { "content-length": "1000" });
+        response.writeHead(status, { "content-length": "1000" });
         return response.write("half", () => request.socket.destroy());
       case "/emoji":
         return response.end("🐦".repeat(10));
@@ -112,7 +115,7 @@ describe("a call", () => {
   });
 
   test("times out, whether the server is silent or trickles", async () => {
-    for (const path of ["/silent", "/trickle"]) {
+    for (const path of ["/silent", "/trickle?status=500"]) {
       const start = performance.now();
       const failure = await failureOf(get(path, { timeoutMs: 200 }));
       expect(failure).toBeInstanceOf(OutboundFailure);
@@ -123,6 +126,13 @@ describe("a call", () => {
     const isIdle = () =>
       new Promise<boolean>((resolve) => server.getConnections((_, count) => resolve(count === 0)));
     await until(isIdle);
+  });
+
+  test("a 2xx counts, even if its body trickles or is cut", async () => {
+    const trickled = await get("/trickle", { timeoutMs: 200 });
+    expect(trickled.status).toBe(200);
+    expect(trickled.body).not.toBe("");
+    expect((await get("/cut")).status).toBe(200);
   });
 
   test("reads a limited part of a body and closes the connection", async () => {
@@ -142,7 +152,7 @@ describe("a call", () => {
 
   test("fails with a sentence if the connection is cut or refused, or the host isn't found", async () => {
     const { host } = new URL(origin);
-    expect((await failureOf(get("/cut"))).message).toBe(
+    expect((await failureOf(get("/cut?status=500"))).message).toBe(
       `${host} closed the connection before its response was complete.`,
     );
     const refused = callOutbound("http://127.0.0.1:1/", { method: "GET" }, open);

@@ -20,7 +20,7 @@ export type OutboundResponse = {
   status: number;
   /** By lower-case name. Repeated headers are joined with ", ". */
   headers: Record<string, string>;
-  /** The body as UTF-8, cut at `responseBytesMax`. */
+  /** The body as UTF-8, cut at `responseBytesMax`. Of a 2xx whose body doesn't end, what has arrived. */
   body: string;
 };
 
@@ -42,7 +42,8 @@ export class OutboundFailure extends Error {
  * response like any other), proxies from the environment are ignored, and each call has its own connection.
  *
  * Throws `AddressRefused` if the policy forbids the address, which is checked on the IP addresses that are connected
- * to, and `OutboundFailure` if no complete response arrives in time.
+ * to, and `OutboundFailure` if no complete response arrives in time. A 2xx needn't be complete: the call is accepted, and
+ * must not be repeated.
  *
  * @example await callOutbound("https://example.com/hook", { method: "POST", body: "{}" }, { allowPrivate: false })
  */
@@ -62,17 +63,19 @@ export async function callOutbound(
     lookup: policy.allowPrivate ? lookupAll : lookupPublic,
     rejectUnauthorized: true,
   });
+  let fail: (error: Error) => void = reject;
   const timer = setTimeout(() => {
     const error = new OutboundFailure(`${url.host} did not respond within ${timeoutMs / 1_000} s.`);
-    reject(error);
+    fail(error);
     request.destroy(error);
   }, timeoutMs);
-  request.on("error", reject);
+  request.on("error", (error) => fail(error));
   request.on("response", (response) => {
-    readBody(response, call.responseBytesMax ?? responseBytesMaxDefault).then(
-      (text) => resolve({ status: response.statusCode!, headers: flatten(response.headers), body: text }),
-      reject,
-    );
+    const status = response.statusCode!;
+    const finish = (text: string) => resolve({ status, headers: flatten(response.headers), body: text });
+    const reading = readBody(response, call.responseBytesMax ?? responseBytesMaxDefault);
+    if (status >= 200 && status < 300) fail = () => finish(reading.arrived());
+    reading.whole.then(finish, (error) => fail(error));
   });
   request.end(body);
   try {
@@ -180,15 +183,20 @@ const lookupPublic: LookupFunction = (host, options, callback) => {
   });
 };
 
-function readBody(response: IncomingMessage, bytesMax: number): Promise<string> {
+/** Reads a body: `whole` is at most `bytesMax` long, `arrived` is what there is of it by now. */
+function readBody(
+  response: IncomingMessage,
+  bytesMax: number,
+): { whole: Promise<string>; arrived: () => string } {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const finish = () => {
+  const arrived = () => {
     const kept = Buffer.concat(chunks).subarray(0, bytesMax);
     // Stream mode drops an incomplete character at the end.
-    resolve(new TextDecoder().decode(kept, { stream: true }));
+    return new TextDecoder().decode(kept, { stream: true });
   };
+  const finish = () => resolve(arrived());
   response.on("data", (chunk: Buffer) => {
     chunks.push(chunk);
     bytes += chunk.length;
@@ -199,7 +207,7 @@ function readBody(response: IncomingMessage, bytesMax: number): Promise<string> 
   response.on("close", () =>
     reject(Object.assign(new Error("The response was cut off"), { code: "ECONNRESET" })),
   );
-  return promise;
+  return { whole: promise, arrived };
 }
 
 function flatten(headers: IncomingHttpHeaders): Record<string, string> {
