@@ -34,7 +34,7 @@ export type Event = {
 export type EventList = {
   ok: true;
   events: Array<Event>;
-  /** Only with `limit`: the cursor of the next page, or null on the last page. */
+  /** Only with `limit`: the `cursor` of the next page; null on the last page. */
   nextCursor?: string | null;
 };
 

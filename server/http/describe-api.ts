@@ -30,6 +30,17 @@ const ifMatch = z.string().optional().openapi({
   example: '"Zk3x9Qm0aB_dEf12"',
 });
 
+/**
+ * Has the other media types that `Accept` may request. They aren't in `content`: clients that are generated from it
+ * would take every response for an object or a text.
+ */
+const otherMediaTypes = "x-other-media-types";
+
+type Response = {
+  description: string;
+  content: Record<string, { schema: z.ZodType }>;
+  [otherMediaTypes]?: string[];
+};
 type Registry = OpenAPIHono["openAPIRegistry"];
 
 /** Returns the OpenAPI 3.1 description of routes. Nothing of it is made before, because it takes five megabytes. */
@@ -86,12 +97,13 @@ function register(registry: Registry, route: DescribedRoute): void {
       description: "`tag.KEY=VALUE`: only events with this tag. Repeat it to require several tags.",
     }),
   };
-  const responses: Record<number, { description: string; content: Record<string, { schema: z.ZodType }> }> =
-    {};
+  const responses: Record<number, Response> = {};
   for (const status of [route.status ?? 200, ...(route.otherStatuses ?? [])]) {
-    const types = [route.responseType ?? jsonType, ...(route.otherResponseTypes ?? [])];
-    const content = types.map((type, index) => [type, { schema: index === 0 ? response : z.string() }]);
-    responses[status] = { description: summary, content: Object.fromEntries(content) };
+    responses[status] = {
+      description: summary,
+      content: { [route.responseType ?? jsonType]: { schema: response } },
+      ...(route.otherResponseTypes && { [otherMediaTypes]: route.otherResponseTypes }),
+    };
   }
   for (const status of [...problems].toSorted()) {
     const isOfOthers = route.versioned !== undefined && (status === 404 || status === 412);
@@ -101,15 +113,16 @@ function register(registry: Registry, route: DescribedRoute): void {
       ...responses[status]?.content,
       ...Object.fromEntries(ofProblem.map(([type, schema]) => [type, { schema }])),
     };
-    responses[status] = { description: statusTexts[status]!, content };
+    responses[status] = { ...responses[status], description: statusTexts[status]!, content };
   }
   registry.registerPath({
     method,
     path,
     operationId: route.operationId ?? operationIdOf(method, path),
+    ...(route.deprecated && { deprecated: true }),
     tags: [tag],
     summary,
-    description: [description, requirementOf(by)].filter(Boolean).join("\n\n"),
+    description: [description, otherFormsOf(route), requirementOf(by)].filter(Boolean).join("\n\n"),
     security: isOpen
       ? []
       : by === "sender"
@@ -137,6 +150,12 @@ function register(registry: Registry, route: DescribedRoute): void {
     },
     responses,
   });
+}
+
+/** The other forms of a response, for the API description. */
+function otherFormsOf({ otherResponseTypes = [] }: DescribedRoute): string {
+  const types = otherResponseTypes.map((type) => `\`${type}\``).join(" or ");
+  return types && `The response can also be ${types}.`;
 }
 
 /** What a route's callers need, for the API description. */

@@ -371,6 +371,12 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}/test`,
   },
+  "POST /api/project-destinations/{id}/rotate": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}/rotate`,
+  },
   "POST /api/project-destinations/{id}/rotate-secret": {
     key: 404,
     session: 404,

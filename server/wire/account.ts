@@ -192,5 +192,3 @@ export const SignUpResponse = z
   })
   .openapi("SignUpResponse");
 export type SignUpResponse = z.infer<typeof SignUpResponse>;
-
-export const Done = z.object({ ok: z.literal(true) }).openapi("Done");
