@@ -76,6 +76,7 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/events/{id}/deliveries", 200, { params: id, query: project });
   await call("GET /api/search/complete", 200, { as: "key", query: "?q=pay" });
   await call("GET /api/search/complete", 200, { as: "key", query: "?q=received" });
+  await call("GET /api/search/texts", 200, { as: "key", query: "?of=value&key=amount" });
   await call("GET /api/search/alternatives", 200, { as: "key", query: "?q=user=u1" });
   await call("GET /api/stats", 200, { as: "key", query: "?split=channel&users=true" });
   await call("GET /api/stats", 200, { as: "key", query: "?metric=sum&tag=amount" });

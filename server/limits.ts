@@ -98,6 +98,8 @@ export const limits = {
   /** Words and values in a search. */
   searchTerms: 100,
   searchDepth: 10,
+  /** Names, tags or values that are listed at once. */
+  knownTexts: 1_000,
   /** How long a completion waits for texts, names and counts that take long to find. It comes without the others. */
   completionMs: 1_000,
   /** How long alternatives to a search are tried. */

@@ -136,6 +136,7 @@ const table: Record<string, Row> = {
     body: () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
   },
   "GET /api/search/complete": { key: 200, session: 200, nobody: 401 },
+  "GET /api/search/texts": { key: 200, session: 200, nobody: 401, path: () => "/api/search/texts?of=name" },
   "GET /api/search/alternatives": { key: 200, session: 200, nobody: 401 },
   "DELETE /api/events/{id}": {
     key: 404,
