@@ -109,7 +109,7 @@ function curlExample(method: string, path: string, operation: Operation, descrip
   const json = body && JSON.stringify(exampleOf(body, description)).replaceAll("'", "'\\''");
   const verb = method === "GET" || (method === "POST" && body) ? "" : `-X ${method} `;
   return [
-    `curl ${verb}"${url}"`,
+    `curl --fail-with-body ${verb}"${url}"`,
     ...credentials,
     ...(json ? ['-H "content-type: application/json"', `-d '${json}'`] : []),
   ].join(" \\\n  ");
