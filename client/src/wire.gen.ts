@@ -91,7 +91,7 @@ export type User = {
     events: number;
   }>;
   properties: UserProperties;
-  /** Another one with each change of the properties. To change only this version, send it as `If-Match`. */
+  /** Changes with the properties. To change only this version, send it as `If-Match`. */
   version: string;
 };
 

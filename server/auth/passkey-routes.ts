@@ -71,5 +71,5 @@ export function addPasskeyRoutes(
 }
 
 function unknownPasskey() {
-  return problem("passkey-unknown", { detail: "You have no passkey with this id." });
+  return problem("passkey-unknown", { detail: "You have no passkey with this ID." });
 }

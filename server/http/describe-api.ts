@@ -13,12 +13,12 @@ const statusTexts: Record<number, string> = {
   400: "The request can't be read, or its query is invalid.",
   401: "The API key or session is missing or unknown.",
   403: "The caller may not do this.",
-  404: "There is no such thing in this project, or for this account.",
+  404: "It doesn't exist in this project, or for this account.",
   409: "This conflicts with the current state. The problem says how.",
-  412: "It isn't the version of `If-Match`. The problem has what is there now, as `current`.",
+  412: "The version isn't the one in `If-Match`. The problem has the current one as `current`.",
   413: "The body is too large.",
   415: "The content type or encoding isn't supported.",
-  422: "The body is invalid, and `errors` says what to change; or a chart would read too much.",
+  422: "The body is invalid, and `errors` says what to change; or a query would read too much.",
   429: "A rate limit or quota is reached. `Retry-After` says when to try again.",
   503: "The server can't do this now. Try again.",
   507: "The disk is full. Try again later.",
@@ -26,7 +26,7 @@ const statusTexts: Record<number, string> = {
 
 const ifMatch = z.string().optional().openapi({
   description:
-    "The `version` that was edited, in quotes. If there is another one by now, nothing is changed. Without it, the last change counts.",
+    "The `version` that was edited, in quotes. If there is another version by now, nothing is changed. Without it, the change is made in any case.",
   example: '"Zk3x9Qm0aB_dEf12"',
 });
 
@@ -152,10 +152,12 @@ function register(registry: Registry, route: DescribedRoute): void {
   });
 }
 
-/** The other forms of a response, for the API description. */
-function otherFormsOf({ otherResponseTypes = [] }: DescribedRoute): string {
-  const types = otherResponseTypes.map((type) => `\`${type}\``).join(" or ");
-  return types && `The response can also be ${types}.`;
+/** The other forms of a response, for the API description, if it doesn't name them itself. */
+function otherFormsOf({ otherResponseTypes = [], description = "" }: DescribedRoute): string {
+  const others = otherResponseTypes.filter((type) => !description.includes(type));
+  return others.length === 0
+    ? ""
+    : `The response can also be ${others.map((type) => `\`${type}\``).join(" or ")}.`;
 }
 
 /** What a route's callers need, for the API description. */

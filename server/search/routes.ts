@@ -42,7 +42,9 @@ export function addSearchRoutes(routes: Routes, { store }: { store: Store }): vo
     },
     async ({ projectId, query: { of, key, prefix = "" } }) => {
       if ((of === "value") !== (key !== undefined))
-        throw problem("query-invalid", { detail: '"key" is needed with "of=value", and only there.' });
+        throw problem("query-invalid", {
+          detail: '"key" is required with "of=value", and not allowed otherwise.',
+        });
       const kind: KnownTexts =
         key !== undefined ? { kind: "value", key } : { kind: of === "tag" ? "key" : "name" };
       const found = await store.events.startingWith(projectId, kind, prefix, limits.knownTexts + 1);

@@ -21,10 +21,8 @@ export const KnownTextList = z
     texts: z.array(z.string()).openapi({
       description: "In the order of their characters' codes. Very long ones can be missing.",
     }),
-    isComplete: z
-      .boolean()
-      .openapi({
-        description: `False if there are more than ${limits.knownTexts.toLocaleString("en")}. Narrow it with \`prefix\`.`,
-      }),
+    isComplete: z.boolean().openapi({
+      description: `False if there are more than ${limits.knownTexts.toLocaleString("en")}. Narrow it with \`prefix\`.`,
+    }),
   })
   .openapi("KnownTextList");

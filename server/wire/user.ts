@@ -81,8 +81,7 @@ export const User = z
     }),
     properties: UserProperties,
     version: version.openapi({
-      description:
-        "Another one with each change of the properties. To change only this version, send it as `If-Match`.",
+      description: "Changes with the properties. To change only this version, send it as `If-Match`.",
     }),
   })
   .openapi("User");
