@@ -71,11 +71,9 @@ const summary = {
   name: z.string(),
   isPublic: z.boolean().openapi({ description: "Whether it has a public link." }),
   version,
-  linkVersion: z
-    .string()
-    .openapi({
-      description: "Changes with each new public link. Changes of the link take it as `If-Match`.",
-    }),
+  linkVersion: z.string().openapi({
+    description: "Changes with each new public link. Changes of the link take it as `If-Match`.",
+  }),
   createdAt: z.string().openapi({ format: "date-time" }),
   updatedAt: z.string().openapi({ format: "date-time" }),
 };
