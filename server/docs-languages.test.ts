@@ -9,9 +9,9 @@ import { docExamples } from "./testing/doc-examples.ts";
 import { examplePrograms } from "./testing/example-programs.ts";
 import { type TestApp, testApp } from "./testing/test-app.ts";
 
-const programs = {
+const programs: typeof examplePrograms = {
   ...examplePrograms,
-  sh: { program: "curl", command: (text: string) => ["sh", "-c", text] },
+  sh: { program: "curl", command: (text) => ["sh", "-c", text] },
 };
 const examples = docExamples().filter(
   ({ page, language }) => page === "docs/languages.md" && language in programs,
@@ -62,7 +62,7 @@ afterAll(async () => {
 /** Runs an example behind the proxy. */
 async function run(language: string, text: string): Promise<{ code: number; output: string }> {
   attempts.length = 0;
-  const command = programs[language as keyof typeof programs]!.command(text, directory);
+  const command = programs[language]!.command(text, directory);
   const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   const env = { ...process.env, TIDINGS_URL: url, TIDINGS_API_KEY: app.key };
   const child = Bun.spawn(command, { cwd: directory, env, stdout: "pipe", stderr: "pipe" });
@@ -79,7 +79,7 @@ test("the page has the languages that are tested", () => {
 });
 
 for (const { language, text } of examples)
-  describe.skipIf(!Bun.which(programs[language as keyof typeof programs]!.program))(language, () => {
+  describe.skipIf(!Bun.which(programs[language]!.program))(language, () => {
     const channel = `from-${language}`;
     const example = text.replace(/(["'])(?:payments|backups)\1/, `$1${channel}$1`);
 
