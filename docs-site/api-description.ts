@@ -13,6 +13,7 @@ export type Operation = {
   tags: [string];
   summary: string;
   description?: string;
+  deprecated?: boolean;
   security?: Record<string, string[]>[];
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };

@@ -70,6 +70,7 @@ function operationHtml(
   return [
     headingHtml(id, 2, escapeHtml(operation.summary)),
     `<p class="route">${methodHtml(method)} <code>${escapeHtml(path)}</code></p>\n`,
+    operation.deprecated ? "<p><strong>Deprecated.</strong> It still works, but may be removed.</p>\n" : "",
     renderText(operation.description ?? ""),
     highlight(curlExample(method, path, operation, description), "bash"),
     rows.length > 0 ? `<h3>Parameters</h3>\n${fieldTable("parameter", rows)}` : "",
@@ -109,7 +110,7 @@ function curlExample(method: string, path: string, operation: Operation, descrip
   const json = body && JSON.stringify(exampleOf(body, description)).replaceAll("'", "'\\''");
   const verb = method === "GET" || (method === "POST" && body) ? "" : `-X ${method} `;
   return [
-    `curl ${verb}"${url}"`,
+    `curl --fail-with-body ${verb}"${url}"`,
     ...credentials,
     ...(json ? ['-H "content-type: application/json"', `-d '${json}'`] : []),
   ].join(" \\\n  ");

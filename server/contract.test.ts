@@ -76,6 +76,7 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/events/{id}/deliveries", 200, { params: id, query: project });
   await call("GET /api/search/complete", 200, { as: "key", query: "?q=pay" });
   await call("GET /api/search/complete", 200, { as: "key", query: "?q=received" });
+  await call("GET /api/search/texts", 200, { as: "key", query: "?of=value&key=amount" });
   await call("GET /api/search/alternatives", 200, { as: "key", query: "?q=user=u1" });
   await call("GET /api/stats", 200, { as: "key", query: "?split=channel&users=true" });
   await call("GET /api/stats", 200, { as: "key", query: "?metric=sum&tag=amount" });
@@ -138,6 +139,7 @@ test("views, rules and destinations", async () => {
   await call("GET /api/project-destinations/{id}", 200, hook);
   await call("PATCH /api/project-destinations/{id}", 200, { ...hook, body: { name: "Renamed" } });
   await call("POST /api/project-destinations/{id}/test", 200, hook);
+  await call("POST /api/project-destinations/{id}/rotate", 200, hook);
   await call("POST /api/project-destinations/{id}/rotate-secret", 200, hook);
 
   const rule = { name: "Refunds", q: "name:Refund", when: { type: "each" } };
@@ -207,7 +209,7 @@ test("keys, projects and members", async () => {
   const id = { params: { id: key.id }, query: project };
   await call("GET /api/keys", 200, { query: project });
   await call("PATCH /api/keys/{id}", 200, { ...id, body: { name: "Shop" } });
-  await call("POST /api/keys/{id}/rotate", 201, { ...id, body: { overlapHours: 1 } });
+  await call("POST /api/keys/{id}/rotate", 200, { ...id, body: { overlapHours: 1 } });
   await call("DELETE /api/keys/{id}", 200, id);
   await call("GET /api/projects", 200);
   const created = await call("POST /api/projects", 201, { body: { name: "Second" } });

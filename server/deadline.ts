@@ -70,7 +70,7 @@ export function tooExpensive(seconds: number): ProblemError {
 /** The problem of a change that takes too long. */
 export function tooSlow(seconds: number): ProblemError {
   return problem("overloaded", {
-    detail: `This takes longer than ${seconds} seconds. It may still be done: look before you send it again.`,
+    detail: `This takes longer than ${seconds} seconds. It may still complete: check before you send it again.`,
     retryAfterSeconds: 30,
   });
 }

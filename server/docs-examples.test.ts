@@ -14,6 +14,7 @@ import { settings } from "./config-settings.ts";
 import { parseSearch } from "./event/search.ts";
 import { readContract } from "./testing/contract.ts";
 import { docExamples, type Example, tableCodes } from "./testing/doc-examples.ts";
+import { examplePrograms } from "./testing/example-programs.ts";
 import { type TestApp, testApp } from "./testing/test-app.ts";
 
 /** Pages whose examples other tests run. */
@@ -75,11 +76,11 @@ async function run(command: string[]): Promise<void> {
   expect({ code, output, errors }).toMatchObject({ code: 0 });
 }
 
-/** An error status fails a command. A live stream, which would never end, is left after a second. */
+/** A live stream, which would never end, is left after a second. */
 const curl = `curl() {
   case " $* " in
-    *" -N "*) command curl -sS --fail-with-body --max-time 1 "$@" || [ $? -eq 28 ] ;;
-    *) command curl -sS --fail-with-body "$@" ;;
+    *" -N "*) command curl -sS --max-time 1 "$@" || [ $? -eq 28 ] ;;
+    *) command curl -sS "$@" ;;
   esac
 }`;
 
@@ -179,8 +180,11 @@ async function check(example: Example): Promise<void> {
           .replaceAll("http://localhost:4242", app.address)
           .replace('"@tidings/client"', JSON.stringify(client)),
       ]);
+    case "go":
+    case "php":
     case "python":
-      return run(["python3", "-c", text]);
+    case "ruby":
+      return run(examplePrograms[language]!.command(text, directory));
     case "toml":
       return checkSettingsFile(example);
     case "yaml":
@@ -193,9 +197,30 @@ async function check(example: Example): Promise<void> {
 describe("each example is run or checked", () => {
   for (const example of examples) {
     const { place, language } = example;
-    const program = { python: "python3", sh: "curl" }[language];
+    const program = language === "sh" ? "curl" : examplePrograms[language]?.program;
     test.skipIf(program !== undefined && !Bun.which(program))(`${place} (${language})`, () => check(example));
   }
+});
+
+test("a curl command fails if its request does, and retries only what is recorded once", () => {
+  const lines = docExamples().flatMap(({ place, text }) =>
+    text
+      .replaceAll("\\\n", " ")
+      .split("\n")
+      .filter((line) => /(?:^|\| )curl /.test(line))
+      .map((line) => `${place}: ${line}`),
+  );
+  expect(lines.length).toBeGreaterThan(20);
+  expect(lines.filter((line) => !line.includes(" --fail-with-body "))).toEqual([]);
+  const retried = lines.filter((line) => line.includes(" --retry"));
+  expect(retried.filter((line) => !line.includes(" --retry-all-errors "))).toEqual([]);
+  // With an id, or a key that stands for one.
+  expect(retried.filter((line) => !/idempotency-key: |ce-id: |"id":/.test(line))).toEqual([]);
+});
+
+test("the API key has one name", () => {
+  const others = docExamples().filter(({ text }) => /\$\{?(?:KEY|API_KEY|TIDINGS_KEY)\b/.test(text));
+  expect(others.map(({ place }) => place)).toEqual([]);
 });
 
 test("the events that they send are stored", async () => {

@@ -41,6 +41,18 @@ describe("pages", () => {
     }
   });
 
+  test('lead from "client library" to the library, in the navigation and in texts', async () => {
+    const overview = await (await get("/docs")).text();
+    expect(overview).toContain('<a href="/docs/javascript">Client library</a>');
+    const pages = [...overview.matchAll(/href="(\/docs\/[\w/-]+)"/g)].map(([, path]) => path!);
+    expect(pages.length).toBeGreaterThan(30);
+    for (const path of new Set(pages)) {
+      const text = await (await get(path)).text();
+      const links = [...text.matchAll(/<a href="([^"#]*)[^"]*">(?:the |The )?[Cc]lient library<\/a>/g)];
+      expect([path, links.filter(([, href]) => href !== "/docs/javascript")]).toEqual([path, []]);
+    }
+  });
+
   test("describe every operation", async () => {
     const description = (await (await get("/openapi.json")).json()) as {
       paths: Record<string, Record<string, { tags: string[]; summary: string }>>;

@@ -55,7 +55,7 @@ export const limits = {
   idempotencyMs: 24 * 60 * 60 * 1_000,
   /** How much of a rejected event's body is kept. */
   rejectedBodyCharacters: 65_536,
-  /** Rejected events that one request resends. */
+  /** Rejected events on a page, and that one request resends. */
   rejectedAtOnce: 200,
   /** Groups of rejected events that are listed, the largest ones. */
   rejectedGroups: 100,
@@ -87,7 +87,9 @@ export const limits = {
   streamsPerAccount: 100,
   /** Events of a project that wait to be matched for its streams, in characters of JSON. */
   streamQueueCharacters: 16 * 1_048_576,
-  pageEvents: 1_000,
+  /** Items on a page of any list, unless its schema says why fewer must do, and how many it has by default. */
+  pageItems: 1_000,
+  pageItemsDefault: 100,
   /** Columns of tags in CSV, and different tags that are counted to choose them. */
   csvTagColumns: 200,
   csvCountedTags: 10_000,
@@ -96,6 +98,8 @@ export const limits = {
   /** Words and values in a search. */
   searchTerms: 100,
   searchDepth: 10,
+  /** Names, tags or values that are listed at once. */
+  knownTexts: 1_000,
   /** How long a completion waits for texts, names and counts that take long to find. It comes without the others. */
   completionMs: 1_000,
   /** How long alternatives to a search are tried. */
@@ -127,9 +131,6 @@ export const limits = {
   analysesWaiting: 100,
   userProperties: 50,
   userNames: 50,
-  pageUsers: 1_000,
-  /** Users whom a number counts, in a page: the event of each is looked up. */
-  pageCountedUsers: 100,
   /** A search for users. */
   userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */
@@ -150,8 +151,6 @@ export const limits = {
   channelFirstTags: 10,
   retentionDays: 3_650,
   projectNameCharacters: 80,
-  /** Entries of the audit log on a page. */
-  pageAuditEntries: 1_000,
   /** Projects that an account owns. Commands have no such limit. */
   projectsPerAccount: 50,
   /** Members of a project, including those who are invited. */
@@ -317,8 +316,6 @@ export const limits = {
   webhookRequestCharacters: 262_144,
   webhookHeaders: 50,
   webhookHeaderValueCharacters: 500,
-  pageDeliveries: 1_000,
-  pageDeliveriesDefault: 50,
   /** Failed attempts that a delivery remembers, the last ones. */
   deliveryFailures: 20,
   /** Dead deliveries that one request retries. */

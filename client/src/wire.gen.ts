@@ -36,7 +36,7 @@ export type Event = {
 export type EventList = {
   ok: true;
   events: Array<Event>;
-  /** Only with `limit`: the cursor of the next page, or null on the last page. */
+  /** Only with `limit`: the `cursor` of the next page; null on the last page. */
   nextCursor?: string | null;
 };
 
@@ -93,7 +93,7 @@ export type User = {
     events: number;
   }>;
   properties: UserProperties;
-  /** Another one with each change of the properties. To change only this version, send it as `If-Match`. */
+  /** Changes with the properties. To change only this version, send it as `If-Match`. */
   version: string;
 };
 

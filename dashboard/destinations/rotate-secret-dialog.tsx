@@ -17,7 +17,7 @@ export function RotateSecretDialog({ destination, close }: Props) {
   const rotate = useMutation({
     mutationFn: () =>
       api<{ ok: true; signingSecret: string; previousValidUntil: string }>(
-        `/api/project-destinations/${destination.id}/rotate-secret`,
+        `/api/project-destinations/${destination.id}/rotate`,
         { method: "POST", query: { project }, version: known.version },
       ),
     onSuccess: () => refreshConnections(project, projectDestinationsQuery(project).queryKey),

@@ -50,7 +50,7 @@ function exampleOf({ kind, scopes }: Key, secret: string): Example | null {
   if (kind === "publishable")
     return { label: "Use it in a web page", code: pageCode(secret), copyLabel: "Copy code" };
   if (!scopes.includes("read")) return null;
-  const code = `curl -H "X-API-KEY: ${secret}" "${location.origin}/api/events?limit=10"`;
+  const code = `curl --fail-with-body -H "X-API-KEY: ${secret}" "${location.origin}/api/events?limit=10"`;
   return { label: "Try it in a terminal", copyLabel: "Copy command", code };
 }
 

@@ -30,7 +30,7 @@ export function sendExamples({ key, origin, channel = "payments" }: Options): Se
       id: "curl",
       label: "curl",
       hint: "Run this in a terminal",
-      code: `curl ${url} \\
+      code: `curl --fail-with-body ${url} \\
   -H "X-API-KEY: ${key}" \\
   -H "content-type: application/json" \\
   -d ${inShell(JSON.stringify(event))}`,

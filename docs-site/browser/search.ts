@@ -1,6 +1,4 @@
-import MiniSearch from "minisearch";
-
-type Section = { href: string; page: string; title: string; text: string };
+import { createSearch, type Section } from "./search-index.ts";
 
 const resultsMax = 8;
 /** Length of a result's text, and how much of it comes before the first word that was found. */
@@ -12,18 +10,7 @@ export async function startSearch(form: HTMLFormElement, indexAddress: string): 
   const response = await fetch(indexAddress);
   if (!response.ok) throw new Error(`The index returned ${response.status}.`);
   const sections: Section[] = await response.json();
-  const index = new MiniSearch<Section>({
-    idField: "href",
-    fields: ["title", "page", "text"],
-    searchOptions: {
-      boost: { title: 4, page: 2 },
-      prefix: true,
-      // Short words with another letter are other words.
-      fuzzy: (term) => (term.length > 4 ? 0.2 : false),
-      combineWith: "AND",
-    },
-  });
-  index.addAll(sections);
+  const search = createSearch(sections);
   const byHref = new Map(sections.map((section) => [section.href, section]));
 
   const field = form.querySelector("input")!;
@@ -33,7 +20,7 @@ export async function startSearch(form: HTMLFormElement, indexAddress: string): 
 
   function show() {
     const query = field.value.trim();
-    const found = query === "" ? [] : index.search(query).slice(0, resultsMax);
+    const found = query === "" ? [] : search(query).slice(0, resultsMax);
     list.replaceChildren(
       ...found.map(({ id, terms }, position) => optionOf(byHref.get(id)!, terms, `result-${position}`)),
     );

@@ -32,7 +32,7 @@ export function addAuditRoutes(routes: Routes, { store }: { store: Store }): voi
       const { control } = store;
       if (limit === undefined) {
         const entries = (after?: number) =>
-          listAudit(control, projectId, query, limits.pageAuditEntries, after ?? before);
+          listAudit(control, projectId, query, limits.pageItems, after ?? before);
         return new Response(streamOf(format, entries), { headers });
       }
       const entries = await listAudit(control, projectId, query, limit + 1, before);
@@ -62,7 +62,7 @@ function streamOf(
           stream.enqueue((after === undefined ? "" : separator) + entries.map(rowOf[format]).join(separator));
           after = Number(entries.at(-1)!.id);
         }
-        if (entries.length === limits.pageAuditEntries) return;
+        if (entries.length === limits.pageItems) return;
         stream.enqueue(endOf(format, null));
         stream.close();
       },

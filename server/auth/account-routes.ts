@@ -12,7 +12,6 @@ import {
   AccountChange,
   AccountDeletion,
   AccountResponse,
-  Done,
   EmailChange,
   EmailChangeResponse,
   EmailConfirmed,
@@ -20,6 +19,7 @@ import {
   LinkToken,
   Me,
 } from "../wire/account.ts";
+import { Done } from "../wire/done.ts";
 import type { AccountEmails } from "./account-emails.ts";
 import { consumeLink, createLink, findLink } from "./account-links.ts";
 import { accountResponse } from "./account-response.ts";

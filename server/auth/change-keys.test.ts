@@ -138,7 +138,7 @@ describe("a change of a key", () => {
 describe("a rotation", () => {
   const rotate = async (id: string, body: object) => {
     const response = await call("POST", `/api/keys/${id}/rotate`, body);
-    expect(response.status).toBe(201);
+    expect(response.status).toBe(200);
     return (await response.json()) as NewKeyResponse & { replaced: Key };
   };
 
@@ -184,7 +184,7 @@ describe("a rotation", () => {
     const { key } = await create();
     const path = `/api/keys/${key.id}/rotate`;
     const responses = await Promise.all([call("POST", path, {}), call("POST", path, {})]);
-    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 409]);
     expect((await call("POST", path, {})).status).toBe(409);
     const { keys } = (await (await call("GET", "/api/keys")).json()) as { keys: Key[] };
     const { replacedBy } = keys.find(({ id }) => id === key.id)!;

@@ -2,6 +2,7 @@ import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
+import { Done } from "../wire/done.ts";
 import {
   type Key,
   KeyChange,
@@ -112,7 +113,6 @@ export function addKeyRoutes(
         "Creates a key with the same settings and, if the old one expires, the same lifetime. The old key stays valid for `overlapHours`. Only this response contains the new key itself.",
       query: ProjectQuery,
       body: KeyRotation,
-      status: 201,
       response: RotatedKeyResponse,
       problems: [404, 409],
     },
@@ -144,7 +144,7 @@ export function addKeyRoutes(
       description:
         "Takes effect at once: its requests are rejected and its live streams end. The key stays listed.",
       query: ProjectQuery,
-      response: KeyResponse,
+      response: Done,
       problems: [404],
     },
     async ({ projectId, actor, parameter }) => {
@@ -160,7 +160,7 @@ export function addKeyRoutes(
         return revoked;
       });
       apply(key);
-      return { ok: true, key };
+      return { ok: true };
     },
   );
 }

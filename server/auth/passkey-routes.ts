@@ -3,6 +3,7 @@ import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { AccountResponse, PasskeyChange } from "../wire/account.ts";
+import { Done } from "../wire/done.ts";
 import { accountResponse } from "./account-response.ts";
 import { type Auth, requireSession } from "./auth.ts";
 import { raiseCredentialEpoch } from "./credential-epoch.ts";
@@ -42,7 +43,7 @@ export function addPasskeyRoutes(
       by: "account",
       tag: "Account",
       summary: "Remove a passkey",
-      response: AccountResponse,
+      response: Done,
       problems: [404],
     },
     async ({ account, actor, request, parameter }) => {
@@ -64,11 +65,11 @@ export function addPasskeyRoutes(
         const detail = { name: passkey.name };
         await recordAudit(transaction, actor, { action: "passkey.removed", target: account.email, detail });
       });
-      return accountResponse(control, account.id);
+      return { ok: true };
     },
   );
 }
 
 function unknownPasskey() {
-  return problem("passkey-unknown", { detail: "You have no passkey with this id." });
+  return problem("passkey-unknown", { detail: "You have no passkey with this ID." });
 }

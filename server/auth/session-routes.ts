@@ -1,7 +1,8 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
-import { EndedSessions, SessionList } from "../wire/session.ts";
+import { Done } from "../wire/done.ts";
+import { SessionList } from "../wire/session.ts";
 import { type Auth, requireSession } from "./auth.ts";
 import { endSession, endSessions, listSessions } from "./sessions.ts";
 
@@ -37,13 +38,13 @@ export function addSessionRoutes(routes: Routes, { store: { control }, auth, str
       tag: "Account",
       summary: "End one of your sessions",
       description: "Its live streams end at once.",
-      response: EndedSessions,
+      response: Done,
       problems: [404],
     },
     async ({ account, actor, parameter }) => {
       await endSession(control, account.id, parameter("id"), actor);
       await streamAuthorizer.check();
-      return { ok: true, ended: 1 };
+      return { ok: true };
     },
   );
 
@@ -54,19 +55,18 @@ export function addSessionRoutes(routes: Routes, { store: { control }, auth, str
       by: "account",
       tag: "Account",
       summary: "End all your sessions but this one",
-      response: EndedSessions,
+      response: Done,
     },
     async ({ account, actor, request }) => {
       const { id } = await requireSession(auth, request);
-      const ended = await control.transaction().execute(async (transaction) => {
+      await control.transaction().execute(async (transaction) => {
         const sessions = await endSessions(transaction, account.id, id);
         const detail = { sessions };
         if (sessions > 0)
           await recordAudit(transaction, actor, { action: "session.ended", target: account.email, detail });
-        return sessions;
       });
       await streamAuthorizer.check();
-      return { ok: true, ended };
+      return { ok: true };
     },
   );
 }

@@ -43,7 +43,7 @@ export async function endSession(
       .where("id", "=", id)
       .executeTakeFirst();
     if (numDeletedRows === 0n)
-      throw problem("session-unknown", { detail: "You have no session with this id." });
+      throw problem("session-unknown", { detail: "You have no session with this ID." });
     await recordAudit(transaction, actor, {
       action: "session.ended",
       target: actor.name,

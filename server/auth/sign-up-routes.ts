@@ -4,7 +4,6 @@ import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import {
-  Done,
   PasswordReset,
   PasswordResetRequest,
   ProviderSignIn,
@@ -17,6 +16,7 @@ import {
   SignUpConfirmation,
   SignUpResponse,
 } from "../wire/account.ts";
+import { Done } from "../wire/done.ts";
 import type { AccountEmails } from "./account-emails.ts";
 import { consumeLink, createLink } from "./account-links.ts";
 import { type Auth, signInResponse } from "./auth.ts";

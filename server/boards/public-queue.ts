@@ -15,7 +15,7 @@ export class PublicQueue {
     capacity: limits.boardLinksRunning,
     capacityOfOwner: 1,
     waitingOfOwner: limits.boardLinkWaiting,
-    detail: "Too many people look at this project's public boards at this moment. Try again shortly.",
+    detail: "Too many people are looking at this project's public boards. Try again shortly.",
   });
   readonly #shared = new Map<string, Shared>();
 

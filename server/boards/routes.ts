@@ -1,4 +1,3 @@
-import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { FailureLog } from "../failures.ts";
@@ -17,6 +16,7 @@ import {
   TilePreview,
   type TileRange,
 } from "../wire/board.ts";
+import { Done } from "../wire/done.ts";
 import type { Tile } from "../wire/tile.ts";
 import { TileDataResponse } from "../wire/tile-data.ts";
 import {
@@ -32,8 +32,6 @@ import {
 } from "./boards.ts";
 import { rangeOf } from "./range.ts";
 import { tileData } from "./tile-data.ts";
-
-const OkResponse = z.object({ ok: z.literal(true) });
 
 type Deps = {
   store: Store;
@@ -169,7 +167,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       summary: "Delete a board",
       description: "Its public link ends. The last deleted boards can be restored.",
       query: ProjectQuery,
-      response: OkResponse,
+      response: Done,
       problems: [404],
     },
     async ({ projectId, actor, parameter }) => {
@@ -238,7 +236,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       description: "`If-Match` takes the `linkVersion`.",
       query: ProjectQuery,
       versioned: "board",
-      response: OkResponse,
+      response: Done,
       problems: [404],
     },
     async ({ projectId, actor, ifMatch, parameter }) => {

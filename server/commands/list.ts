@@ -40,7 +40,7 @@ export async function* newestEvents(
   count: number,
 ): AsyncGenerator<Event> {
   for (let left = count; left > 0; ) {
-    query.set("limit", String(Math.min(left, limits.pageEvents)));
+    query.set("limit", String(Math.min(left, limits.pageItems)));
     const { events, nextCursor } = await source.json<EventList>(`/api/events?${query}`);
     yield* events;
     left -= events.length;

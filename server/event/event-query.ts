@@ -3,6 +3,7 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import { nearest } from "../validation/nearest.ts";
+import { optionalPageLimit, pageCursor } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
 import { isoMs, looksLikeSeconds } from "./created-at.ts";
 import { eventTexts } from "./event.ts";
@@ -65,14 +66,8 @@ export const projectParameter = z
   .openapi({ description: "Slug of the project. Sessions only: an API key belongs to one project." });
 
 export const EventListQuery = z.strictObject({
-  limit: z.coerce
-    .number()
-    .int("must be a whole number")
-    .min(1, "must be at least 1")
-    .max(limits.pageEvents, `must be at most ${limits.pageEvents}`)
-    .optional()
-    .openapi({ type: "integer", description: "Events per page. Without it, all events are streamed." }),
-  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the previous page." }),
+  limit: optionalPageLimit("Events"),
+  cursor: pageCursor,
   order: z
     .enum(["asc", "desc"])
     .optional()

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
+import { nextCursor } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
 import { readCreatedAt } from "./created-at.ts";
 import { isEventId } from "./id.ts";
@@ -132,11 +133,9 @@ export const EventList = z
   .object({
     ok: z.literal(true),
     events: z.array(Event),
-    nextCursor: z
-      .string()
-      .nullable()
+    nextCursor: nextCursor
       .optional()
-      .openapi({ description: "Only with `limit`: the cursor of the next page, or null on the last page." }),
+      .openapi({ description: "Only with `limit`: the `cursor` of the next page; null on the last page." }),
   })
   .openapi("EventList");
 export type EventList = z.infer<typeof EventList>;

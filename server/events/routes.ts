@@ -25,6 +25,7 @@ import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { NewEvents, RecordResponse } from "../wire/batch.ts";
 import { DeliveryList } from "../wire/delivery.ts";
+import { Done } from "../wire/done.ts";
 import { EventCount } from "../wire/event-count.ts";
 import { countMatches } from "./count.ts";
 import { pageText, pageWithTagColumns, streamList } from "./list.ts";
@@ -211,7 +212,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       tag: "Events",
       summary: "Delete an event",
       query: ProjectQuery,
-      response: z.object({ ok: z.literal(true) }),
+      response: Done,
       problems: [404, 503, 507],
     },
     async ({ projectId, actor, parameter }) => {

@@ -13,12 +13,12 @@ const statusTexts: Record<number, string> = {
   400: "The request can't be read, or its query is invalid.",
   401: "The API key or session is missing or unknown.",
   403: "The caller may not do this.",
-  404: "There is no such thing in this project, or for this account.",
+  404: "It doesn't exist in this project, or for this account.",
   409: "This conflicts with the current state. The problem says how.",
-  412: "It isn't the version of `If-Match`. The problem has what is there now, as `current`.",
+  412: "The version isn't the one in `If-Match`. The problem has the current one as `current`.",
   413: "The body is too large.",
   415: "The content type or encoding isn't supported.",
-  422: "The body is invalid, and `errors` says what to change; or a chart would read too much.",
+  422: "The body is invalid, and `errors` says what to change; or a query would read too much.",
   429: "A rate limit or quota is reached. `Retry-After` says when to try again.",
   503: "The server can't do this now. Try again.",
   507: "The disk is full. Try again later.",
@@ -26,10 +26,21 @@ const statusTexts: Record<number, string> = {
 
 const ifMatch = z.string().optional().openapi({
   description:
-    "The `version` that was edited, in quotes. If there is another one by now, nothing is changed. Without it, the last change counts.",
+    "The `version` that was edited, in quotes. If there is another version by now, nothing is changed. Without it, the change is made in any case.",
   example: '"Zk3x9Qm0aB_dEf12"',
 });
 
+/**
+ * Has the other media types that `Accept` may request. They aren't in `content`: clients that are generated from it
+ * would take every response for an object or a text.
+ */
+const otherMediaTypes = "x-other-media-types";
+
+type Response = {
+  description: string;
+  content: Record<string, { schema: z.ZodType }>;
+  [otherMediaTypes]?: string[];
+};
 type Registry = OpenAPIHono["openAPIRegistry"];
 
 /** Returns the OpenAPI 3.1 description of routes. Nothing of it is made before, because it takes five megabytes. */
@@ -86,12 +97,13 @@ function register(registry: Registry, route: DescribedRoute): void {
       description: "`tag.KEY=VALUE`: only events with this tag. Repeat it to require several tags.",
     }),
   };
-  const responses: Record<number, { description: string; content: Record<string, { schema: z.ZodType }> }> =
-    {};
+  const responses: Record<number, Response> = {};
   for (const status of [route.status ?? 200, ...(route.otherStatuses ?? [])]) {
-    const types = [route.responseType ?? jsonType, ...(route.otherResponseTypes ?? [])];
-    const content = types.map((type, index) => [type, { schema: index === 0 ? response : z.string() }]);
-    responses[status] = { description: summary, content: Object.fromEntries(content) };
+    responses[status] = {
+      description: summary,
+      content: { [route.responseType ?? jsonType]: { schema: response } },
+      ...(route.otherResponseTypes && { [otherMediaTypes]: route.otherResponseTypes }),
+    };
   }
   for (const status of [...problems].toSorted()) {
     const isOfOthers = route.versioned !== undefined && (status === 404 || status === 412);
@@ -101,15 +113,16 @@ function register(registry: Registry, route: DescribedRoute): void {
       ...responses[status]?.content,
       ...Object.fromEntries(ofProblem.map(([type, schema]) => [type, { schema }])),
     };
-    responses[status] = { description: statusTexts[status]!, content };
+    responses[status] = { ...responses[status], description: statusTexts[status]!, content };
   }
   registry.registerPath({
     method,
     path,
     operationId: route.operationId ?? operationIdOf(method, path),
+    ...(route.deprecated && { deprecated: true }),
     tags: [tag],
     summary,
-    description: [description, requirementOf(by)].filter(Boolean).join("\n\n"),
+    description: [description, otherFormsOf(route), requirementOf(by)].filter(Boolean).join("\n\n"),
     security: isOpen
       ? []
       : by === "sender"
@@ -137,6 +150,14 @@ function register(registry: Registry, route: DescribedRoute): void {
     },
     responses,
   });
+}
+
+/** The other forms of a response, for the API description, if it doesn't name them itself. */
+function otherFormsOf({ otherResponseTypes = [], description = "" }: DescribedRoute): string {
+  const others = otherResponseTypes.filter((type) => !description.includes(type));
+  return others.length === 0
+    ? ""
+    : `The response can also be ${others.map((type) => `\`${type}\``).join(" or ")}.`;
 }
 
 /** What a route's callers need, for the API description. */

@@ -11,6 +11,7 @@ import { setRoutePath } from "../request-info.ts";
 import { withoutTilde } from "../wire/path-segment.ts";
 import { readJson } from "./body.ts";
 import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
+import { operationIdOf } from "./operation-id.ts";
 import type { tags } from "./tags.ts";
 import { textResponse } from "./text-response.ts";
 
@@ -62,6 +63,9 @@ type Route<
   method: "get" | "post" | "put" | "patch" | "delete";
   /** With parameters in braces, as in OpenAPI: `/api/events/{id}`. */
   path: string;
+  /** The path that it had before. It still works; the API description calls it deprecated. */
+  formerPath?: string;
+  deprecated?: true;
   /** The name in the API description. Default: made of method and path. */
   operationId?: string;
   by: By;
@@ -88,7 +92,7 @@ type Route<
   response: ResponseBody;
   /** Media type of a successful response, if it isn't JSON. */
   responseType?: string;
-  /** Other media types that `Accept` may request. */
+  /** Other media types that `Accept` may request. Their bodies are texts. */
   otherResponseTypes?: string[];
   /** Status codes of problems, besides those that follow from the rest of the declaration. */
   problems?: number[];
@@ -160,6 +164,11 @@ export class Routes {
     route: Route<By, Query, Body, ResponseBody>,
     handle: (call: Call<By, Query, Body>) => Promise<z.input<ResponseBody> | Response>,
   ): void {
+    const { formerPath, ...rest } = route;
+    if (formerPath !== undefined) {
+      const operationId = `${route.operationId ?? operationIdOf(route.method, route.path)}AtFormerPath`;
+      this.add({ ...rest, path: formerPath, operationId, deprecated: true }, handle);
+    }
     this.describe(route);
     this.app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
       const request = context.req.raw;

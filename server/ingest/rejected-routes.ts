@@ -6,6 +6,7 @@ import { parseJson } from "../http/json.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
+import { Done } from "../wire/done.ts";
 import {
   RejectedDiscard,
   RejectedDiscardResponse,
@@ -142,7 +143,7 @@ export function addRejectedEventRoutes(
       tag: "Rejected events",
       summary: "Discard a rejected event",
       query: ProjectQuery,
-      response: z.object({ ok: z.literal(true) }),
+      response: Done,
       problems: [404],
     },
     async ({ projectId, parameter }) => {

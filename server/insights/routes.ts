@@ -1,10 +1,10 @@
-import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
+import { Done } from "../wire/done.ts";
 import {
   InsightAddition,
   InsightList,
@@ -105,7 +105,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       tag: "Insights",
       summary: "Delete a value and its history",
       query: ProjectQuery,
-      response: z.object({ ok: z.literal(true) }),
+      response: Done,
       problems: [404],
     },
     async ({ projectId, actor, parameter }) => {

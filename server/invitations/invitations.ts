@@ -122,8 +122,8 @@ export async function revokeInvitation(
   control: Control,
   { projectId, actor }: ActingMember,
   id: string,
-): Promise<Invitation> {
-  return control.transaction().execute(async (transaction) => {
+): Promise<void> {
+  await control.transaction().execute(async (transaction) => {
     const row = await selectInvitations(transaction)
       .where("invitations.projectId", "=", projectId)
       .where("invitations.id", "=", id)
@@ -136,7 +136,6 @@ export async function revokeInvitation(
       target: row.email,
       detail: { id, role: row.role },
     });
-    return invitationOf(row);
   });
 }
 

@@ -11,10 +11,10 @@ import { problem } from "../problems.ts";
 import type { ActingMember } from "../projects/members.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";
+import { Done } from "../wire/done.ts";
 import {
   InvitationList,
   InvitationPreview,
-  InvitationResponse,
   InvitationSignUp,
   JoinResponse,
   NewInvitation,
@@ -101,13 +101,13 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       tag: "Members",
       summary: "Revoke an invitation",
       query: ProjectQuery,
-      response: InvitationResponse,
+      response: Done,
       problems: [404],
     },
-    async ({ parameter, ...call }) => ({
-      ok: true,
-      invitation: await revokeInvitation(control, invitingMember(call), parameter("id")),
-    }),
+    async ({ parameter, ...call }) => {
+      await revokeInvitation(control, invitingMember(call), parameter("id"));
+      return { ok: true };
+    },
   );
 
   routes.add(

@@ -76,6 +76,79 @@ test("records, finds, counts and follows events", async () => {
   expect((await call(client, "retention")).isError).toBeUndefined();
 });
 
+describe("finds its way", () => {
+  let client: Client;
+  beforeAll(async () => {
+    client = await connect();
+    const body = JSON.stringify({ plan: "max", email: "grace@example.com" });
+    const headers = { "content-type": "application/json" };
+    await app.request("/api/users/grace", { method: "PUT", headers, body });
+    await app.post({ channel: "trips", name: "Trip booked", userId: "grace", tags: { city: "Rome" } });
+    await app.post({ channel: "trips", name: "Trip canceled", tags: { city: "Oslo", reason: "ill" } });
+  });
+  const result = async (name: string, values = {}) => (await call(client, name, values)).structuredContent;
+
+  test("to users by a property", async () => {
+    const { users } = await result("find_users", { q: 'plan:"max"' });
+    expect(users).toMatchObject([{ userId: "grace", events: 1, properties: { plan: "max" } }]);
+    expect((await result("find_users", { q: "plan:free" })).users).toEqual([]);
+  });
+
+  test("to names and tags", async () => {
+    expect((await result("list_names", { prefix: "Trip" })).texts).toEqual(["Trip booked", "Trip canceled"]);
+    expect((await result("list_tags")).texts).toEqual(expect.arrayContaining(["city", "reason"]));
+    expect(await result("list_tags", { key: "city" })).toMatchObject({
+      texts: ["Oslo", "Rome"],
+      isComplete: true,
+    });
+  });
+
+  test("to boards", async () => {
+    const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+    const tile = {
+      id: "t",
+      type: "number",
+      title: "Trips",
+      x: 0,
+      y: 0,
+      w: 3,
+      h: 2,
+      q: "trip",
+      metric: "events",
+    };
+    const body = JSON.stringify({ name: "Travel", tiles: [tile] });
+    await app.request("/api/boards?project=default", { method: "POST", headers, body });
+    const { boards } = await result("list_boards");
+    expect(boards).toMatchObject([{ name: "Overview" }, { name: "Travel" }]);
+    expect((await result("get_board", { id: boards[1].id })).board.tiles).toMatchObject([{ q: "trip" }]);
+  });
+
+  test("to rejected events", async () => {
+    await app.post({
+      channel: "trips",
+      name: "Trip booked",
+      tags: { seats: 2 },
+      description: "x".repeat(1_000),
+    });
+    const { rejected, groups, total } = await result("list_rejected_events");
+    expect(rejected[0].body.length).toBe(301);
+    expect(rejected[0]).toMatchObject({ cut: true, problem: { type: "/problems/body-invalid" } });
+    expect([groups.length, total]).toEqual([1, 1]);
+  });
+
+  test("through a range that ends now", async () => {
+    const old = new Date(Date.now() - 3 * 86_400_000).toISOString();
+    await app.post({ channel: "trips", name: "Trip planned", createdAt: old });
+    const namesFrom = async (from: string, to?: string) =>
+      (await result("search_events", { channel: "trips", from, to })).events.map(
+        ({ name }: { name: string }) => name,
+      );
+    expect(await namesFrom("2d")).toEqual(["Trip canceled", "Trip booked"]);
+    expect(await namesFrom("1w", "2d")).toEqual(["Trip planned"]);
+    expect((await result("event_stats", { channel: "trips", from: "7d" })).total).toBe(3);
+  });
+});
+
 describe("a key", () => {
   test("that only reads has no tool that records", async () => {
     const client = await connect({ "x-api-key": await newKey({ scopes: ["read"] }) });
@@ -124,6 +197,8 @@ test("a mistake is an error that says what to do", async () => {
   for (const [name, values, text] of [
     ["search_events", { q: "amount>" }, "query-invalid"],
     ["search_events", { from: "yesterday" }, "query-invalid"],
+    ["search_events", { from: `${"9".repeat(12)}d` }, "query-invalid"],
+    ["get_board", { id: "stream" }, "board-unknown"],
     ["get_event", { id: "01900000-0000-7000-8000-000000000000" }, "event-unknown"],
     ["get_event", { id: "\ud800" }, "UUID"],
     ["get_event", { id: ".." }, "UUID"],

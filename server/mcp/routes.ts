@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
-import type { CallApi } from "./tools.ts";
+import type { CallApi } from "./tool.ts";
 
 const Message = z
   .object({ jsonrpc: z.literal("2.0") })

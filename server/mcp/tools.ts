@@ -1,55 +1,40 @@
 import { z } from "@hono/zod-openapi";
-import { type Event, EventList, EventResponse, NewEvent } from "../event/event.ts";
-import type { PermissionName } from "../permissions.ts";
+import { EventList, EventResponse, NewEvent } from "../event/event.ts";
+import { BoardList, BoardResponse } from "../wire/board.ts";
 import { ChannelList } from "../wire/channel.ts";
 import { Funnel } from "../wire/funnel.ts";
-import { pathSegment } from "../wire/path-segment.ts";
+import { KnownTextList } from "../wire/known-texts.ts";
+import {
+  RejectedEventList,
+  type RejectedEventList as RejectedEvents,
+  RejectedGroupList,
+} from "../wire/rejected-event.ts";
 import { Retention } from "../wire/retention.ts";
 import { bucketUnits, metrics, Stats } from "../wire/stats.ts";
-import { User } from "../wire/user.ts";
+import { User, UserList, UserListQuery } from "../wire/user.ts";
+import { listEvents } from "./list-events.ts";
+import { time } from "./time.ts";
+import { segmentOf, shortened, type Tool, withQuery } from "./tool.ts";
 
-/** Handles a request to the API in this process. */
-export type CallApi = (request: Request) => Promise<Response>;
+const itemsMax = 100;
 
-/** Calls a path of the API, with POST if there is a body. Throws `ApiError` for a problem. */
-export type Api = (path: string, body?: unknown) => Promise<Record<string, unknown>>;
-
-/** A problem of the API, as a text for the model. */
-export class ApiError extends Error {}
-
-type Values = Record<string, unknown>;
-
-export type Tool = {
-  name: string;
-  title: string;
-  description: string;
-  /** What the API key needs for it. */
-  permission: PermissionName;
-  isReadOnly: boolean;
-  input: z.ZodObject;
-  output: z.ZodObject;
-  run: (api: Api, values: Values) => Promise<Record<string, unknown>>;
-};
-
-const eventsMax = 100;
-/** In a list. `get_event` returns a text in full. */
-const listedTextMax = 300;
-const listCharactersMax = 60_000;
-
-const time = z.string().optional();
 const filters = {
   q: z.string().optional().describe('A search, such as: pay* plan=pro amount>50 name:"Payment failed" -test'),
   channel: z.string().optional().describe("Only this channel"),
   name: z.string().optional().describe("Only events with exactly this name"),
   userId: z.string().optional().describe("Only this user"),
-  from: time.describe("Start of the range, inclusive: ISO 8601, such as 2026-01-31T00:00:00Z"),
-  to: time.describe("End of the range, exclusive"),
+  from: time.describe(
+    "Start of the range, inclusive: ISO 8601, such as 2026-01-31T00:00:00Z, or a time ago, such as 7d, 12h or 30m",
+  ),
+  to: time.describe("End of the range, exclusive. Default: now"),
 };
 const timeZone = z.string().optional().describe("IANA time zone of days, weeks and months. Default: UTC");
 const split = z.string().optional().describe("A series for each channel, name or tag.KEY");
 
+const prefix = z.string().optional();
+
 const listing = {
-  limit: z.int().min(1).max(eventsMax).default(20).describe("How many events"),
+  limit: z.int().min(1).max(itemsMax).default(20).describe("How many on a page"),
   cursor: z.string().optional().describe("nextCursor of the previous page"),
 };
 
@@ -173,6 +158,97 @@ export const tools: Tool[] = [
     run: (api, values) => api(withQuery("/api/channels", values)),
   },
   {
+    name: "find_users",
+    title: "Find users",
+    description:
+      "Lists users with their properties, numbers of events, and when they were first and last seen.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({
+      q: z
+        .string()
+        .optional()
+        .describe(
+          'Words of the ID or a property: ada, email:ada, plan:"pro" for all of a value. All must match',
+        ),
+      sort: UserListQuery.shape.sort.describe("Descending by activity, or by ID in no particular order"),
+      ...listing,
+    }),
+    output: UserList,
+    run: (api, values) => api(withQuery("/api/users", values)),
+  },
+  {
+    name: "list_names",
+    title: "List names of events",
+    description: "Lists the names that events have. event_stats with split=name counts them.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({ prefix: prefix.describe("Only names that start with this") }),
+    output: KnownTextList,
+    run: (api, values) => api(withQuery("/api/search/texts", { ...values, of: "name" })),
+  },
+  {
+    name: "list_tags",
+    title: "List tags of events",
+    description: "Lists the keys of the tags that events have, or the values of one key.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({
+      key: z.string().optional().describe("A key, to list its values"),
+      prefix: prefix.describe("Only keys, or values, that start with this"),
+    }),
+    output: KnownTextList,
+    run: (api, values) =>
+      api(withQuery("/api/search/texts", { ...values, of: values.key === undefined ? "tag" : "value" })),
+  },
+  {
+    name: "list_boards",
+    title: "List boards",
+    description: "Lists the project's boards: pages of charts and numbers.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({}),
+    output: BoardList,
+    run: (api) => api("/api/boards"),
+  },
+  {
+    name: "get_board",
+    title: "Get a board",
+    description:
+      "Returns a board's tiles, with the searches and metrics that event_stats, funnel and retention take.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({ id: z.string().describe("The board's id") }),
+    output: BoardResponse,
+    run: (api, { id }) => api(`/api/boards/${segmentOf(id)}`),
+  },
+  {
+    name: "list_rejected_events",
+    title: "List rejected events",
+    description: "Lists events that were rejected, newest first, and counts them by reason and API key.",
+    permission: "rejected:read",
+    isReadOnly: true,
+    input: z.object({
+      reason: z.string().optional().describe("Only those of this reason, as groups has it"),
+      ...listing,
+    }),
+    output: RejectedEventList.extend({
+      groups: RejectedGroupList.shape.groups,
+      total: RejectedGroupList.shape.total,
+    }),
+    async run(api, values) {
+      const [list, { groups, total }] = await Promise.all([
+        api(withQuery("/api/events/rejected", values)),
+        api("/api/events/rejected/groups"),
+      ]);
+      const rejected = (list.rejected as RejectedEvents["rejected"]).map((event) => {
+        const body = shortened(event.body);
+        return { ...event, body, cut: event.cut || body !== event.body };
+      });
+      return { ...list, rejected, groups, total };
+    },
+  },
+  {
     name: "record_event",
     title: "Record an event",
     description:
@@ -202,47 +278,3 @@ export const tools: Tool[] = [
     run: (api, values) => api("/api/events", values),
   },
 ];
-
-/** Returns a page of events with long texts cut, and fewer events if they are still too long. */
-async function listEvents(api: Api, values: Values): Promise<Record<string, unknown>> {
-  const page = await shortPage(api, values);
-  const sizes = page.events.map((event) => JSON.stringify(event).length);
-  if (sizes.reduce((sum, size) => sum + size, 0) <= listCharactersMax) return page;
-  const fitting = Math.max(1, Math.floor(listCharactersMax / Math.max(...sizes)));
-  // Again with a lower limit, so that `nextCursor` is that of the last event returned.
-  return shortPage(api, { ...values, limit: fitting });
-}
-
-async function shortPage(api: Api, values: Values) {
-  const page = await api(withQuery("/api/events", values));
-  let isShortened = false;
-  const short = (text: string) => {
-    if (text.length <= listedTextMax) return text;
-    isShortened = true;
-    return `${text.slice(0, listedTextMax)}…`;
-  };
-  const events = (page.events as Event[]).map((event) => ({
-    ...event,
-    ...(event.description && { description: short(event.description) }),
-    ...(event.tags && {
-      tags: Object.fromEntries(Object.entries(event.tags).map(([key, value]) => [key, short(value)])),
-    }),
-  }));
-  return { ...page, events, isShortened };
-}
-
-/** A parameter as a segment of a path. Throws `ApiError` for an empty one: the request would be for another path. */
-function segmentOf(value: unknown): string {
-  const text = String(value).toWellFormed();
-  if (text === "") throw new ApiError('There is nothing named "".');
-  return pathSegment(text);
-}
-
-function withQuery(path: string, values: Values): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) {
-    if (Array.isArray(value)) for (const each of value) query.append(name, String(each));
-    else if (value !== undefined) query.append(name, String(value));
-  }
-  return `${path}?${query}`;
-}

@@ -1,4 +1,3 @@
-import { z } from "@hono/zod-openapi";
 import type { Config } from "../config.ts";
 import type { Account } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
@@ -13,6 +12,7 @@ import {
   NewDestination,
   TestResponse,
 } from "../wire/account-destination.ts";
+import { Done } from "../wire/done.ts";
 import {
   addBrowser,
   findDestination,
@@ -102,7 +102,7 @@ export function addDestinationRoutes(
       by: "account",
       tag: "Notifications",
       summary: "Remove a browser",
-      response: z.object({ ok: z.literal(true) }),
+      response: Done,
       problems: [404, 409],
     },
     async ({ account, parameter }) => {

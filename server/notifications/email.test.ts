@@ -170,8 +170,8 @@ test("a summary is in the thread of the event that began the burst, and lists th
   await mailer.send({ ...renderEmail(first, { baseUrl }), to: "ann@example.com" });
   await mailer.send({ ...email, to: "ann@example.com" });
   const [one, two] = [await inbox.next(), await inbox.next()];
-  expect(one.headers["references"]).toBe(`<r1.${event.id}@tidings.example.com>`);
-  expect(two.headers["references"]).toBe(one.headers["references"]);
+  expect(one.headers.references).toBe(`<r1.${event.id}@tidings.example.com>`);
+  expect(two.headers.references).toBe(one.headers.references);
   expect(two.subject).toBe(`Re: ${one.subject}`);
   expect(email.text).toContain("Payments: 8 more in 5 minutes");
   expect(email.text).toContain("• Payment received in payments: 7\n• Payment lost in payments: 1");

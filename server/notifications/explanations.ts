@@ -139,7 +139,7 @@ async function readFolded(
     .where("createdAt", ">=", arrivedMs)
     .where("createdAt", "<", arrivedMs + foldedWithinMs)
     .orderBy("id")
-    .limit(limits.pageDeliveries)
+    .limit(limits.pageItems)
     .execute();
   return rows.flatMap(({ id, ruleId, eventId, notification }): Folded[] => {
     const stored = readStored(notification);

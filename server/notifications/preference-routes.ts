@@ -1,4 +1,3 @@
-import { z } from "@hono/zod-openapi";
 import type { Kysely } from "kysely";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
@@ -6,6 +5,7 @@ import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
+import { Done } from "../wire/done.ts";
 import {
   LevelChange,
   MuteResponse,
@@ -28,7 +28,6 @@ type Deps = {
 };
 
 const tag = "Notifications";
-const Done = z.object({ ok: z.literal(true) });
 
 export function addPreferenceRoutes(
   routes: Routes,
@@ -142,13 +141,13 @@ export function addPreferenceRoutes(
       by: "account",
       tag,
       summary: "Resume email of a project that you unsubscribed from",
-      response: PreferencesResponse,
+      response: Done,
       problems: [404],
     },
     async ({ account, parameter }) => {
       const projectId = await findOwnProject(control, account.id, parameter("project"));
       await resubscribe(control, { accountId: account.id, projectId });
-      return preferencesOf(account.id);
+      return { ok: true };
     },
   );
 

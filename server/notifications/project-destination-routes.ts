@@ -1,4 +1,3 @@
-import { z } from "@hono/zod-openapi";
 import type { Config } from "../config.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access, Actor } from "../http/caller.ts";
@@ -17,6 +16,7 @@ import {
   ProjectDestinationResponse,
   RotatedSecretResponse,
 } from "../wire/destination.ts";
+import { Done } from "../wire/done.ts";
 import { formOf } from "./kinds/form.ts";
 import { destinationKinds } from "./kinds/index.ts";
 import {
@@ -152,7 +152,7 @@ export function addProjectDestinationRoutes(
       summary: "Delete a destination",
       description: "Cancels its waiting deliveries. Rules that name it no longer reach it.",
       query: ProjectQuery,
-      response: z.object({ ok: z.literal(true) }),
+      response: Done,
       problems: [404],
     },
     async ({ parameter, ...call }) => {
@@ -187,8 +187,8 @@ export function addProjectDestinationRoutes(
   routes.add(
     {
       method: "post",
-      path: "/api/project-destinations/{id}/rotate-secret",
-      operationId: "rotateProjectDestinationSecret",
+      path: "/api/project-destinations/{id}/rotate",
+      formerPath: "/api/project-destinations/{id}/rotate-secret",
       by: "rules:manage",
       tag,
       summary: "Replace a webhook's signing secret",

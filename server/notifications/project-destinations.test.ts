@@ -333,7 +333,7 @@ describe("changing", () => {
       ["PATCH", "/x", { enabled: true }],
       ["DELETE", "/x"],
       ["POST", "/x/test"],
-      ["POST", "/x/rotate-secret"],
+      ["POST", "/x/rotate"],
     ] as const) {
       const response = await call(method, path, body);
       expect([response.status, response.body.type]).toEqual([404, "/problems/destination-unknown"]);
@@ -372,7 +372,7 @@ describe("testing", () => {
 describe("rotating a webhook's secret", () => {
   test("for a day, requests are signed with both", async () => {
     const { destination, signingSecret } = await add("webhook", { url: receiver.settings.webhook.url });
-    const rotated = await call("POST", `/${destination.id}/rotate-secret`);
+    const rotated = await call("POST", `/${destination.id}/rotate`);
     expect(rotated.body.signingSecret).toMatch(/^whsec_/);
     expect(rotated.body.signingSecret).not.toBe(signingSecret);
     const hours = (Date.parse(rotated.body.previousValidUntil!) - Date.now()) / 3_600_000;
@@ -395,7 +395,7 @@ describe("rotating a webhook's secret", () => {
 
   test("other kinds have no signing secret", async () => {
     const { destination } = await add("slack", receiver.settings.slack);
-    const { status, body } = await call("POST", `/${destination.id}/rotate-secret`);
+    const { status, body } = await call("POST", `/${destination.id}/rotate`);
     expect([status, body.type]).toEqual([409, "/problems/destination-not-webhook"]);
   });
 });

@@ -1,9 +1,9 @@
-import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { changeRule, createRule, deleteRule, findRule, listRules, ruleOf } from "../projects/rules.ts";
 import type { Store } from "../storage/store.ts";
+import { Done } from "../wire/done.ts";
 import { NewRule, RuleChange, RuleDraft, RuleList, RulePreviewResponse, RuleResponse } from "../wire/rule.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { ProjectRules } from "./project-rules.ts";
@@ -139,7 +139,7 @@ export function addRuleRoutes(
       summary: "Delete a rule",
       description: "What it has notified of is still sent.",
       query: ProjectQuery,
-      response: z.object({ ok: z.literal(true) }),
+      response: Done,
       problems: [404],
     },
     async ({ projectId, actor, parameter }) => {

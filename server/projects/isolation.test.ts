@@ -146,6 +146,7 @@ const table: Record<string, Row> = {
     body: () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
   },
   "GET /api/search/complete": { key: 200, session: 200, nobody: 401 },
+  "GET /api/search/texts": { key: 200, session: 200, nobody: 401, path: () => "/api/search/texts?of=name" },
   "GET /api/search/alternatives": { key: 200, session: 200, nobody: 401 },
   "DELETE /api/events/{id}": {
     key: 404,
@@ -387,6 +388,12 @@ const table: Record<string, Row> = {
     session: 404,
     nobody: 401,
     path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}/test`,
+  },
+  "POST /api/project-destinations/{id}/rotate": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}/rotate`,
   },
   "POST /api/project-destinations/{id}/rotate-secret": {
     key: 404,

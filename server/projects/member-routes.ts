@@ -2,14 +2,8 @@ import { ProjectQuery } from "../event/event-query.ts";
 import type { Account, Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
-import {
-  LeaveResponse,
-  MemberChange,
-  MemberList,
-  MemberResponse,
-  Transfer,
-  TransferResponse,
-} from "../wire/member.ts";
+import { Done } from "../wire/done.ts";
+import { MemberChange, MemberList, MemberResponse, Transfer, TransferResponse } from "../wire/member.ts";
 import { type ActingMember, changeRole, listMembers, removeMember, transferProject } from "./members.ts";
 import { findOwnProject } from "./projects.ts";
 
@@ -63,7 +57,7 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
       description:
         "Takes effect at once: the member's requests are rejected, live streams end, and nothing more is sent to the member's destinations.",
       query: ProjectQuery,
-      response: LeaveResponse,
+      response: Done,
       problems: [404, 409],
     },
     async ({ parameter, ...call }) => {
@@ -81,7 +75,7 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
       tag: "Members",
       summary: "Leave a project",
       description: "The only owner must make another member the owner first.",
-      response: LeaveResponse,
+      response: Done,
       problems: [404, 409],
     },
     async (call) => {

@@ -1,7 +1,11 @@
 import { EventCountQuery, filterOf } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import type { KnownTexts } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import { Completion, CompletionQuery } from "../wire/completion.ts";
+import { KnownTextList, KnownTextsQuery } from "../wire/known-texts.ts";
 import { SearchAlternatives } from "../wire/search-alternatives.ts";
 import { createAlternatives } from "./alternatives.ts";
 import { createComplete } from "./complete.ts";
@@ -22,6 +26,34 @@ export function addSearchRoutes(routes: Routes, { store }: { store: Store }): vo
       response: Completion,
     },
     async ({ projectId, query: { q = "", at = q.length } }) => complete(projectId, q, Math.min(at, q.length)),
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/search/texts",
+      operationId: "listKnownTexts",
+      by: "events:read",
+      tag: "Events",
+      summary: "List names, tags or values of events",
+      description: "Those that events had at any time, in alphabetical order.",
+      query: KnownTextsQuery,
+      response: KnownTextList,
+    },
+    async ({ projectId, query: { of, key, prefix = "" } }) => {
+      if ((of === "value") !== (key !== undefined))
+        throw problem("query-invalid", {
+          detail: '"key" is required with "of=value", and not allowed otherwise.',
+        });
+      const kind: KnownTexts =
+        key !== undefined ? { kind: "value", key } : { kind: of === "tag" ? "key" : "name" };
+      const found = await store.events.startingWith(projectId, kind, prefix, limits.knownTexts + 1);
+      return {
+        ok: true,
+        texts: found.slice(0, limits.knownTexts),
+        isComplete: found.length <= limits.knownTexts,
+      };
+    },
   );
 
   routes.add(

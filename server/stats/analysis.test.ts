@@ -174,7 +174,7 @@ test("with text/event-stream, a query that makes no sense is an ordinary problem
 
 /** Paths, and what their problems say. */
 const mistakes = [
-  ["/api/stats?metric=sum", '"tag" is missing: the sum of which tag?'],
+  ["/api/stats?metric=sum", '"tag" is missing. Send the key of the tag whose sum you want.'],
   ["/api/stats?metric=users&tag=amount", '"tag" is not used by "metric=users".'],
   ["/api/stats?metric=median&tag=amount", '"metric" must be "events", "users", '],
   ["/api/funnel?step=a", '"step" must be sent at least twice.'],

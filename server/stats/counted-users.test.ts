@@ -206,7 +206,7 @@ const mistakes = [
   [`/api/retention/users?${range}&cohort=3`, '"cohort" must be at most 2, the last period.'],
   [`/api/retention/users?${range}&cohort=2&returned=1`, '"returned" must be at most 0, the last period.'],
   ["/api/stats/users?cursor=abc", '"cursor" must be the "nextCursor" of an earlier page.'],
-  ["/api/stats/users?limit=101", '"limit" must be at most 100.'],
+  ["/api/stats/users?limit=1001", '"limit" must be at most 1000.'],
   ["/api/stats/users?q=(", "A search term is missing here."],
 ] as const;
 scenarios(

@@ -17,7 +17,7 @@ const lookups = 4;
 type Options = { projectId: number; counted: CountedUsers; limit: number; cursor: string | undefined };
 type Page = Pick<z.input<typeof CountedUserList>, "total" | "users" | "nextCursor">;
 
-/** A page of the users whom a number counts, each with the event because of which they count. */
+/** A page of the users whom a number counts, each with the event that makes them count. */
 export async function listCountedUsers(
   store: Store,
   { projectId, counted, limit, cursor }: Options,

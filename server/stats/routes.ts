@@ -25,7 +25,7 @@ import { funnelQueryOf, retentionQueryOf, retentionQuestionOf } from "./question
 const dayMs = 24 * 60 * 60 * 1_000;
 
 const listNote =
-  "Those with the newest event come first, each with the event because of which they count. To page through the same users, send `from` and `to`.";
+  "Those with the newest event come first, each with the event that makes them count. To page through the same users, send `from` and `to`.";
 
 type Deps = {
   store: Store;
@@ -66,7 +66,9 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       );
       const isOfTag = metric !== "events" && metric !== "users";
       if (isOfTag && tag === undefined)
-        throw problem("query-invalid", { detail: `"tag" is missing: the ${metric} of which tag?` });
+        throw problem("query-invalid", {
+          detail: `"tag" is missing. Send the key of the tag whose ${metric} you want.`,
+        });
       if (!isOfTag && tag !== undefined)
         throw problem("query-invalid", { detail: `"tag" is not used by "metric=${metric}".` });
       const starts = bucketStarts(by, timeZone, fromMs, toMs);
@@ -99,7 +101,7 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       by: "events:read",
       tag: "Stats",
       summary: "Count users who take steps in order",
-      description: `Each step is a search, and a user takes them one after the other, by different events. Events of the same millisecond count in whichever order leads furthest. Events without a user are left out. ${progressNote}`,
+      description: `Each step is a search, and a user takes them one after the other, by different events. Events of the same millisecond count in the order in which the user gets furthest. Events without a user are left out. ${progressNote}`,
       query: FunnelQuery,
       takesTags: true,
       response: Funnel,

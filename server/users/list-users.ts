@@ -203,28 +203,26 @@ export function isoOf(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
-/** A cursor is the last user's id; sorted by activity, also the sort and the user's value. */
+/** A cursor is the sort, and the value and id of the last user. Sorted by id, the value is 0. */
 export function writeCursor({
-  sort,
+  sort = "id",
   userId,
-  value,
+  value = 0,
 }: {
   sort?: UserSort;
   userId: string;
   value?: number;
 }): string {
-  return Buffer.from(sort === undefined ? userId : `${sort}\n${value}\n${userId}`).toString("base64url");
+  return Buffer.from(`${sort}\n${value}\n${userId}`).toString("base64url");
 }
 
 /** Throws `query-invalid` if a cursor isn't valid. */
 export function readCursor(text: string, sort: UserSort): Position {
   const decoded = Buffer.from(text, "base64url").toString();
-  const [, of, value, userId] = /^(\w+)\n(\d{1,16})\n(.+)$/su.exec(decoded) ?? [];
-  const position =
-    of === undefined ? { userId: decoded, value: 0 } : { userId: userId!, value: Number(value) };
-  if ((of ?? "id") !== sort || faultInUserId(position.userId))
+  const [, of, value, userId = ""] = /^(\w+)\n(\d{1,16})\n(.+)$/su.exec(decoded) ?? [];
+  if (of !== sort || faultInUserId(userId))
     throw problem("query-invalid", {
       detail: '"cursor" must be the "nextCursor" of an earlier page with the same "sort".',
     });
-  return position;
+  return { userId, value: Number(value) };
 }

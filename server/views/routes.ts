@@ -1,8 +1,8 @@
-import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
+import { Done } from "../wire/done.ts";
 import {
   NewView,
   Pins,
@@ -17,8 +17,6 @@ import {
 import { markSeen, seenMessage, setPins } from "./marks.ts";
 import { readSidebar } from "./sidebar.ts";
 import { changeView, createView, deleteView, listViews } from "./views.ts";
-
-const Ok = z.object({ ok: z.literal(true) });
 
 export function addViewRoutes(routes: Routes, { store }: { store: Store }): void {
   const { control } = store;
@@ -171,7 +169,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       summary: "Delete a view",
       description: "A view of the project needs the role member.",
       query: ProjectQuery,
-      response: Ok,
+      response: Done,
       problems: [404],
     },
     async (call) => {

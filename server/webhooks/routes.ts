@@ -5,6 +5,7 @@ import type { Routes } from "../http/routes.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
+import { Done } from "../wire/done.ts";
 import {
   NewWebhook,
   ReceivedResponse,
@@ -177,7 +178,7 @@ export function addWebhookRoutes(
       summary: "Delete a webhook and the requests that it kept",
       description: "Its events stay.",
       query: ProjectQuery,
-      response: z.object({ ok: z.literal(true) }),
+      response: Done,
       problems: [404],
     },
     async ({ parameter, ...call }) => {

@@ -266,5 +266,5 @@ async function checkName(transaction: Transaction<ControlTables>, row: WebhookRo
     .where("id", "<>", row.id)
     .executeTakeFirst();
   if (!other) return;
-  throw problem("webhook-exists", { detail: `The project has a webhook called "${row.name}" already.` });
+  throw problem("webhook-exists", { detail: `The project already has a webhook called "${row.name}".` });
 }

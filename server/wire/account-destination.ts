@@ -1,15 +1,15 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
+import { accountDestinationKinds } from "./destination-kinds.ts";
 
-const destinationKinds = ["dashboard", "browser", "email"] as const;
-export type DestinationKind = (typeof destinationKinds)[number];
+export type DestinationKind = (typeof accountDestinationKinds)[number];
 
 /** Where an account is notified. Each account has one `dashboard`, one `email`, and a `browser` for each device. */
 export const Destination = z
   .object({
     id: z.string(),
-    kind: z.enum(destinationKinds),
+    kind: z.enum(accountDestinationKinds),
     label: z.string().openapi({ description: "The email address or the browser's name." }),
     endpoint: z.string().optional().openapi({ description: "Browsers only: the push endpoint." }),
     enabled: z.boolean(),

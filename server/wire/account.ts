@@ -85,8 +85,7 @@ export const AccountResponse = z
       twoFactorEnabled: z.boolean(),
       passkeys: z.array(Passkey).openapi({ description: "The oldest first." }),
       version: version.openapi({
-        description:
-          "Another one with each change of the name. To change only this version, send it as `If-Match`.",
+        description: "Changes with the name. To change only this version, send it as `If-Match`.",
       }),
       createdAt: z.string().openapi({ format: "date-time" }),
     }),
@@ -192,5 +191,3 @@ export const SignUpResponse = z
   })
   .openapi("SignUpResponse");
 export type SignUpResponse = z.infer<typeof SignUpResponse>;
-
-export const Done = z.object({ ok: z.literal(true) }).openapi("Done");

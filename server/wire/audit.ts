@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { projectParameter, timestamp } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
-import { pageCursor } from "./page-query.ts";
+import { idCursor, nextCursor, optionalPageLimit } from "../validation/page-query.ts";
 
 /** What the audit log records. */
 export const auditActions = [
@@ -63,7 +62,7 @@ export const auditActions = [
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
-const actorKinds = ["account", "key", "command", "server", "nobody"] as const;
+export const actorKinds = ["account", "key", "command", "server", "nobody"] as const;
 
 export const AuditQuery = z.strictObject({
   action: z
@@ -80,14 +79,8 @@ export const AuditQuery = z.strictObject({
     .openapi({ description: "Part of an account's email address or of a key's name." }),
   from: timestamp.optional().openapi({ description: "Start of the range, inclusive." }),
   to: timestamp.optional().openapi({ description: "End of the range, exclusive." }),
-  limit: z.coerce
-    .number()
-    .int("must be a whole number")
-    .min(1, "must be at least 1")
-    .max(limits.pageAuditEntries, `must be at most ${limits.pageAuditEntries}`)
-    .optional()
-    .openapi({ type: "integer", description: "Entries per page. Without it, all entries are streamed." }),
-  cursor: pageCursor,
+  limit: optionalPageLimit("Entries"),
+  cursor: idCursor,
   format: z
     .enum(["json", "ndjson", "csv"])
     .optional()
@@ -122,6 +115,6 @@ export const AuditEntry = z
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
 export const AuditList = z
-  .object({ ok: z.literal(true), entries: z.array(AuditEntry), nextCursor: z.string().nullable() })
+  .object({ ok: z.literal(true), entries: z.array(AuditEntry), nextCursor })
   .openapi("AuditList");
 export type AuditList = z.infer<typeof AuditList>;

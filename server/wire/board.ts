@@ -71,9 +71,9 @@ const summary = {
   name: z.string(),
   isPublic: z.boolean().openapi({ description: "Whether it has a public link." }),
   version,
-  linkVersion: z
-    .string()
-    .openapi({ description: "Another one with each new public link. Its changes take it as `If-Match`." }),
+  linkVersion: z.string().openapi({
+    description: "Changes with each new public link. Changes of the link take it as `If-Match`.",
+  }),
   createdAt: z.string().openapi({ format: "date-time" }),
   updatedAt: z.string().openapi({ format: "date-time" }),
 };
@@ -97,7 +97,7 @@ export const BoardLinkResponse = z
 const PublicBoard = z
   .object({
     name: z.string(),
-    version: z.string().openapi({ description: "Another one with each change of what it shows." }),
+    version: z.string().openapi({ description: "Changes with what it shows." }),
     timeZone: z
       .string()
       .nullable()

@@ -28,7 +28,9 @@ export const ChannelChange = z
       .nullable()
       .optional()
       .openapi({
-        type: "integer",
+        type: ["integer", "null"],
+        minimum: 1,
+        maximum: limits.retentionDays,
         description: "How many days events are kept. Null: the project's setting.",
       }),
     firstTags: z

@@ -1,12 +1,15 @@
 import { z } from "@hono/zod-openapi";
 import { projectParameter, searchText } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+import { wholeNumber } from "../validation/whole-number.ts";
 
 export const CompletionQuery = z.strictObject({
   q: searchText.optional().openapi({ description: "A search, complete or not." }),
-  at: z.coerce.number().int("must be a whole number").min(0, "must be at least 0").optional().openapi({
-    type: "integer",
-    description: "Cursor position in UTF-16 code units. Default: the end.",
-  }),
+  at: wholeNumber(0, 2 * limits.searchCharacters)
+    .optional()
+    .openapi({
+      description: "Cursor position in UTF-16 code units. Default: the end.",
+    }),
   project: projectParameter,
 });
 

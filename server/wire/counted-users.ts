@@ -2,27 +2,17 @@ import { z } from "@hono/zod-openapi";
 import { Event, eventTexts } from "../event/event.ts";
 import { filterParameters, projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
+import { nextCursor, pageCursor, pageLimit } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
+import { wholeNumber } from "../validation/whole-number.ts";
 import { FunnelQuery } from "./funnel.ts";
-import { pageLimit } from "./page-query.ts";
 import { RetentionQuery } from "./retention.ts";
 import { UserInList } from "./user.ts";
 
 const page = {
-  limit: pageLimit({
-    max: limits.pageCountedUsers,
-    fallback: 100,
-    description: "Users per page. Default: 100.",
-  }),
-  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the previous page." }),
+  limit: pageLimit("Users"),
+  cursor: pageCursor,
 };
-
-const place = (min: number, max: number) =>
-  z.coerce
-    .number()
-    .int("must be a whole number")
-    .min(min, `must be at least ${min}`)
-    .max(max, `must be at most ${max}`);
 
 export const StatsUsersQuery = z.strictObject({
   ...page,
@@ -36,8 +26,7 @@ export const StatsUsersQuery = z.strictObject({
 
 export const FunnelUsersQuery = FunnelQuery.extend({
   ...page,
-  reached: place(1, limits.funnelSteps).openapi({
-    type: "integer",
+  reached: wholeNumber(1, limits.funnelSteps).openapi({
     description: "A step, from 1 on: lists the users who took it and all before it.",
   }),
   dropped: z
@@ -54,14 +43,14 @@ export const FunnelUsersQuery = FunnelQuery.extend({
 
 export const RetentionUsersQuery = RetentionQuery.extend({
   ...page,
-  cohort: place(0, limits.retentionPeriods - 1).openapi({
-    type: "integer",
+  cohort: wholeNumber(0, limits.retentionPeriods - 1).openapi({
     description: "The cohort: its index in `cohorts`, from 0 on.",
+    // The generator takes it for nullable, because null becomes 0.
+    param: { name: "cohort", in: "query", required: true },
   }),
-  returned: place(0, limits.retentionPeriods - 1)
+  returned: wholeNumber(0, limits.retentionPeriods - 1)
     .optional()
     .openapi({
-      type: "integer",
       description: "Only those who returned this many periods after their start: an index in `returned`.",
     }),
 });
@@ -77,10 +66,7 @@ export const CountedUserList = z
         event: Event.openapi({ description: "The event because of which the user counts." }),
       }),
     ),
-    nextCursor: z
-      .string()
-      .nullable()
-      .openapi({ description: "The cursor of the next page, or null on the last page." }),
+    nextCursor,
   })
   .openapi("CountedUserList");
 export type CountedUserList = z.infer<typeof CountedUserList>;

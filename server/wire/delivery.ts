@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { projectParameter, timestamp } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
+import { idCursor, nextCursor, pageLimit } from "../validation/page-query.ts";
+import { destinationKinds } from "./destination-kinds.ts";
 import { notificationTypes } from "./notification.ts";
-import { pageCursor, pageLimit } from "./page-query.ts";
 
 /**
  * `waiting` for its first or next attempt, `delivered`, `dead` after the last attempt, `cancelled` with its
@@ -33,12 +34,14 @@ const FailedAttempt = z
   .object({ at: z.string().openapi({ format: "date-time" }), detail: z.string() })
   .openapi("FailedAttempt");
 
+const kind = z.string().openapi({ enum: [...destinationKinds] });
+
 /** One notification to one destination. */
 export const Delivery = z
   .object({
     id: z.string(),
     type: z.enum(deliveryTypes),
-    kind: z.string().openapi({
+    kind: kind.openapi({
       description: "`dashboard`, `browser` or `email` of an account, or the kind of a project's destination.",
     }),
     label: z.string().openapi({ description: "Name of the destination at that time." }),
@@ -92,7 +95,10 @@ export const Delivery = z
 export type Delivery = z.infer<typeof Delivery>;
 
 const deliveryFilters = {
-  kind: z.string().max(40).optional().openapi({ description: "Kind of the destination, such as `email`." }),
+  kind: z
+    .enum(destinationKinds)
+    .optional()
+    .openapi({ description: "Kind of the destination, such as `email`." }),
   destination: z.string().max(100).optional().openapi({ description: "ID of a project's destination." }),
   account: z.string().max(100).optional().openapi({ description: "ID of a member's account." }),
   rule: z.string().max(100).optional().openapi({ description: "ID of a rule." }),
@@ -109,12 +115,8 @@ export const DeliveryQuery = z.strictObject({
   state: z.enum(deliveryStates).optional().openapi({ description: "Only deliveries in this state." }),
   ...deliveryFilters,
   event: z.string().max(100).optional().openapi({ description: "ID of an event." }),
-  limit: pageLimit({
-    max: limits.pageDeliveries,
-    fallback: limits.pageDeliveriesDefault,
-    description: "Deliveries per page.",
-  }),
-  cursor: pageCursor,
+  limit: pageLimit("Deliveries"),
+  cursor: idCursor,
   project: projectParameter,
 });
 export type DeliveryQuery = z.infer<typeof DeliveryQuery>;
@@ -123,9 +125,9 @@ export const DeliveryPage = z
   .object({
     ok: z.literal(true),
     deliveries: z.array(Delivery),
-    nextCursor: z.string().nullable().openapi({
+    nextCursor: nextCursor.openapi({
       description:
-        "Null at the end. A page can have fewer deliveries than `limit`, even none, and still be followed by another: a search through very many is divided.",
+        "The `cursor` of the next page; null on the last page. A page can have fewer deliveries than `limit`, even none, and still be followed by another: a search through very many is divided.",
     }),
     dead: z.int().openapi({ description: "Number of dead deliveries, whatever the filters." }),
   })
@@ -172,7 +174,10 @@ const Explanation = z
     account: z.string().nullable().openapi({
       description: "Name of the account. Null if it holds for all, or for a destination of the project.",
     }),
-    kind: z.string().nullable().openapi({ description: "Null if it holds for all of their destinations." }),
+    kind: kind.nullable().openapi({
+      enum: [...destinationKinds, null],
+      description: "Null if it holds for all of their destinations.",
+    }),
     label: z.string().nullable().openapi({ description: "Name of the destination." }),
     destination: z.string().nullable().openapi({
       description: "ID of the project's destination. Null if it is about members.",

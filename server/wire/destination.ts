@@ -1,12 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
+import { projectDestinationKinds } from "./destination-kinds.ts";
 import { version } from "./version.ts";
 
 const name = text({ max: limits.destinationNameCharacters, filled: true });
 const enabled = z
   .boolean()
   .openapi({ description: "A destination that isn't enabled gets no notifications." });
+
+// The server names the nearest kind if there is none of this name.
+const projectKind = z.string().openapi({ enum: [...projectDestinationKinds] });
 
 /** A field of the form for a kind of destination. */
 const FormField = z
@@ -32,7 +36,7 @@ export const DestinationKindList = z
     ok: z.literal(true),
     kinds: z.array(
       z
-        .object({ kind: z.string(), label: z.string(), fields: z.array(FormField) })
+        .object({ kind: projectKind, label: z.string(), fields: z.array(FormField) })
         .openapi("DestinationKind"),
     ),
   })
@@ -42,7 +46,7 @@ export const DestinationKindList = z
 export const ProjectDestination = z
   .object({
     id: z.string(),
-    kind: z.string(),
+    kind: projectKind,
     name: z.string(),
     enabled,
     settings: z.record(z.string(), z.unknown()).openapi({
@@ -69,7 +73,7 @@ export type ProjectDestination = z.infer<typeof ProjectDestination>;
 
 export const NewProjectDestination = z
   .strictObject({
-    kind: z.string().openapi({ description: "A kind of `GET /api/destination-kinds`." }),
+    kind: projectKind.openapi({ description: "A kind of `GET /api/destination-kinds`." }),
     name,
     settings: z.record(z.string(), z.unknown()).openapi({ description: "The kind's fields, by name." }),
     enabled: enabled.default(true),

@@ -1,15 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { filterParameters, projectParameter, searchText } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
+import { secondsOf } from "../validation/duration.ts";
 import { seriesParameter, splitParameter } from "./stats.ts";
-
-const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
-
-/** Seconds of a duration such as `90`, `90s`, `30m`, `12h`, `7d` or `2w`; NaN if the text is none. */
-function secondsOf(duration: string): number {
-  const [, count, unit = "s"] = /^(\d{1,9})([smhdw])?$/.exec(duration) ?? [];
-  return Number(count) * unitSeconds[unit as keyof typeof unitSeconds];
-}
 
 export const FunnelQuery = z.strictObject({
   step: z

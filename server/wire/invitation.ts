@@ -34,9 +34,6 @@ export const Invitation = z
   .openapi("Invitation");
 export type Invitation = z.infer<typeof Invitation>;
 
-export const InvitationResponse = z
-  .object({ ok: z.literal(true), invitation: Invitation })
-  .openapi("InvitationResponse");
 export const NewInvitationResponse = z
   .object({
     ok: z.literal(true),

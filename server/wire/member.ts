@@ -29,8 +29,6 @@ export const Transfer = z
 
 export const MemberResponse = z.object({ ok: z.literal(true), member: Member }).openapi("MemberResponse");
 export const MemberList = z.object({ ok: z.literal(true), members: z.array(Member) }).openapi("MemberList");
-/** The response to what ends a membership. */
-export const LeaveResponse = z.object({ ok: z.literal(true) }).openapi("LeaveResponse");
 export const TransferResponse = z
   .object({ ok: z.literal(true), project: Project })
   .openapi("TransferResponse");

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
-import { pageCursor, pageLimit } from "./page-query.ts";
+import { idCursor, nextCursor, pageLimit } from "../validation/page-query.ts";
 
 /** What an entry of the inbox tells of. */
 export const notificationTypes = [
@@ -43,7 +43,7 @@ export const NotificationList = z
     ok: z.literal(true),
     notifications: z.array(Notification),
     unread: Unread,
-    nextCursor: z.string().nullable(),
+    nextCursor,
   })
   .openapi("NotificationList");
 
@@ -60,8 +60,8 @@ const notificationFilters = {
 export type NotificationFilter = { project?: string | undefined; channel?: string | undefined };
 
 const pageQuery = {
-  limit: pageLimit({ max: 200, fallback: 50, description: "How many on a page." }),
-  cursor: pageCursor,
+  limit: pageLimit("Notifications"),
+  cursor: idCursor,
 };
 
 export const NotificationQuery = z.strictObject({
@@ -90,7 +90,7 @@ export const NotificationGroupList = z
     ok: z.literal(true),
     groups: z.array(NotificationGroup),
     unread: Unread,
-    nextCursor: z.string().nullable(),
+    nextCursor,
   })
   .openapi("NotificationGroupList");
 export type NotificationGroupList = z.infer<typeof NotificationGroupList>;

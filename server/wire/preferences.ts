@@ -63,7 +63,7 @@ export const Preferences = z
       .openapi({ description: "Projects that send you no email, because you unsubscribed." }),
     version: version.openapi({
       description:
-        "Another one with each change of time zone, quiet hours or digest. To change only this version, send it as `If-Match`.",
+        "Changes with time zone, quiet hours and digest. To change only this version, send it as `If-Match`.",
     }),
   })
   .openapi("Preferences");

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { ConflictProblem as ConflictFields, Problem as ProblemFields } from "../problems.ts";
+import { actorKinds } from "./audit.ts";
 
 /**
  * The schema of a problem. Separate from `problems.ts`, which the storage's threads load: without schemas, they need
@@ -27,7 +28,11 @@ export const ConflictProblem = Problem.extend({
     .object({
       action: z.string().openapi({ description: "As in the audit log, such as `rule.changed`." }),
       at: z.string().openapi({ format: "date-time" }),
-      by: z.object({ kind: z.string(), id: z.string().nullable(), name: z.string().nullable() }),
+      by: z.object({
+        kind: z.string().openapi({ enum: [...actorKinds] }),
+        id: z.string().nullable(),
+        name: z.string().nullable(),
+      }),
     })
     .optional()
     .openapi({

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { EventFix } from "../event/event-fix.ts";
 import { projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
-import { pageCursor, pageLimit } from "./page-query.ts";
+import { idCursor, nextCursor, pageLimit } from "../validation/page-query.ts";
 import { Problem } from "./problem.ts";
 
 const RejectedKey = z
@@ -32,7 +32,7 @@ export const RejectedEventList = z
   .object({
     ok: z.literal(true),
     rejected: z.array(RejectedEvent),
-    nextCursor: z.string().nullable(),
+    nextCursor,
     retentionDays,
   })
   .openapi("RejectedEventList");
@@ -61,8 +61,11 @@ export type RejectedFilter = {
 
 export const RejectedQuery = z.strictObject({
   ...filters,
-  limit: pageLimit({ max: 200, fallback: 50, description: "Rejected events per page." }),
-  cursor: pageCursor,
+  limit: pageLimit("Rejected events", {
+    max: limits.rejectedAtOnce,
+    reason: `At most ${limits.rejectedAtOnce}, because each has up to 64 kB of what was sent.`,
+  }),
+  cursor: idCursor,
   project: projectParameter,
 });
 

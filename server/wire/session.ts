@@ -15,7 +15,3 @@ export type SessionInfo = z.infer<typeof SessionInfo>;
 export const SessionList = z
   .object({ ok: z.literal(true), sessions: z.array(SessionInfo) })
   .openapi("SessionList");
-
-export const EndedSessions = z
-  .object({ ok: z.literal(true), ended: z.int().openapi({ description: "Number of ended sessions." }) })
-  .openapi("EndedSessions");

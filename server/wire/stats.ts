@@ -4,6 +4,7 @@ import { filterParameters, projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { faultInText } from "../validation/text-rule.ts";
+import { wholeNumber } from "../validation/whole-number.ts";
 
 /** What is computed of events. All but the first two are of a tag's numbers. */
 export const metrics = ["events", "users", "sum", "average", "minimum", "maximum"] as const;
@@ -21,17 +22,11 @@ export const splitParameter = z
   )
   .optional();
 
-export const seriesParameter = z.coerce
-  .number()
-  .int("must be a whole number")
-  .min(1, "must be at least 1")
-  .max(limits.statsSeries, `must be at most ${limits.statsSeries}`)
-  .default(10)
-  .openapi({
-    type: "integer",
-    description:
-      "With `split`: how many series to return, largest first. The rest are combined into one. Default: 10.",
-  });
+export const seriesParameter = wholeNumber(1, limits.statsSeries).default(10).openapi({
+  default: 10,
+  description:
+    "With `split`: how many series to return, largest first. The rest are combined into one. Default: 10.",
+});
 
 export const timeZoneParameter = z.string().default("UTC").openapi({
   description: "IANA time zone of the buckets. Default: UTC.",

@@ -149,7 +149,7 @@ export const Tile = z
       context.addIssue({
         code: "custom",
         path: ["tag"],
-        message: `is missing: the ${tile.metric} of which tag`,
+        message: `is missing. Send the key of the tag whose ${tile.metric} you want`,
       });
     if (!needsTag && tile.tag !== undefined)
       context.addIssue({

@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { eventTexts } from "../event/event.ts";
 import { projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
+import { nextCursor, pageCursor, pageLimit } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
-import { pageLimit } from "./page-query.ts";
 import { faultsInProperties, type UserProperties as Properties, propertyText } from "./user-rule.ts";
 import { version } from "./version.ts";
 
@@ -40,8 +40,8 @@ export const UserListQuery = z.strictObject({
     description:
       "`properties`: only users with properties, also those without events; needs `sort=id`, and no `q`. Default: events.",
   }),
-  limit: pageLimit({ max: limits.pageUsers, fallback: 100, description: "Users per page. Default: 100." }),
-  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the previous page." }),
+  limit: pageLimit("Users"),
+  cursor: pageCursor,
   project: projectParameter,
 });
 
@@ -63,10 +63,7 @@ export const UserList = z
   .object({
     ok: z.literal(true),
     users: z.array(UserInList),
-    nextCursor: z
-      .string()
-      .nullable()
-      .openapi({ description: "The cursor of the next page, or null on the last page." }),
+    nextCursor,
   })
   .openapi("UserList");
 
@@ -84,8 +81,7 @@ export const User = z
     }),
     properties: UserProperties,
     version: version.openapi({
-      description:
-        "Another one with each change of the properties. To change only this version, send it as `If-Match`.",
+      description: "Changes with the properties. To change only this version, send it as `If-Match`.",
     }),
   })
   .openapi("User");

@@ -87,8 +87,7 @@ export const Sidebar = z
     channels: z.array(SidebarChannel).openapi({ description: "By name, as in the list of channels." }),
     views: z.array(SidebarView).openapi({ description: "The project's, then the caller's own." }),
     pinsVersion: z.string().openapi({
-      description:
-        "Another one with each change of the pinned channels. To change these, send it as `If-Match`.",
+      description: "Changes with the pinned channels. To change these, send it as `If-Match`.",
     }),
   })
   .openapi("Sidebar");

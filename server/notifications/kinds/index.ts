@@ -24,7 +24,9 @@ export const destinationKinds: readonly DestinationKind[] = [
   apprise,
 ];
 
-const kindsInOrder = new Set(destinationKinds.flatMap(({ kind, isInOrder }) => (isInOrder ? [kind] : [])));
+const kindsInOrder = new Set<string>(
+  destinationKinds.flatMap(({ kind, isInOrder }) => (isInOrder ? [kind] : [])),
+);
 
 /** Whether messages to destinations of a kind are sent one at a time, in order. */
 export function isInOrder(kind: string): boolean {

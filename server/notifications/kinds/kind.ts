@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../../limits.ts";
+import type { ProjectDestinationKind } from "../../wire/destination-kinds.ts";
 import type { Message } from "../message.ts";
 import { AddressRefused, OutboundFailure, type OutboundPolicy } from "../outbound.ts";
 import { shorten } from "../shorten.ts";
@@ -18,7 +19,7 @@ declare module "zod" {
 
 /** One kind of destination, such as Slack. */
 export type DestinationKind<Settings extends z.ZodObject = z.ZodObject> = {
-  kind: string;
+  kind: ProjectDestinationKind;
   label: string;
   /** The form is made from it: each field has a title and a description, which says how to get it. */
   settings: Settings;

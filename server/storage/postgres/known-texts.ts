@@ -7,8 +7,8 @@ import type { Row } from "./page.ts";
 import type { Query } from "./query.ts";
 import { justAfter, pagesOfTokens, tokensFrom } from "./vocabulary.ts";
 
-/** Tokens that are read. Long texts are stored as a hash, and don't count as results. */
-const tokensMax = 200;
+/** Reads this many tokens, or twice as many as results are wanted: long texts are stored as a hash and don't count. */
+const tokensMin = 200;
 /** Users whose events one statement counts. */
 const usersAtATime = 500;
 
@@ -72,6 +72,7 @@ export function createKnownTexts(runQuery: Query) {
       // One value of a key is enough: "_{" sorts right after all tokens that continue the key with "_z".
       const after = known.kind === "key" ? (word: string) => `${partsOfTag(word)[0]}_{` : undefined;
       const found: string[] = [];
+      const tokensMax = Math.max(tokensMin, 2 * limit);
       let seen = 0;
       for await (const word of tokensFrom(runQuery, start, after && { after })) {
         const part =

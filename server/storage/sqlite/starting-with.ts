@@ -2,8 +2,8 @@ import { partsOfTag, textOf, tokenPrefix } from "../../event/tokens.ts";
 import type { KnownTexts } from "../event-queries.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** Terms that are read. Long texts are stored as a hash, and don't count as results. */
-const termsMax = 200;
+/** Reads this many terms, or twice as many as results are wanted: long texts are stored as a hash and don't count. */
+const termsMin = 200;
 
 /** Up to `limit` different texts of a project's events with a prefix, from the terms of the full-text index. */
 export function startingWith(
@@ -22,6 +22,7 @@ export function startingWith(
   const afterKey = (term: string) => `${partsOfTag(term)[0]}_{`;
   const after = texts.kind === "key" ? afterKey : undefined;
   const found: string[] = [];
+  const termsMax = Math.max(termsMin, 2 * limit);
   let seen = 0;
   for (const term of vocabulary.termsFrom(start, after)) {
     const part =

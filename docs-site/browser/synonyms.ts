@@ -1,0 +1,19 @@
+/** Other words for things: whoever searches for one of `words` also finds what `means` says, as the pages call it. */
+export const synonyms: { words: string[]; means: string[] }[] = [
+  { words: ["gdpr", "dsgvo", "ccpa", "right to be forgotten", "personal data"], means: ["erasing user"] },
+  { words: ["kubernetes", "k8s", "helm", "docker", "podman"], means: ["in containers"] },
+  { words: ["nextjs", "next.js"], means: ["next js"] },
+  { words: ["page views", "page view", "pageviews", "pageview"], means: ["page viewed"] },
+  { words: ["429", "too many requests", "throttling"], means: ["rate limits", "rate limited"] },
+  { words: ["cors", "cross-origin", "access-control-allow-origin"], means: ["publishable keys", "origins"] },
+  { words: ["sso", "oidc", "single sign-on"], means: ["openid connect"] },
+  { words: ["2fa", "mfa", "totp"], means: ["two-factor", "second factor"] },
+  { words: ["login", "signin"], means: ["sign in"] },
+  { words: ["sdk", "javascript", "typescript", "nodejs", "node.js"], means: ["client library"] },
+  { words: ["ssl", "tls", "certificate"], means: ["https"] },
+  { words: ["env", "environment variables"], means: ["settings"] },
+  { words: ["dead letter", "dlq"], means: ["rejected events"] },
+  { words: ["deduplication", "exactly once", "duplicates"], means: ["idempotency"] },
+  { words: ["update", "new version"], means: ["upgrades"] },
+  { words: ["graph", "graphs", "analytics"], means: ["boards", "charts"] },
+];
