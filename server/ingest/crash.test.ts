@@ -29,5 +29,5 @@ test(
     await app.end("SIGTERM");
     expect(await expectConsistent(app.config)).toBe(length);
   },
-  60_000 + kills * 5_000,
+  60_000 + kills * 30_000,
 );
