@@ -175,7 +175,7 @@ test("a summary is in the thread of the event that began the burst, and lists th
   expect(two.subject).toBe(`Re: ${one.subject}`);
   expect(email.text).toContain("Payments: 8 more in 5 minutes");
   expect(email.text).toContain("• Payment received in payments: 7\n• Payment lost in payments: 1");
-  expect(email.text).toContain("Newest\n\nPayment lost\npayments · 用户 42 · November 21");
+  expect(email.text).toContain("Newest\n\nPayment lost\npayments · 用户 42 · Nov 21, 2026, 11:45");
   expect(email.html).toContain(`${baseUrl}/p/default/events/${newest.id}`);
 });
 
