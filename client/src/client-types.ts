@@ -158,7 +158,8 @@ export type TidingsClient<Events extends object = AnyEvents> = {
 
   /**
    * Sets properties of a user and leaves its others as they are; null removes one. Needs a secret key with the scope
-   * `ingest`. Resolves to the user; with a key that may not read users, only to what was sent.
+   * `ingest`. Resolves to the user; with a key that may not read users, only to what was sent. With a publishable key,
+   * which everybody can read in a web page, it sends nothing: set properties on your server.
    *
    * @example
    * await tidings.identify("u1", { name: "Ada Lovelace", plan: "pro" });

@@ -68,7 +68,9 @@ export async function identify(
   call: CallOptions = {},
 ): Promise<IdentifiedUser> {
   const body = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
-  if (disabled) return { userId, properties: JSON.parse(body) };
+  // Everybody can read a web page's key, so the server would refuse it.
+  const isPublishable = headers["x-api-key"]?.startsWith("tdg_pk_");
+  if (disabled || isPublishable) return { userId, properties: JSON.parse(body) };
   // URLs lose the segments "." and "..", so the server takes them with a tilde.
   const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
   const url = `${baseUrl}/api/users/${segment}`;

@@ -156,6 +156,11 @@ test("live() throws what reconnecting can't mend", async () => {
   expect(error).toMatchObject({ status: 401, code: "key-invalid" });
 });
 
+test("identify() with a publishable key sends nothing", async () => {
+  const page = createClient({ baseUrl: "http://127.0.0.1:1", apiKey: `tdg_pk_${"a".repeat(36)}` });
+  expect(await page.identify("u1", { plan: "pro" })).toEqual({ userId: "u1", properties: { plan: "pro" } });
+});
+
 test("identify() sets the properties of a user", async () => {
   const tidings = client();
   await tidings.track({ channel: "users", name: "Signed up", userId: "ada/1" });
