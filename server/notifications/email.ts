@@ -3,7 +3,7 @@ import type { Event } from "../event/event.ts";
 import { digestLines, digestTable } from "./email-digest-page.ts";
 import { markdownHtml, markdownText } from "./email-markdown.ts";
 import { emailButton, emailPage, oneLine } from "./email-page.ts";
-import { titleOf } from "./kinds/layout.ts";
+import { newestLabelOf, titleOf } from "./kinds/layout.ts";
 import {
   type AccountMessage,
   type Digest,
@@ -221,7 +221,7 @@ function partsOf(message: AccountMessage, { baseUrl, timeZone }: EmailReader): P
     about: about.filter((part) => part !== "").join(" · "),
     at: digest?.at ?? formatTime(createdAt, timeZone),
     facts: factsOf(ofEvent ?? (type === "digest" ? null : newest[0]), message),
-    newest: items.length === 0 ? null : { heading: type === "silence" ? "Last" : "Newest", items, others: 0 },
+    newest: items.length === 0 ? null : { heading: newestLabelOf(type), items, others: 0 },
     link: digest ? "View all" : ofEvent ? "View event" : "View",
     why: `You get this email because you are a member of ${project.name}.`,
     settingsUrl: `${baseUrl}/account/notifications`,

@@ -156,7 +156,10 @@ test("a recovery and a threshold show the event", () => {
   expect(render({ type: "recovery", atMs, afterMs: 27 * hour, rule }, event)).toMatchObject({
     type: "recovery",
     title: "Again after 27 hours: Payment failed",
+    icon: "✅",
+    urgent: false,
     event,
+    newest: [event],
     matches: null,
     fields: [
       { name: "Channel", value: "backups" },

@@ -81,7 +81,6 @@ export function messageOfNotification(
   const about = {
     id,
     project,
-    urgent,
     rule: ruleId === null ? null : { id: ruleId, name: rule.name },
     url: searchUrl(`${baseUrl}/p/${project.slug}`, rule.q, range),
   };
@@ -90,12 +89,14 @@ export function messageOfNotification(
     ...about,
     type,
     title: titleOfNotification(notification),
-    icon: null,
+    icon: type === "recovery" ? "✅" : null,
     text: "groups" in notification ? listOf(notification) : null,
     fields: shown ? fieldsOfEvent(shown) : [],
     matches: range && { count: range.count, from: isoOf(range.fromMs), to: isoOf(atMs) },
     event: tellsOfEvent(notification) ? event : null,
-    newest,
+    newest: tellsOfEvent(notification) && event ? [event] : newest,
+    // That something works again is no alarm.
+    urgent: urgent && type !== "recovery",
     thread: ruleId === null ? null : threadOfNotification(notification, ruleId),
     createdAt: isoOf(atMs),
   };

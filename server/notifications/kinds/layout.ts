@@ -39,7 +39,13 @@ function newestText(type: Message["type"], newest: Message["newest"]): string {
   if (!first) return "";
   if (type === "digest")
     return ["Newest:", "", ...newest.map((event) => `- ${lineOfEvent(event)}`)].join("\n");
-  return `${type === "silence" ? "Last" : "Newest"}: ${lineOfEvent(first)}`;
+  return `${newestLabelOf(type)}: ${lineOfEvent(first)}`;
+}
+
+/** What the newest event of a message is called. */
+export function newestLabelOf(type: string): string {
+  if (type === "silence") return "Last";
+  return type === "recovery" ? "Now" : "Newest";
 }
 
 function lineOfEvent({ name, channelId, userId, createdAt }: Event): string {
