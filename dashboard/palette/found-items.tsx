@@ -42,16 +42,20 @@ export function useFoundItems(typed: string): { first: Item[]; last: Item[] } {
     : [];
   const names = found.filter(({ kind }) => kind === "name");
   const tags = found.filter(({ kind }) => kind === "tag");
+  const others = users.filter((item) => !isMeant(item));
+  // A text that is only in the names of users is one of these.
+  const areMeant = names.length === 0 && tags.length === 0;
   return {
     first: [...opened, ...users.filter(isMeant)],
     last: [
+      ...(areMeant ? others : []),
       searchItem(sought),
       ...names.map(({ text, insert, events }) => ({
         ...searchItem(insert, text, <FileText aria-hidden />),
         events,
       })),
       ...tags.map(({ insert, events }) => ({ ...searchItem(insert, insert, <Tag aria-hidden />), events })),
-      ...users.filter((item) => !isMeant(item)),
+      ...(areMeant ? [] : others),
     ],
   };
 }

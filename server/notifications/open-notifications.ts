@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Config } from "../config.ts";
 import { generateSecretKey, type SecretBox } from "../storage/secret-box.ts";
-import { getOrCreateSecret } from "../storage/settings.ts";
+import { getOrCreateSecret, getOrCreateSetting } from "../storage/settings.ts";
 import type { Store } from "../storage/store.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { DiskWatch } from "./disk-watch.ts";
@@ -40,7 +40,7 @@ export async function openNotifications({
 }: Deps) {
   const { control } = store;
   const unsubscribeSecret = await getOrCreateSecret(control, secrets, "unsubscribeSecret", generateSecretKey);
-  const installationId = await getOrCreateSecret(control, secrets, "installationId", randomUUID);
+  const installationId = await getOrCreateSetting(control, "installationId", randomUUID);
   const recentEvents = new RecentEvents(store.events);
   const liveNotifications = new LiveNotifications(control, recentEvents, streams, onError);
   await liveNotifications.start();

@@ -2,26 +2,33 @@ import type { Kysely, Transaction } from "kysely";
 import type { ControlTables } from "./control-tables.ts";
 import type { SecretBox } from "./secret-box.ts";
 
-/**
- * A secret that is created once for an installation, and stored sealed. If several processes create it, the first one
- * wins.
- */
-export async function getOrCreateSecret(
+/** A value that is created once for an installation. If several processes create it, the first one wins. */
+export async function getOrCreateSetting(
   control: Kysely<ControlTables>,
-  secrets: SecretBox,
   name: string,
   make: () => string,
 ): Promise<string> {
   const find = () =>
     control.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst();
   const known = await find();
-  if (known) return secrets.open(known.value, name);
+  if (known) return known.value;
   await control
     .insertInto("settings")
-    .values({ name, value: secrets.seal(make(), name) })
+    .values({ name, value: make() })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  return secrets.open((await find())!.value, name);
+  return (await find())!.value;
+}
+
+/** A secret that is created once for an installation, and stored sealed. */
+export async function getOrCreateSecret(
+  control: Kysely<ControlTables>,
+  secrets: SecretBox,
+  name: string,
+  make: () => string,
+): Promise<string> {
+  const sealed = await getOrCreateSetting(control, name, () => secrets.seal(make(), name));
+  return secrets.open(sealed, name);
 }
 
 /**
