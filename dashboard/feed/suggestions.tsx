@@ -1,5 +1,13 @@
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
-import { type ComponentProps, type KeyboardEvent, type RefObject, Suspense, useId, useState } from "react";
+import {
+  type ComponentProps,
+  type KeyboardEvent,
+  type RefObject,
+  Suspense,
+  useId,
+  useRef,
+  useState,
+} from "react";
 import type { Completion } from "../../server/wire/completion.ts";
 import { api } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
@@ -29,6 +37,8 @@ export function useSuggestions(
   const id = useId();
   const [caret, setCaret] = useState<number | null>(null);
   const [active, setActive] = useState(-1);
+  /** Where the cursor was when the list was closed. A selection event that only repeats it doesn't open the list again. */
+  const closedAt = useRef<number | null>(null);
   const isEnabled = caret !== null && text !== "";
   const [first, setFirst] = useState<Suggestion[]>([]);
   const { data } = useQuery({
@@ -41,6 +51,7 @@ export function useSuggestions(
   const isOpen = list.length > 0;
 
   function close() {
+    closedAt.current = caret;
     setCaret(null);
     setActive(-1);
   }
@@ -82,13 +93,18 @@ export function useSuggestions(
     "aria-controls": `${id}-list`,
     "aria-activedescendant": isOpen && active >= 0 ? `${id}-${active}` : undefined,
     // No suggestions while text is selected.
-    onSelect: ({ currentTarget: { selectionStart, selectionEnd } }) =>
-      setCaret(selectionStart === selectionEnd ? selectionStart : null),
+    onSelect: ({ currentTarget: { selectionStart, selectionEnd } }) => {
+      if (selectionStart === closedAt.current) return;
+      closedAt.current = null;
+      setCaret(selectionStart === selectionEnd ? selectionStart : null);
+    },
     onInput: (event) => {
+      closedAt.current = null;
       setCaret(event.currentTarget.selectionStart);
       setActive(-1);
     },
     onFocus: ({ currentTarget: { selectionStart } }) => {
+      closedAt.current = null;
       setFirst(offered?.() ?? []);
       setCaret(selectionStart);
     },
