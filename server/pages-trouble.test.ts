@@ -216,7 +216,8 @@ test("an event that can't be rendered shows its error in its own box", async () 
       .getByText(description.slice(0, 20))
       .first()
       .waitFor();
-    expect(await page.getByRole("article").count()).toBeGreaterThan(0);
+    // The feed beside it still works.
+    await page.getByRole("article").first().waitFor();
     expect(await page.getByText("call stack").count()).toBe(0);
   }
   await page.context().close();

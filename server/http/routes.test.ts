@@ -41,10 +41,10 @@ test("any route that takes too long answers with a problem, and its reads end", 
   expect(timeouts).toEqual([10.02, 10]);
 });
 
-test("a change that takes too long says that it may still be done", async () => {
+test("a change that takes too long says that it may still complete", async () => {
   const { routes, route } = hurriedRoutes();
   routes.add({ ...route, method: "post" }, never);
   const response = await routes.app.request("http://localhost/slow", { method: "POST" });
   expect(response.status).toBe(503);
-  expect(await response.json()).toMatchObject({ detail: expect.stringContaining("It may still be done") });
+  expect(await response.json()).toMatchObject({ detail: expect.stringContaining("It may still complete") });
 });
