@@ -100,8 +100,8 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
 type Kept = { deliveryDays: number; auditDays: number };
 
 /**
- * The deliveries, finished jobs, requests of webhooks, entries of the audit log, expired invitations and expired links
- * of accounts that are too old, a few of each.
+ * The deliveries, queues of deliveries that no longer wait, finished jobs, requests of webhooks, entries of the audit
+ * log, expired invitations and expired links of accounts that are too old, a few of each.
  */
 function expiredRecords(control: Kysely<ControlTables>, nowMs: number, { deliveryDays, auditDays }: Kept) {
   const before = (days: number) => nowMs - days * dayMs;
@@ -118,6 +118,12 @@ function expiredRecords(control: Kysely<ControlTables>, nowMs: number, { deliver
       )
       .select("oldest.id")
       .where("oldest.createdAt", "<", before(deliveryDays)),
+    // What a deleted account or project leaves is among them.
+    deliveryQueues: control
+      .selectFrom("deliveryQueues")
+      .select("destinationId")
+      .where("heldUntil", "<", before(1))
+      .limit(stepRows),
     jobs: control
       .selectFrom("jobs")
       .select("id")
@@ -147,14 +153,14 @@ export async function expireRecords(
   nowMs: number,
   kept: Kept,
 ): Promise<void> {
-  const { auditLog, deliveries, jobs, webhookRequests, invitations, accountLinks } = expiredRecords(
-    control,
-    nowMs,
-    kept,
-  );
+  const { auditLog, deliveries, deliveryQueues, jobs, webhookRequests, invitations, accountLinks } =
+    expiredRecords(control, nowMs, kept);
   await inSteps(pause, () => control.deleteFrom("auditLog").where("id", "in", auditLog).executeTakeFirst());
   await inSteps(pause, () =>
     control.deleteFrom("deliveries").where("id", "in", deliveries).executeTakeFirst(),
+  );
+  await inSteps(pause, () =>
+    control.deleteFrom("deliveryQueues").where("destinationId", "in", deliveryQueues).executeTakeFirst(),
   );
   await inSteps(pause, () => control.deleteFrom("jobs").where("id", "in", jobs).executeTakeFirst());
   await inSteps(pause, () =>

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { launchChromium } from "../testing/chromium.ts";
+import type { PageGlobals } from "../testing/libraries-of-pages.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import type { User } from "../wire/user.ts";
@@ -70,8 +71,7 @@ test("analytics.js sends pages and events", async () => {
   const { page, faults } = await openPage();
   await page.evaluate(
     async ({ host, writeKey }) => {
-      // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
-      const { AnalyticsBrowser } = globalThis as any;
+      const { AnalyticsBrowser } = globalThis as unknown as PageGlobals;
       // Without these, the library asks a server of Segment's for its settings.
       const integrations = { "Segment.io": { apiKey: writeKey, apiHost: `${host}/v1`, protocol: "http" } };
       const analytics = AnalyticsBrowser.load({ writeKey, cdnSettings: { integrations } });
@@ -95,8 +95,7 @@ test("analytics.js in batches, also when the page is left", async () => {
   const names = async () => (await app.list("?channel=segment&userId=batched")).map(({ name }) => name);
   await page.evaluate(
     async ({ host, writeKey }) => {
-      // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
-      const { AnalyticsBrowser } = globalThis as any;
+      const { AnalyticsBrowser } = globalThis as unknown as PageGlobals;
       const segment = { apiKey: writeKey, apiHost: `${host}/v1`, protocol: "http" };
       const analytics = AnalyticsBrowser.load(
         { writeKey, cdnSettings: { integrations: { "Segment.io": segment } } },
@@ -117,8 +116,7 @@ test("analytics.js in batches, also when the page is left", async () => {
   );
   await until(async () => (await names()).length === 25);
   await page.evaluate(async () => {
-    // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
-    const { analytics } = globalThis as any;
+    const { analytics } = globalThis as unknown as PageGlobals;
     for (let index = 25; index < 30; index++) await analytics.track(`Step ${index}`);
   });
   await page.goto("about:blank");
@@ -134,8 +132,7 @@ test("posthog-js captures, in batches and when the page is left", async () => {
   const { page, faults } = await openPage();
   await page.evaluate(
     ({ api_host, token }) => {
-      // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
-      const { posthog } = globalThis as any;
+      const { posthog } = globalThis as unknown as PageGlobals;
       posthog.init(token, {
         api_host,
         advanced_disable_flags: true,
@@ -152,8 +149,7 @@ test("posthog-js captures, in batches and when the page is left", async () => {
   await until(async () => (await app.list("?channel=posthog&name=Order+Completed")).length === 1);
   const [order] = await app.list("?channel=posthog&name=Order+Completed");
   expect(order).toMatchObject({ userId: "u1", tags: { total: "49.5" } });
-  // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
-  await page.evaluate(() => (globalThis as any).posthog.capture("Cart Left"));
+  await page.evaluate(() => (globalThis as unknown as PageGlobals).posthog.capture("Cart Left"));
   await page.goto("about:blank");
   await until(async () => (await app.list("?channel=posthog&name=Cart+Left")).length === 1);
   expect((await app.list("?channel=posthog")).map(({ name }) => name)).toContain("$pageview");
@@ -164,13 +160,12 @@ test("posthog-js captures, in batches and when the page is left", async () => {
 });
 
 test("posthog-js with its defaults: its settings, clicks, a user, and the end of a visit", async () => {
-  for (const defaults of [undefined, "2026-01-30"]) {
+  for (const defaults of [undefined, "2026-01-30"] as const) {
     const { page, faults } = await openPage();
     const userId = `defaults ${defaults}`;
     await page.evaluate(
       ({ api_host, token, defaults, userId }) => {
-        // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
-        const { posthog } = globalThis as any;
+        const { posthog } = globalThis as unknown as PageGlobals;
         // A browser that a program drives is taken for a bot otherwise.
         posthog.init(token, { api_host, opt_out_useragent_filter: true, ...(defaults && { defaults }) });
         posthog.identify(userId, { plan: "pro" });
@@ -181,12 +176,10 @@ test("posthog-js with its defaults: its settings, clicks, a user, and the end of
       { api_host: app.address, token: key, defaults, userId },
     );
     // Autocapture begins once the settings are there.
-    await page.waitForFunction(
-      // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
-      () => (globalThis as any).posthog.autocapture.isEnabled,
+    await page.waitForFunction(() => (globalThis as unknown as PageGlobals).posthog.autocapture?.isEnabled);
+    await page.evaluate(() =>
+      (globalThis as unknown as PageGlobals).posthog.isFeatureEnabled("new-checkout"),
     );
-    // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
-    await page.evaluate(() => (globalThis as any).posthog.isFeatureEnabled("new-checkout"));
     await page.click("button");
     await page.goto("about:blank");
     const names = async () =>

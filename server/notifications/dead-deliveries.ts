@@ -37,7 +37,7 @@ export async function followDeadDeliveries(
     if (!rule) continue;
     const fallback = await fallbackOf(transaction, delivery, rule, nowMs);
     if (fallback) fallbacks.set(keyOf(fallback), fallback);
-    if (rule.urgent === 1 && !(await knowOwners(transaction, delivery)))
+    if (rule.urgent === 1 && !(await areOwnersTold(transaction, delivery)))
       told.set(delivery.destinationId!, {
         projectId: delivery.projectId,
         notification: noticeOf(delivery, rule, nowMs),
@@ -109,7 +109,7 @@ async function fallbackOf(
 }
 
 /** Whether the owners were told of the destination since the last success, or it was deleted. */
-async function knowOwners(
+async function areOwnersTold(
   transaction: Transaction<ControlTables>,
   { destinationId }: Delivery,
 ): Promise<boolean> {

@@ -95,7 +95,7 @@ function holdAfter(
   );
   if (!wasTaken && holding.length === 0) return null;
   const paceMs = paceAfter(before, outcomes, nowMs);
-  const untilMs = Math.max(paceMs === null ? 0 : nowMs + paceMs, ...holding.map(({ dueMs }) => dueMs!));
+  const untilMs = Math.max(nowMs + (paceMs ?? 0), ...holding.map(({ dueMs }) => dueMs!));
   return {
     heldUntil: wasTaken ? untilMs : Math.max(untilMs, before?.heldUntil ?? 0),
     paceMs,

@@ -56,8 +56,9 @@ export async function recordOutcomes(
         .execute();
     }
     await holdQueues(transaction, queues, (id) => serial.has(id), now);
-    const dead = scheduled.flatMap(({ delivery, outcome, dueMs }) =>
-      outcome.kind !== "delivered" && dueMs === null ? [delivery] : [],
+    // Not those of deleted events, which nobody waits for.
+    const dead = scheduled.flatMap(({ delivery, outcome, wasCalled, dueMs }) =>
+      wasCalled && outcome.kind !== "delivered" && dueMs === null ? [delivery] : [],
     );
     const failed: FailedDestination[] = [];
     for (const [destinationId, attempts] of byDestination) {

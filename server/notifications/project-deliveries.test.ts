@@ -463,6 +463,18 @@ for (const engine of stores) {
         expect(await ownersTold()).toEqual([]);
       });
 
+      test("of a deleted event is told to nobody, and goes to no fallback", async () => {
+        const id = await add("slack", receiver.settings.slack);
+        const fallback = await add("ntfy", receiver.settings.ntfy);
+        await addRule({ destinations: [id], fallback }, true);
+        await deliver(id, [{ eventId: Bun.randomUUIDv7() }]);
+        expect(await sendAll(worker(), id)).toMatchObject([
+          { state: "dead", detail: "The event was deleted." },
+        ]);
+        expect(await rows(fallback)).toEqual([]);
+        expect(await ownersTold()).toEqual([]);
+      });
+
       test("that is urgent is told to the owners, once until the next success", async () => {
         const id = await add("slack", receiver.settings.slack);
         await addRule({ destinations: [id] }, true);

@@ -1,7 +1,8 @@
+import type { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
-import { checkVersion } from "../edit-version.ts";
+import { checkVersion, type IfMatch } from "../edit-version.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
@@ -19,6 +20,8 @@ import { findUsers } from "./find-users.ts";
 import { listByActivity, listById, listWithProperties } from "./list-users.ts";
 import type { UserActivity } from "./user-activity.ts";
 import { checkUserId, findUser, patchProperties, putProperties } from "./users.ts";
+
+type UserCall = { projectId: number; mayRead: boolean; body: z.infer<typeof UserProperties>; ifMatch: IfMatch };
 
 /** How long a list waits for the newest events to be counted. */
 const updateMs = 250;
@@ -60,6 +63,18 @@ export function addUserRoutes(
     return user;
   }
 
+  /** Changes a user's properties. Whoever may not read users gets back what they sent. */
+  async function changeUser(
+    { projectId, mayRead, body, ifMatch }: UserCall,
+    userId: string,
+    write: typeof putProperties,
+  ): Promise<z.infer<typeof ChangedUserResponse>["user"]> {
+    // Somebody may change them in between.
+    do if (ifMatch) checkVersion(ifMatch, await readUser(projectId, userId));
+    while (!(await write(store, projectId, userId, body, ifMatch)));
+    return mayRead ? readUser(projectId, userId) : { userId, properties: body };
+  }
+
   routes.add(
     {
       method: "get",
@@ -89,13 +104,9 @@ export function addUserRoutes(
       response: ChangedUserResponse,
       problems: [404],
     },
-    async ({ projectId, mayRead, body, ifMatch, parameter }) => {
-      const userId = parameter("userId");
-      if (!mayRead && Object.keys(body).length === 0) throw noProperties();
-      // Somebody may change them in between.
-      do if (ifMatch) checkVersion(ifMatch, await readUser(projectId, userId));
-      while (!(await putProperties(store, projectId, userId, body, ifMatch)));
-      return { ok: true, user: mayRead ? await readUser(projectId, userId) : { userId, properties: body } };
+    async ({ parameter, ...call }) => {
+      if (!call.mayRead && Object.keys(call.body).length === 0) throw noProperties();
+      return { ok: true, user: await changeUser(call, parameter("userId"), putProperties) };
     },
   );
 
@@ -114,13 +125,10 @@ export function addUserRoutes(
       response: ChangedUserResponse,
       problems: [404],
     },
-    async ({ projectId, mayRead, body, ifMatch, parameter }) => {
-      const userId = parameter("userId");
-      // Somebody may change them in between.
-      do if (ifMatch) checkVersion(ifMatch, await readUser(projectId, userId));
-      while (!(await patchProperties(store, projectId, userId, body, ifMatch)));
-      return { ok: true, user: mayRead ? await readUser(projectId, userId) : { userId, properties: body } };
-    },
+    async ({ parameter, ...call }) => ({
+      ok: true,
+      user: await changeUser(call, parameter("userId"), patchProperties),
+    }),
   );
 
   routes.add(

@@ -8,6 +8,7 @@ import { validEvent } from "../../testing/arbitraries.ts";
 import { type DestinationReceiver, destinationReceiver } from "../../testing/destination-receiver.ts";
 import { webhookSecret } from "../../testing/destination-services.ts";
 import { effort } from "../../testing/engine.ts";
+import { projectDestinationKinds } from "../../wire/destination-kinds.ts";
 import { type Message, messageOfEvent } from "../message.ts";
 import type { Outcome } from "../transport.ts";
 import { destinationKinds } from "./index.ts";
@@ -75,18 +76,7 @@ function send(name: string, sent: Message = message, more: Partial<Context> = {}
 }
 
 test("kinds are listed once, in the order in which people meet them", () => {
-  expect(names).toEqual([
-    "webhook",
-    "slack",
-    "discord",
-    "telegram",
-    "teams",
-    "ntfy",
-    "gotify",
-    "pushover",
-    "matrix",
-    "apprise",
-  ]);
+  expect(names).toEqual([...projectDestinationKinds]);
   expect(new Set(destinationKinds.map(({ label }) => label)).size).toBe(names.length);
 });
 
