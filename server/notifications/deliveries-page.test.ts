@@ -153,6 +153,7 @@ test("rejected events are fixed and resent by reason, and discarded", async () =
   await dialog.getByLabel("Channel", { exact: true }).fill("sales");
   await dialog.getByRole("button", { name: "Resend 12 events" }).click();
   await page.getByText("Resent 12 events").waitFor();
+  await group.waitFor({ state: "detached" });
   const { events } = await read<{ events: { name: string; tags: object }[] }>(
     "/api/events?project=default&channel=sales&limit=20",
   );
