@@ -7,7 +7,7 @@ import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { nextTurn } from "../turns.ts";
 import type { Delivery, DeliveryQuery, DeliveryRetry } from "../wire/delivery.ts";
-import { isOwnerNotice, readStored, titleOfNotification } from "./notification-message.ts";
+import { isOwnerNotice, readStoredContent, titleOfNotification } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
 type Control = Kysely<ControlTables>;
@@ -257,7 +257,7 @@ function selectDeliveries(control: Control, projectId: number) {
 type Row = Awaited<ReturnType<ReturnType<typeof selectDeliveries>["execute"]>>[number];
 
 function deliveryOf(row: Row): Delivery {
-  const notification = readStored(row.notification);
+  const notification = readStoredContent(row.notification);
   const ruleName = row.ruleName ?? (notification && "rule" in notification ? notification.rule.name : null);
   return {
     id: String(row.id),
@@ -296,7 +296,7 @@ async function titleOf(
   events: Pick<RecentEvents, "find">,
   { projectId, eventId, notification }: Pick<Row, "projectId" | "eventId" | "notification">,
 ): Promise<string | null> {
-  const stored = readStored(notification);
+  const stored = readStoredContent(notification);
   if (stored === null) return (await events.find(projectId, eventId!))?.name ?? null;
   if (stored.type === "email-digest") return "Notifications by email, together";
   return isOwnerNotice(stored) ? stored.title : titleOfNotification(stored);

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { readStored } from "./notification-message.ts";
+import { readStoredContent } from "./notification-message.ts";
 
 export type Delivery = Selectable<ControlTables["deliveries"]>;
 
@@ -75,7 +75,7 @@ export async function findTargets(
     .execute();
   const notices = new Set(
     deliveries.flatMap((delivery) =>
-      readStored(delivery.notification)?.type === "server-notice" ? [delivery.id] : [],
+      readStoredContent(delivery.notification)?.type === "server-notice" ? [delivery.id] : [],
     ),
   );
   // What the server's owner must know is sent also where notifications are off.

@@ -6,7 +6,7 @@ import { isCollected } from "./destinations.ts";
 import { type AccountMessage, type DigestItem, formatShortTime } from "./message.ts";
 import {
   messageOfNotification,
-  readStored,
+  readStoredContent,
   type StoredEmailDigest,
   type StoredNotification,
   tellsOfEvent,
@@ -115,7 +115,7 @@ export async function messageOfEmailDigest(
   const items: DigestItem[] = [];
   for (const row of rows) {
     const event = await eventOf(row);
-    const stored = readStored(row.notification) as StoredNotification | null;
+    const stored = readStoredContent(row.notification) as StoredNotification | null;
     if (!event && tellsOfEvent(stored)) continue;
     const about = { id: String(row.id), baseUrl, project, ruleId: row.ruleId, urgent: false };
     items.push({

@@ -7,7 +7,7 @@ import { newestLabelOf, titleOf } from "./kinds/layout.ts";
 import {
   type AccountMessage,
   type Digest,
-  type Earlier,
+  type FirstOfThread,
   formatShortTime,
   formatTime,
   type Message,
@@ -190,7 +190,7 @@ export function renderEmail(message: AccountMessage, reader: EmailReader): Email
   };
 }
 
-function subjectOf(message: Earlier): string {
+function subjectOf(message: FirstOfThread): string {
   return `${titleOf(message)} · ${message.event?.channelId ?? message.project.name}`;
 }
 

@@ -47,7 +47,7 @@ const known: Known = {
   deliveries: [bell, phone, mail].map(({ id }) => ({ accountId: "ann", destinationId: id })),
   folded: [],
   people: [ann],
-  places: [],
+  projectDestinations: [],
   isEmailAvailable: true,
 };
 const toBell = [{ accountId: "ann", destinationId: "bell" }];
@@ -169,26 +169,29 @@ describe("why somebody has no delivery", () => {
     reason,
   });
   cases.push(
-    ["a destination that no rule names", { places: [slack] }, [ofSlack("no-rule")]],
+    ["a destination that no rule names", { projectDestinations: [slack] }, [ofSlack("no-rule")]],
     [
       "a destination that is off",
-      { places: [{ ...slack, enabled: false }], rules: [ruleWith({ to: toSlack })] },
+      { projectDestinations: [{ ...slack, enabled: false }], rules: [ruleWith({ to: toSlack })] },
       [ofSlack("off")],
     ],
     [
       "a destination that was added later",
-      { places: [{ ...slack, createdMs: arrivedMs + 1 }] },
+      { projectDestinations: [{ ...slack, createdMs: arrivedMs + 1 }] },
       [ofSlack("added-later")],
     ],
     [
       "a destination that got it",
-      { places: [slack], deliveries: [...known.deliveries, { accountId: null, destinationId: "slack" }] },
+      {
+        projectDestinations: [slack],
+        deliveries: [...known.deliveries, { accountId: null, destinationId: "slack" }],
+      },
       [],
     ],
     [
       "a destination for which a rule folds it",
       {
-        places: [slack],
+        projectDestinations: [slack],
         rules: [ruleWith(), ruleWith({ id: "b", to: toSlack, when: { type: "burst", minutes: 5 } })],
       },
       [{ ...ofSlack("burst"), rule: { id: "b", name: "Orders" } }],

@@ -19,7 +19,13 @@ export type Person = {
 };
 
 /** A destination of the project. */
-export type Place = { id: string; kind: string; name: string; enabled: boolean; createdMs: number };
+export type KnownDestination = {
+  id: string;
+  kind: string;
+  name: string;
+  enabled: boolean;
+  createdMs: number;
+};
 
 /** What is known about an event when somebody asks why it was not delivered. Times are milliseconds since 1970. */
 export type Known = {
@@ -33,7 +39,7 @@ export type Known = {
   deliveries: readonly OwnDelivery[];
   folded: readonly Folded[];
   people: readonly Person[];
-  places: readonly Place[];
+  projectDestinations: readonly KnownDestination[];
   isEmailAvailable: boolean;
 };
 
@@ -64,7 +70,7 @@ export function explain(known: Known): Explanation[] {
   }
   return [
     ...people.flatMap((person) => explainPerson(known, rules, person)),
-    ...known.places.flatMap((place) => explainPlace(known, rules, place)),
+    ...known.projectDestinations.flatMap((each) => explainProjectDestination(known, rules, each)),
   ];
 }
 
@@ -117,8 +123,12 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
       ];
 }
 
-function explainPlace(known: Known, rules: readonly Rule[], place: Place): Explanation[] {
-  const { id, kind, name, enabled, createdMs } = place;
+function explainProjectDestination(
+  known: Known,
+  rules: readonly Rule[],
+  destination: KnownDestination,
+): Explanation[] {
+  const { id, kind, name, enabled, createdMs } = destination;
   const { deliveries, arrivedMs } = known;
   if (deliveries.some(({ accountId, destinationId }) => accountId === null && destinationId === id))
     return [];
@@ -130,7 +140,7 @@ function explainPlace(known: Known, rules: readonly Rule[], place: Place): Expla
   if (own.length === 0) return one("no-rule", "No rule that matches the event names it.");
   const folding = foldingOf(own);
   if (folding) return [{ ...explainFolding(known, folding), ...about }];
-  return one("added-later", "It was off, or the rule did not name it, when the event arrived.");
+  return one("off", "It was off, or the rule did not name it, when the event arrived.");
 }
 
 /** A rule over time, if none of these tells of each event. */

@@ -6,8 +6,8 @@ import { ruleOf } from "../projects/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Explanation } from "../wire/delivery.ts";
 import { levelKey } from "./apply-preferences.ts";
-import { explain, type Folded, type Known, type Person, type Place } from "./explain.ts";
-import { readStored } from "./notification-message.ts";
+import { explain, type Folded, type Known, type KnownDestination, type Person } from "./explain.ts";
+import { readStoredContent } from "./notification-message.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 type Control = Kysely<ControlTables>;
@@ -39,7 +39,7 @@ export async function explainEvent(
     deliveries: own,
     folded: await readFolded(control, projectId, rules, arrivedMs),
     people: await readPeople(control, projectId, event.channelId),
-    places: await readPlaces(control, projectId),
+    projectDestinations: await readProjectDestinations(control, projectId),
   });
 }
 
@@ -104,7 +104,7 @@ async function readPeople(control: Control, projectId: number, channel: string):
   });
 }
 
-async function readPlaces(control: Control, projectId: number): Promise<Place[]> {
+async function readProjectDestinations(control: Control, projectId: number): Promise<KnownDestination[]> {
   const rows = await control
     .selectFrom("projectDestinations")
     .select(["id", "kind", "name", "enabled", "createdAt"])
@@ -142,7 +142,7 @@ async function readFolded(
     .limit(limits.pageItems)
     .execute();
   return rows.flatMap(({ id, ruleId, eventId, notification }): Folded[] => {
-    const stored = readStored(notification);
+    const stored = readStoredContent(notification);
     if (stored?.type !== "summary" && stored?.type !== "digest") return [];
     return [{ id: String(id), ruleId: ruleId!, eventId, fromMs: stored.fromMs, toMs: stored.atMs }];
   });

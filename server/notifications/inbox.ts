@@ -8,7 +8,7 @@ import {
   messageOfNotification,
   messageOfOwnerNotice,
   type OwnerNotice,
-  readStored,
+  readStoredContent,
   type StoredNotification,
   tellsOfEvent,
 } from "./notification-message.ts";
@@ -119,7 +119,7 @@ export async function notificationsOf(events: EventFinder, rows: InboxRow[]): Pr
   );
   return rows.flatMap((row, index) => {
     // A digest by email is in no inbox.
-    const stored = readStored(row.notification) as StoredNotification | OwnerNotice | null;
+    const stored = readStoredContent(row.notification) as StoredNotification | OwnerNotice | null;
     const event = found[index] ?? null;
     if (event === null && tellsOfEvent(stored)) return [];
     const id = String(row.id);

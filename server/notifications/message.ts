@@ -37,7 +37,7 @@ export type Digest = { items: DigestItem[]; others: number; at: string };
 export type DigestItem = { title: string; about: string; at: string; url: string };
 
 /** A message of the same thread, whose title mail programs expect in the next one's subject. */
-export type Earlier = Pick<Message, "title" | "icon" | "urgent" | "event" | "project">;
+export type FirstOfThread = Pick<Message, "title" | "icon" | "urgent" | "event" | "project">;
 
 /**
  * What a notification of an account says. Owners are also told about the destinations of their projects and about the
@@ -47,7 +47,7 @@ export type AccountMessage = Omit<Message, "type"> & {
   type: Message["type"] | "destination-off" | "delivery-dead" | "server-notice" | "email-digest";
   digest?: Digest;
   /** The first message of its thread, if it has the same subject. */
-  first?: Earlier;
+  first?: FirstOfThread;
 };
 
 /** The message that tells of one event. */

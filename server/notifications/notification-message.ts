@@ -34,10 +34,10 @@ export type OwnerNotice = DestinationOff | DeliveryDead | ServerNotice;
 export type StoredEmailDigest = { type: "email-digest"; fromMs: number; atMs: number };
 
 /** What a delivery tells of instead of an event, or besides it. */
-export type Stored = StoredNotification | OwnerNotice | StoredEmailDigest;
+export type StoredContent = StoredNotification | OwnerNotice | StoredEmailDigest;
 
 /** Reads what a delivery stores; null for an event itself. */
-export function readStored(json: string | null): Stored | null {
+export function readStoredContent(json: string | null): StoredContent | null {
   if (json === null) return null;
   const stored = JSON.parse(json);
   // Earlier versions kept less.
@@ -51,7 +51,7 @@ const ownerNotices = new Set<string>([
   "server-notice",
 ] satisfies OwnerNotice["type"][]);
 
-export function isOwnerNotice(notification: Stored | null): notification is OwnerNotice {
+export function isOwnerNotice(notification: StoredContent | null): notification is OwnerNotice {
   return notification !== null && ownerNotices.has(notification.type);
 }
 
@@ -61,12 +61,12 @@ type About = Pick<Message, "id" | "project" | "urgent"> & { baseUrl: string; rul
 export type ToldEvents = Pick<Message, "event" | "newest">;
 
 /** Whether a delivery can't be sent without its event. */
-export function tellsOfEvent(notification: Stored | null): boolean {
+export function tellsOfEvent(notification: StoredContent | null): boolean {
   return notification === null || notification.type === "recovery" || notification.type === "threshold";
 }
 
 /** The ids of the newest events that a notification tells of. */
-export function newestIdsOf(notification: Stored | null): string[] {
+export function newestIdsOf(notification: StoredContent | null): string[] {
   return notification && "newestIds" in notification ? notification.newestIds : [];
 }
 

@@ -14,7 +14,7 @@ import {
   messageOfOwnerNotice,
   newestIdsOf,
   type OwnerNotice,
-  readStored,
+  readStoredContent,
   type StoredEmailDigest,
   type StoredNotification,
   type ToldEvents,
@@ -60,7 +60,7 @@ export async function sendDelivery(
 ): Promise<Attempt> {
   const event = await pendingEvent;
   if (!target) return notCalled("The delivery was removed.");
-  const notification = readStored(delivery.notification);
+  const notification = readStoredContent(delivery.notification);
   if (notification?.type === "email-digest") return sendDigest(deps, delivery, target, notification);
   if (!event && tellsOfEvent(notification)) return notCalled("The event was deleted.");
   const newest = await findNewest(deps.events, delivery.projectId, newestIdsOf(notification));
