@@ -306,6 +306,18 @@ for (const engine of stores) {
       expect(bad).toMatchObject({ state: "waiting", attempts: 5 });
     });
 
+    test("other settings end what the former receiver asked for", async () => {
+      const id = await add("slack", receiver.settings.slack);
+      await deliver(id, [{ notification: silence() }]);
+      receiver.answerNext(429, "rate_limited", { "retry-after": "3600" });
+      const sending = worker();
+      await sendAll(sending, id);
+      expect(await listQueues(store.control)).toMatchObject([{ destinationId: id, dueAt: now + 3_600_000 }]);
+      await changeProjectDestination(editor(), id, { settings: receiver.settings.slack }, null);
+      sending.wake();
+      await until(async () => (await rows(id)).every(({ state }) => state === "delivered"));
+    });
+
     test("a retry has the same id, and a success ends a failure", async () => {
       const id = await add("webhook", receiver.settings.webhook);
       await deliver(id, [{ notification: silence() }]);

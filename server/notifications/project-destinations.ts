@@ -176,6 +176,8 @@ export async function changeProjectDestination(
     };
     await checkName(transaction, { ...row, ...set });
     await transaction.updateTable("projectDestinations").set(set).where("id", "=", id).execute();
+    // Nor does what the former receiver asked for hold the queue.
+    if (isFresh) await transaction.deleteFrom("deliveryQueues").where("destinationId", "=", id).execute();
     await recordAudit(transaction, actor, {
       action: "destination.changed",
       projectId,
