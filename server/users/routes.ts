@@ -21,7 +21,12 @@ import { listByActivity, listById, listWithProperties } from "./list-users.ts";
 import type { UserActivity } from "./user-activity.ts";
 import { checkUserId, findUser, patchProperties, putProperties } from "./users.ts";
 
-type UserCall = { projectId: number; mayRead: boolean; body: z.infer<typeof UserProperties>; ifMatch: IfMatch };
+type UserCall = {
+  projectId: number;
+  mayRead: boolean;
+  body: z.infer<typeof UserProperties>;
+  ifMatch: IfMatch;
+};
 
 /** How long a list waits for the newest events to be counted. */
 const updateMs = 250;
