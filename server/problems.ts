@@ -75,6 +75,7 @@ const problems = {
   "destination-unknown": { status: 404, title: "Destination not found" },
   "view-unknown": { status: 404, title: "View not found" },
   "rule-unknown": { status: 404, title: "Rule not found" },
+  "rule-exists": { status: 409, title: "Rule already exists" },
   "board-unknown": { status: 404, title: "Board not found" },
   "tile-unknown": { status: 404, title: "Tile not found" },
   "insight-unknown": { status: 404, title: "Value not found" },

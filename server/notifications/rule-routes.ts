@@ -111,7 +111,7 @@ export function addRuleRoutes(
       versioned: "rule",
       body: RuleChange,
       response: RuleResponse,
-      problems: [404],
+      problems: [404, 409],
     },
     async ({ projectId, actor, body, ifMatch, parameter }) => {
       const rule = await control.transaction().execute(async (transaction) => {

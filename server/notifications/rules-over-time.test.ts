@@ -41,9 +41,9 @@ for (const engine of stores) {
       await storage.remove();
     });
 
-    async function addRule(when: RuleWhen, q = "name:Backup", urgent = false): Promise<string> {
+    async function addRule(when: RuleWhen, { name = "Rule", urgent = false } = {}): Promise<string> {
       const to = { everyone: true, members: [], destinations: [], fallback: null };
-      const rule: NewRule = { name: "Rule", q, when, to, urgent, enabled: true };
+      const rule: NewRule = { name, q: "name:Backup", when, to, urgent, enabled: true };
       const created = await store.control
         .transaction()
         .execute((transaction) => createRule(transaction, projectId, rule));
@@ -135,9 +135,9 @@ for (const engine of stores) {
     test("an event that several rules match is told as the urgent one says", async () => {
       const [first, urgent] = [
         await addRule({ type: "each" }),
-        await addRule({ type: "each" }, "name:Backup", true),
+        await addRule({ type: "each" }, { name: "Urgent", urgent: true }),
       ];
-      await addRule({ type: "each" });
+      await addRule({ type: "each" }, { name: "Third" });
       await record();
       const ruleIds = await store.control.selectFrom("deliveries").select("ruleId").execute();
       expect(ruleIds).toEqual([{ ruleId: urgent }]);

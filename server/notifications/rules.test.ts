@@ -166,10 +166,30 @@ test("mistakes are named", async () => {
 
 test("a project has at most 50 rules", async () => {
   const made: string[] = [];
-  while ((await rules()).length < limits.rules)
-    made.push((await call("POST", "/api/rules", each, 201)).rule.id);
+  while ((await rules()).length < limits.rules) {
+    const rule = { ...each, name: `Rule ${made.length}` };
+    made.push((await call("POST", "/api/rules", rule, 201)).rule.id);
+  }
   await call("POST", "/api/rules", each, 409);
   for (const id of made) await call("DELETE", `/api/rules/${id}`);
+});
+
+test("a name is used once in a project, also by requests at the same time", async () => {
+  const twin = { ...each, name: "Twin", enabled: false };
+  const headers = { ...session };
+  const body = JSON.stringify(twin);
+  const responses = await Promise.all(
+    [1, 2, 3].map(() => app.request("/api/rules", { method: "POST", headers, body })),
+  );
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 409, 409]);
+  const other = (await call("POST", "/api/rules", { ...twin, name: "Other" }, 201)).rule.id;
+  expect(await call<object>("PATCH", `/api/rules/${other}`, { name: "Twin" }, 409)).toMatchObject({
+    type: "/problems/rule-exists",
+    detail: 'The project has a rule called "Twin" already.',
+  });
+  await call("PATCH", `/api/rules/${other}`, { name: "Other", urgent: true });
+  for (const { id, name } of await rules())
+    if (name === "Twin" || name === "Other") await call("DELETE", `/api/rules/${id}`);
 });
 
 test("changes of rules are in the audit log", async () => {

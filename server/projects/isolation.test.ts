@@ -317,7 +317,7 @@ const table: Record<string, Row> = {
     session: 201,
     nobody: 401,
     body: () => ({
-      name: "r",
+      name: Bun.randomUUIDv7(),
       q: "name:nothing",
       when: { type: "each" },
       to: { everyone: true, members: [], destinations: [] },

@@ -56,7 +56,7 @@ export async function findRule(control: Control, projectId: number, id: string):
   return row;
 }
 
-/** Creates a rule. It begins now: earlier events don't count. Throws `limit-reached`. */
+/** Creates a rule. It begins now: earlier events don't count. Throws `rule-exists`, `limit-reached` and `body-invalid`. */
 export async function createRule(
   transaction: Transaction<ControlTables>,
   projectId: number,
@@ -72,8 +72,25 @@ export async function createRule(
     throw problem("limit-reached", {
       detail: `A project can have at most ${limits.rules} rules. Delete one that you no longer need.`,
     });
+  await checkName(transaction, projectId, rule.name);
   await checkRecipients(transaction, projectId, rule.to);
   return ruleOf(await insertRule(transaction, projectId, rule));
+}
+
+/** Throws `rule-exists` if a rule of the project has this name: messages tell rules apart by it. */
+async function checkName(
+  transaction: Transaction<ControlTables>,
+  projectId: number,
+  name: string,
+): Promise<void> {
+  const other = await transaction
+    .selectFrom("rules")
+    .select("id")
+    .where("projectId", "=", projectId)
+    .where("name", "=", name)
+    .executeTakeFirst();
+  if (!other) return;
+  throw problem("rule-exists", { detail: `The project has a rule called "${name}" already.` });
 }
 
 /** Throws `body-invalid` if a rule names somebody who is no member, or a destination that the project doesn't have. */
@@ -109,7 +126,7 @@ async function checkRecipients(
 
 /**
  * Changes a rule. It begins anew if other events match, or if it notifies at other times. Throws `rule-unknown`,
- * `changed-meanwhile` and `body-invalid`.
+ * `changed-meanwhile`, `rule-exists` and `body-invalid`.
  */
 export async function changeRule(
   transaction: Transaction<ControlTables>,
@@ -123,6 +140,8 @@ export async function changeRule(
   const before = ruleOf(row);
   checkVersion(ifMatch, before);
   const after = { ...before, ...change };
+  // Rules of earlier versions may share a name until one of them is renamed.
+  if (after.name !== before.name) await checkName(transaction, projectId, after.name);
   if (change.to) await checkRecipients(transaction, projectId, change.to);
   const state = startsAnew(before, after) ? startState(after, Date.now()) : JSON.parse(row.state);
   const changed = await transaction

@@ -54,6 +54,8 @@ describe("what was meant is suggested, with the number of events", () => {
     ["channel=payments", "instead channel=payments channel:payments 3", "without channel=payments 4"],
     ["name:failed", 'instead name:failed name:"Payment failed" 2', "without name:failed 4"],
     ["paln=pro", "instead paln=pro plan=pro 1", "without paln=pro 4"],
+    ["tag.plan=pro", "instead tag.plan=pro plan=pro 1", "without tag.plan=pro 4"],
+    ["tag.amount>5", "instead tag.amount>5 amount>5 1", "without tag.amount>5 4"],
     ["plan=Pro", "instead plan=Pro plan=pro 1", "without plan=Pro 4"],
     ["tier=free", "instead tier=free plan=free 2", "without tier=free 4"],
     ["amuont>5", "instead amuont>5 amount>5 1", "without amuont>5 4"],

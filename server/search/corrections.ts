@@ -69,8 +69,7 @@ export function createCorrections(store: Store) {
   ): Promise<Correction[]> {
     const called = fieldsCalled[key.toLowerCase().replace(/[_-]/g, "")];
     const ofField = called === undefined ? [] : await fieldOf(projectId, called, value, signal);
-    const keys = (await known.keys(projectId, "")).map(({ text }) => text);
-    const meant = keys.includes(key) ? key : nearestText(key, keys);
+    const meant = await keyMeant(projectId, key);
     const sampled = known.sample(projectId, value, signal);
     const [ofKey, ofAny] = await Promise.all([
       meant === null ? [] : valuesOf(projectId, meant, value, sampled),
@@ -85,6 +84,14 @@ export function createCorrections(store: Store) {
         .slice(0, similarMax)
         .map((each) => tagTerm(each.key, each.text)),
     ];
+  }
+
+  /** The key of a tag that was probably meant. Parameters of a listing are called `tag.plan`, in a search it is `plan`. */
+  async function keyMeant(projectId: number, written: string): Promise<string | null> {
+    const keys = (await known.keys(projectId, "")).map(({ text }) => text);
+    if (keys.includes(written)) return written;
+    const key = written.replace(/^tags?\./, "");
+    return keys.includes(key) ? key : nearestText(key, keys);
   }
 
   async function valuesOf(
@@ -182,9 +189,8 @@ export function createCorrections(store: Store) {
       case "tag":
         return term.values.length > 1 ? [] : tag(projectId, term.key, term.values[0]!, signal);
       case "number": {
-        const keys = (await known.keys(projectId, "")).map(({ text }) => text);
-        const meant = keys.includes(term.key) ? null : nearestText(term.key, keys);
-        return meant === null ? [] : [{ search: { ...term, key: meant } }];
+        const meant = await keyMeant(projectId, term.key);
+        return meant === null || meant === term.key ? [] : [{ search: { ...term, key: meant } }];
       }
       case "text":
         return text(projectId, term, signal);
