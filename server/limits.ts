@@ -20,8 +20,12 @@ export const limits = {
   /** For a request of another service's client (`drop-in/`), packed and unpacked, and the values in all of it. */
   foreignBatchBytes: 8 * 1_048_576,
   foreignBatchValues: 500_000,
-  /** Events in such a request. They are recorded in pieces, each at most as long as an array of events. */
+  /**
+   * Events in such a request. They are recorded in pieces, each at most as long as an array of events. A piece of
+   * records in Protocol Buffers, and so each of them, has at most this many values.
+   */
   foreignItems: 100_000,
+  foreignPieceValues: 100_000,
   /** Members of an object in such a request, and attributes of a log record that are read. */
   foreignObjectMembers: 2_000,
   /** Users whose properties are merged in one transaction, which other events wait for. */

@@ -11,6 +11,8 @@ export type Item = {
   value?: ValueChange;
   /** Why the message can't be mapped, as a sentence. */
   fault?: string;
+  /** How many values the message has, where it was decoded for this item alone. */
+  values?: number;
   /** The message, kept if it is rejected and there is no event to fix. */
   sent: unknown;
 };

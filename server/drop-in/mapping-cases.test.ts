@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { applyChanges } from "../users/user-change.ts";
 import * as cloudEvents from "./cloudevents/events.ts";
 import type { Item } from "./item.ts";
-import { itemsOf as otlpItems } from "./otlp/logs.ts";
+import { groupsOf, itemsOf } from "./otlp/logs.ts";
 import * as postHog from "./posthog/messages.ts";
 import * as segment from "./segment/messages.ts";
 import * as slack from "./slack/message.ts";
@@ -121,7 +121,11 @@ const wires: Record<string, { map: (message: Record<string, unknown>) => Item; c
   OpenTelemetry: {
     map: ({ resource, ...record }) =>
       [
-        ...otlpItems({ resourceLogs: [{ resource, scopeLogs: [{ logRecords: [record] }] }] }, null, nowMs),
+        ...itemsOf(
+          groupsOf({ resourceLogs: [{ resource, scopeLogs: [{ logRecords: [record] }] }] }),
+          null,
+          nowMs,
+        ),
       ][0]!,
     cases: [
       ["no name, body or severity", {}, { event: { channel: "otlp", name: "Log" } }],
@@ -209,8 +213,10 @@ test("what doesn't fit stands in the description", () => {
   expect(described({ event: name })).toBe(name);
   expect(described({ event: "short" })).toBeUndefined();
   const [line] = [
-    ...otlpItems(
-      { resourceLogs: [{ scopeLogs: [{ logRecords: [{ body: { stringValue: `${name}\nmore` } }] }] }] },
+    ...itemsOf(
+      groupsOf({
+        resourceLogs: [{ scopeLogs: [{ logRecords: [{ body: { stringValue: `${name}\nmore` } }] }] }],
+      }),
       "c".repeat(70),
       nowMs,
     ),

@@ -9,7 +9,7 @@ import * as cloudEvents from "./cloudevents/events.ts";
 import { eventOf, timeOf } from "./event.ts";
 import type { Item } from "./item.ts";
 import { eventIdFor } from "./message-id.ts";
-import { itemsOf as otlpItems } from "./otlp/logs.ts";
+import { groupsOf, itemsOf } from "./otlp/logs.ts";
 import * as postHog from "./posthog/messages.ts";
 import * as segment from "./segment/messages.ts";
 import { sha256, sha256InJavaScript } from "./sha256.ts";
@@ -128,8 +128,8 @@ test("no message makes a wire fail, and none but a wrong field of its own makes 
     cloudEvents: (sent) => [cloudEvents.itemOf(sent, "c", nowMs)],
     slack: (sent) => [slack.itemOf(sent, { channel: "c", notify: false }, nowMs)],
     otlp: (sent) => [
-      ...otlpItems(
-        { resourceLogs: [{ resource: sent, scopeLogs: [{ scope: sent, logRecords: [sent] }] }] },
+      ...itemsOf(
+        groupsOf({ resourceLogs: [{ resource: sent, scopeLogs: [{ scope: sent, logRecords: [sent] }] }] }),
         null,
         nowMs,
       ),

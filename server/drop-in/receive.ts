@@ -174,10 +174,12 @@ class Pieces {
   /** Makes the next items, yielding to other requests; none at the end. */
   async next(): Promise<Item[]> {
     const piece: Item[] = [];
-    while (piece.length < this.#size) {
+    let values = 0;
+    while (piece.length < this.#size && values < limits.foreignPieceValues) {
       const { done, value } = this.#items.next();
       if (done) break;
       piece.push(value);
+      values += value.values ?? 0;
       if (this.#turns.isOver) await this.#turns.next();
     }
     return piece;

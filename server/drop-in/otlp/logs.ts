@@ -8,17 +8,40 @@ const severities = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"];
 const userAttributes = ["user.id", "enduser.id", "userId"];
 const nanosecondsPerMillisecond = 1_000_000n;
 
-/** The records of an `ExportLogsServiceRequest` in its JSON form. Throws `body-invalid`. */
-export function* itemsOf(body: unknown, channel: string | null, nowMs: number): Generator<Item> {
+/** Records of one resource and scope, in their JSON form. */
+export type RecordGroup = { resource: JsonObject; scope: JsonObject; records: Iterable<SentRecord> };
+export type SentRecord = {
+  record: JsonObject;
+  /** How many values it has, where the whole request wasn't counted. */
+  values?: number;
+};
+
+/** The groups of an `ExportLogsServiceRequest` in its JSON form. Throws `body-invalid`. */
+export function groupsOf(body: unknown): RecordGroup[] {
   const { resourceLogs = [] } = isObject(body) ? body : { resourceLogs: null };
   if (!Array.isArray(resourceLogs)) throw unfitBody('"resourceLogs" must be an array.');
-  for (const logs of resourceLogs as unknown[]) {
-    const resource = attributesOf(objectOf(objectOf(logs).resource).attributes);
-    for (const scopeLogs of listOf(objectOf(logs).scopeLogs)) {
-      const scope = filledText(objectOf(scopeLogs.scope).name);
-      for (const record of listOf(scopeLogs.logRecords))
-        yield recordItem(record, resource, scope, channel, nowMs);
-    }
+  return resourceLogs.map(objectOf).flatMap((logs) =>
+    listOf(logs.scopeLogs).map(({ scope, logRecords }) => ({
+      resource: objectOf(logs.resource),
+      scope: objectOf(scope),
+      records: listOf(logRecords).map((record) => ({ record })),
+    })),
+  );
+}
+
+export function* itemsOf(
+  groups: Iterable<RecordGroup>,
+  channel: string | null,
+  nowMs: number,
+): Generator<Item> {
+  for (const { resource, scope, records } of groups) {
+    const attributes = attributesOf(resource.attributes);
+    const name = filledText(scope.name);
+    for (const { record, values } of records)
+      yield {
+        ...recordItem(record, attributes, name, channel, nowMs),
+        ...(values !== undefined && { values }),
+      };
   }
 }
 

@@ -7,7 +7,7 @@ import protobuf from "protobufjs/light.js";
 import { limits } from "../../limits.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 import { itemsOf } from "./logs.ts";
-import { decodeRequest } from "./protobuf.ts";
+import { decodeRequest, encode } from "./protobuf.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -96,8 +96,11 @@ for (const [encoding, Exporter] of [
 
 const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
 const requestOf = (...logRecords: object[]) => ({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] });
-const send = (body: string, type = "application/json", key: string | null = app.key) =>
-  app.request("/v1/logs?channel=logs", { method: "POST", headers: { "content-type": type }, body }, key);
+const send = (
+  body: string | Uint8Array<ArrayBuffer>,
+  type = "application/json",
+  key: string | null = app.key,
+) => app.request("/v1/logs?channel=logs", { method: "POST", headers: { "content-type": type }, body }, key);
 
 test("a record with log.record.uid is stored once, others as often as they are sent", async () => {
   const record = { timeUnixNano: "1767323045678000000", body: { stringValue: "unique" } };
@@ -182,6 +185,54 @@ describe("Protocol Buffers", () => {
     expect(item!.event!.tags).toEqual({ big: "9007199254740993" });
   });
 
+  test("a resource is that of its records, wherever it stands", () => {
+    const text = (value: string) => ({ stringValue: value });
+    const named = (name: string) => ({ attributes: [{ key: "service.name", value: text(name) }] });
+    const request = encode("Request", {
+      resourceLogs: ["shop", "blog"].map((name) => ({
+        resource: named(name),
+        scopeLogs: [{ scope: { name: `${name} scope` }, logRecords: [{ body: text("Started") }] }],
+      })),
+    });
+    const channels = (bytes: Uint8Array) =>
+      [...itemsOf(decodeRequest(bytes), null, 0)].map(({ event }) => [event!.channel, event!.tags]);
+    const expected = [
+      ["shop", { scope: "shop scope" }],
+      ["blog", { scope: "blog scope" }],
+    ];
+    expect(channels(request)).toEqual(expected);
+    // Each of the two with its fields the other way round, as another encoder may write them.
+    const half = request.length / 2;
+    const turned = [0, half].flatMap((start) => {
+      const logs = request.subarray(start + 2, start + half);
+      const resourceEnd = 2 + logs[1]!;
+      return [
+        ...request.subarray(start, start + 2),
+        ...logs.subarray(resourceEnd),
+        ...logs.subarray(0, resourceEnd),
+      ];
+    });
+    expect(channels(new Uint8Array(turned))).toEqual(expected);
+  });
+
+  test("records with more values than fit into memory at once are recorded, in pieces", async () => {
+    const attributes = Array.from({ length: 40 }, (_, index) => ({
+      key: `key${index}`,
+      value: { stringValue: "v" },
+    }));
+    const request = encode("Request", {
+      resourceLogs: [
+        {
+          scopeLogs: [{ logRecords: Array(4_000).fill({ eventName: "Wide", attributes }) }],
+        },
+      ],
+    });
+    const response = await send(request, "application/x-protobuf");
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+    const counted = await app.request("/api/events/count?name=Wide");
+    expect(await counted.json()).toMatchObject({ count: 4_000 });
+  });
+
   test("values nested without end are refused", () => {
     let value: number[] = [];
     const varint = (length: number) => (length < 128 ? [length] : [(length & 127) | 128, length >> 7]);
@@ -216,14 +267,13 @@ test("a small body that would become a large object is refused before it is deco
     const head = [0x0a, ...size(length + scope.length), ...scope];
     return new Uint8Array(Buffer.concat([Buffer.from(head), Buffer.alloc(length, Buffer.from(bytes))]));
   };
-  const records = await send(repeated(limits.batchEvents + 1, field(2)));
-  expect([records.status, await records.text()]).toEqual([413, expect.stringContaining("10,000 records")]);
-  const attributes = await send(
-    repeated(5_000, field(2, ...Array.from({ length: 60 }, () => field(6)).flat())),
-  );
-  expect(attributes.status).toBe(200);
-  const many = repeated(9_999, field(2, ...Array.from({ length: 60 }, () => field(6)).flat()));
-  const values = await send(many);
-  expect([values.status, await values.text()]).toEqual([413, expect.stringContaining("500,000 values")]);
+  const records = await send(repeated(limits.foreignItems + 1, field(2)));
+  expect([records.status, await records.text()]).toEqual([413, expect.stringContaining("100,000 records")]);
+  const value = field(6);
+  const length = 2 * (limits.foreignPieceValues + 1);
+  const head = [0x12, (length & 127) | 128, ((length >> 7) & 127) | 128, length >> 14];
+  const record = Buffer.concat([Buffer.from(head), Buffer.alloc(length, Buffer.from(value))]);
+  const values = await send(repeated(1, [...record]));
+  expect([values.status, await values.text()]).toEqual([413, expect.stringContaining("100,000 values")]);
   expect(() => decodeRequest(new Uint8Array([0x0a, 0x7f, 0x12]))).toThrow("body-malformed");
 });

@@ -1,6 +1,8 @@
 import protobuf from "protobufjs/light.js";
 import { limits } from "../../limits.ts";
 import { ProblemError, problem } from "../../problems.ts";
+import type { JsonObject } from "../text.ts";
+import type { RecordGroup, SentRecord } from "./logs.ts";
 
 /**
  * What we read of opentelemetry/proto/logs/v1/logs.proto and common/v1/common.proto, and google/rpc/status.proto, with
@@ -72,22 +74,68 @@ const root = protobuf.Root.fromJSON({
 });
 root.resolveAll();
 const requestType = root.lookupType("Request");
+const resourceType = root.lookupType("Resource");
+const scopeType = root.lookupType("Scope");
 const recordType = root.lookupType("LogRecord");
-/** The decoder allows fewer levels. */
-const levelsMax = 200;
+const field = { resourceLogs: 1, resource: 1, scopeLogs: 2, scope: 1, logRecords: 2 };
+/** Levels of messages in a request. The decoder allows as many in a record. */
+const levelsMax = 100;
 
 /**
- * Decodes a request into its JSON form, with trace and span ids in hexadecimal. Throws `body-malformed`, and
- * `body-too-large` if it has too many records or values.
+ * Reads a request. Its records have their JSON form, with trace and span ids in hexadecimal. Each is decoded when it is
+ * asked for: two bytes can become an object of a kilobyte. Throws `body-malformed`, and `body-too-large` if the request
+ * has too many records or one of them too many values.
  */
-export function decodeRequest(bytes: Uint8Array): unknown {
-  try {
-    new Counter(bytes).count(requestType, bytes.length, 0);
-    const request = requestType.toObject(requestType.decode(bytes), { longs: String, bytes: String });
-    for (const { scopeLogs = [] } of request.resourceLogs ?? []) {
-      for (const { logRecords = [] } of scopeLogs) for (const record of logRecords) idsToHex(record);
+export function decodeRequest(bytes: Uint8Array): Iterable<RecordGroup> {
+  return orMalformed(() => {
+    new Counter().count(bytes);
+    return groupsOf(bytes);
+  });
+}
+
+function* groupsOf(bytes: Uint8Array): Generator<RecordGroup> {
+  for (const logs of messagesIn(bytes, field.resourceLogs)) {
+    const resource = lastOf(resourceType, messagesIn(logs, field.resource));
+    for (const scopeLogs of messagesIn(logs, field.scopeLogs)) {
+      const scope = lastOf(scopeType, messagesIn(scopeLogs, field.scope));
+      yield { resource, scope, records: recordsOf(scopeLogs) };
     }
-    return request;
+  }
+}
+
+function* recordsOf(scopeLogs: Uint8Array): Generator<SentRecord> {
+  for (const bytes of messagesIn(scopeLogs, field.logRecords)) {
+    const record = objectFrom(recordType, bytes);
+    for (const id of ["traceId", "spanId"]) {
+      if (typeof record[id] === "string") record[id] = Buffer.from(record[id], "base64").toString("hex");
+    }
+    yield { record, values: new Counter().countRecord(bytes) };
+  }
+}
+
+/** The last one counts, as for each field that isn't repeated. */
+function lastOf(type: protobuf.Type, messages: Iterable<Uint8Array>): JsonObject {
+  const last = [...messages].at(-1);
+  return last ? objectFrom(type, last) : {};
+}
+
+function objectFrom(type: protobuf.Type, bytes: Uint8Array): JsonObject {
+  return orMalformed(() => type.toObject(type.decode(bytes), { longs: String, bytes: String }));
+}
+
+/** The bytes of a field's messages. */
+function* messagesIn(bytes: Uint8Array, id: number): Generator<Uint8Array> {
+  const reader = protobuf.Reader.create(bytes);
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag >>> 3 === id && (tag & 7) === 2) yield reader.bytes();
+    else reader.skipType(tag & 7);
+  }
+}
+
+function orMalformed<Result>(read: () => Result): Result {
+  try {
+    return read();
   } catch (error) {
     if (error instanceof ProblemError) throw error;
     throw problem("body-malformed", {
@@ -96,46 +144,50 @@ export function decodeRequest(bytes: Uint8Array): unknown {
   }
 }
 
-/** Counts what a message holds before it is decoded: two bytes can become an object of a kilobyte. */
+/** Counts records and their values before they are decoded, and finds where messages are cut off. */
 class Counter {
-  readonly #reader: protobuf.Reader;
   #values = 0;
   #records = 0;
 
-  constructor(bytes: Uint8Array) {
-    this.#reader = protobuf.Reader.create(bytes);
+  /** Throws `body-too-large`, and `RangeError` for what isn't Protocol Buffers. */
+  count(request: Uint8Array): void {
+    this.#count(protobuf.Reader.create(request), requestType, request.length, 0);
   }
 
-  /** Throws `body-too-large`, and `RangeError` for what isn't Protocol Buffers. */
-  count(type: protobuf.Type, end: number, level: number): void {
-    const reader = this.#reader;
+  /** How many values a record has. */
+  countRecord(record: Uint8Array): number {
+    this.#count(protobuf.Reader.create(record), recordType, record.length, 0);
+    return this.#values;
+  }
+
+  #count(reader: protobuf.Reader, type: protobuf.Type, end: number, level: number): void {
     while (reader.pos < end) {
       const tag = reader.uint32();
       const inner = type.fieldsById[tag >>> 3]?.resolvedType;
-      if (++this.#values > limits.foreignBatchValues) throw tooLarge(limits.foreignBatchValues, "values");
-      if (inner === recordType && ++this.#records > limits.batchEvents)
-        throw tooLarge(limits.batchEvents, "records");
-      if (inner instanceof protobuf.Type && (tag & 7) === 2 && level < levelsMax) {
+      if (inner === recordType || type === requestType) this.#values = 0;
+      if (inner === recordType) {
+        if (++this.#records > limits.foreignItems)
+          throw tooLarge("A request", limits.foreignItems, "records");
+      } else if (++this.#values > limits.foreignPieceValues)
+        throw tooLarge("A log record", limits.foreignPieceValues, "values");
+      if (inner instanceof protobuf.Type && (tag & 7) === 2) {
+        if (level >= levelsMax) throw new RangeError(`it has more than ${levelsMax} levels`);
         const length = reader.uint32();
         if (reader.pos + length > end) throw new RangeError("a field is longer than its message");
-        this.count(inner, reader.pos + length, level + 1);
+        this.#count(reader, inner, reader.pos + length, level + 1);
       } else reader.skipType(tag & 7);
     }
   }
 }
 
-function tooLarge(max: number, of: string): ProblemError {
+function tooLarge(what: string, max: number, of: string): ProblemError {
   return problem("body-too-large", {
-    detail: `A request can have at most ${max.toLocaleString("en")} ${of}.`,
+    detail: `${what} can have at most ${max.toLocaleString("en")} ${of}.`,
   });
 }
 
-function idsToHex(record: { traceId?: string; spanId?: string }): void {
-  for (const id of ["traceId", "spanId"] as const) {
-    if (record[id]) record[id] = Buffer.from(record[id], "base64").toString("hex");
-  }
-}
-
-export function encode(type: "Response" | "Status", message: object): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(root.lookupType(type).encode(message).finish());
+/** Encodes a message from its JSON form. */
+export function encode(type: "Request" | "Response" | "Status", message: object): Uint8Array<ArrayBuffer> {
+  const ofType = root.lookupType(type);
+  return new Uint8Array(ofType.encode(ofType.fromObject(message)).finish());
 }

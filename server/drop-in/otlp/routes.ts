@@ -5,7 +5,7 @@ import { dataHeaders, ProblemError } from "../../problems.ts";
 import { Problem } from "../../wire/problem.ts";
 import { jsonResponse, type Receive, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
-import { itemsOf } from "./logs.ts";
+import { groupsOf, itemsOf, type RecordGroup } from "./logs.ts";
 
 const protobufType = "application/x-protobuf";
 
@@ -16,15 +16,15 @@ let protobuf: Awaited<ReturnType<typeof loadProtobuf>> | null = null;
 const isProtobuf = ({ headers }: Request) =>
   headers.get("content-type")?.trim().startsWith(protobufType) === true;
 
-const wire: Wire<unknown> = {
+const wire: Wire<Iterable<RecordGroup>> = {
   name: "OpenTelemetry",
   async parse(bytes, request) {
-    if (!isProtobuf(request)) return parseForeignJson(bytes);
+    if (!isProtobuf(request)) return groupsOf(await parseForeignJson(bytes));
     protobuf ??= await loadProtobuf();
     return protobuf.decodeRequest(bytes);
   },
-  map: (body, nowMs, request) =>
-    itemsOf(body, new URL(request.url).searchParams.get("channel") || null, nowMs),
+  map: (groups, nowMs, request) =>
+    itemsOf(groups, new URL(request.url).searchParams.get("channel") || null, nowMs),
   respond(outcomes, _, request) {
     throwIfAllRejected(outcomes);
     const problems = outcomes.filter((outcome) => outcome instanceof ProblemError);
