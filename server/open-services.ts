@@ -27,12 +27,12 @@ import { CommitMeter } from "./metrics/commit-meter.ts";
 import { openMetrics } from "./metrics/serve-metrics.ts";
 import type { MigrationReport } from "./migration-report.ts";
 import { openNotifications } from "./notifications/open-notifications.ts";
-import { ProjectRules } from "./notifications/project-rules.ts";
 import type { ServerOutages } from "./notifications/server-outages.ts";
 import { openStore } from "./open-store.ts";
 import { ProblemError } from "./problems.ts";
 import { deleteProject } from "./projects/delete-project.ts";
 import { Readiness } from "./readiness.ts";
+import { WatchedEventsCache } from "./rules/watched-events.ts";
 import type { Services } from "./services.ts";
 import { generateSecretKey } from "./storage/secret-box.ts";
 import { boxFor, openSecretBox } from "./storage/secret-key.ts";
@@ -188,12 +188,12 @@ async function wireUp(
 
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
-  const projectRules = new ProjectRules(control);
+  const watchedEvents = new WatchedEventsCache(control);
   const quota = new DailyQuota(control, { now, onError });
   const recorder = createRecorder({
     events: store.events,
     channels: projectChannels,
-    rules: projectRules,
+    rules: watchedEvents,
     quota,
     clock,
   });
@@ -289,7 +289,7 @@ async function wireUp(
       }),
       worker,
       userActivity,
-      projectRules,
+      watchedEvents,
       ...notifications.services,
       secrets,
       metrics,

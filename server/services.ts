@@ -22,11 +22,11 @@ import type { Metrics } from "./metrics/metrics.ts";
 import type { DeliveryWorker } from "./notifications/delivery-worker.ts";
 import type { Mailer } from "./notifications/email.ts";
 import type { FanOut } from "./notifications/fan-out.ts";
-import type { ProjectRules } from "./notifications/project-rules.ts";
 import type { RecentEvents } from "./notifications/recent-events.ts";
 import type { Transports } from "./notifications/transport.ts";
 import type { UnsubscribeLinks } from "./notifications/unsubscribe.ts";
 import type { Readiness } from "./readiness.ts";
+import type { WatchedEventsCache } from "./rules/watched-events.ts";
 import type { SecretBox } from "./storage/secret-box.ts";
 import type { Store } from "./storage/store.ts";
 import type { UserActivity } from "./users/user-activity.ts";
@@ -59,7 +59,7 @@ export type Services = {
   webhookReceiver: WebhookReceiver;
   worker: BackgroundWorker;
   userActivity: UserActivity;
-  projectRules: ProjectRules;
+  watchedEvents: WatchedEventsCache;
   fanOut: FanOut;
   /** Events that notify. */
   recentEvents: RecentEvents;

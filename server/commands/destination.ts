@@ -11,7 +11,7 @@ import {
   sendTest,
 } from "../notifications/project-destinations.ts";
 import { findProject } from "../projects/projects.ts";
-import { listRules } from "../projects/rules.ts";
+import { listRules } from "../rules/rules.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { openSecretBox } from "../storage/secret-key.ts";
 import type { Store } from "../storage/store.ts";

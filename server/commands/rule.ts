@@ -2,7 +2,7 @@ import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import { commandActor, recordAudit } from "../audit/audit-log.ts";
 import { findProject } from "../projects/projects.ts";
-import { changeRule, createRule, deleteRule, listRules } from "../projects/rules.ts";
+import { changeRule, createRule, deleteRule, listRules } from "../rules/rules.ts";
 import type { Store } from "../storage/store.ts";
 import { NewRule, type Rule } from "../wire/rule.ts";
 import { jsonArg, printResult, report } from "./output.ts";

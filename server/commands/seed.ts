@@ -7,8 +7,8 @@ import { ProjectChannels } from "../channels/project-channels.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { DailyQuota } from "../ingest/daily-quota.ts";
 import { createRecorder } from "../ingest/record.ts";
-import { ProjectRules } from "../notifications/project-rules.ts";
 import { findProject } from "../projects/projects.ts";
+import { WatchedEventsCache } from "../rules/watched-events.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { jsonArg, printError, printMessage, report } from "./output.ts";
 import { createShop, type Shop } from "./shop.ts";
@@ -55,7 +55,7 @@ export const seedCommand = defineCommand({
       const { record } = createRecorder({
         events,
         channels: new ProjectChannels(control),
-        rules: new ProjectRules(control),
+        rules: new WatchedEventsCache(control),
         quota,
         clock,
       });

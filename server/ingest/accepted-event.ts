@@ -2,7 +2,7 @@ import type { CheckedEvent } from "../event/check-event.ts";
 import type { Event } from "../event/event.ts";
 import { eventIdOf } from "../event/id.ts";
 import type { ProjectAccess } from "../http/caller.ts";
-import type { WatchedEvents } from "../notifications/project-rules.ts";
+import type { WatchedEvents } from "../rules/watched-events.ts";
 import type { AcceptedEvent } from "../storage/event-store.ts";
 
 /** Where an event comes from. */

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ProjectChannels } from "../channels/project-channels.ts";
 import { ArrivalClock } from "../event/id.ts";
-import { ProjectRules } from "../notifications/project-rules.ts";
 import { ProblemError } from "../problems.ts";
+import { WatchedEventsCache } from "../rules/watched-events.ts";
 import type { AcceptedEvent, AppendResult, EventAppender } from "../storage/event-store.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { DailyQuota } from "./daily-quota.ts";
@@ -20,7 +20,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 /** A recorder whose quota is read until the test says so, with the events that it would store. */
 function waitingRecorder() {
   const { control } = app.running.store;
-  const rules = new ProjectRules(control);
+  const rules = new WatchedEventsCache(control);
   const channels = new ProjectChannels(control);
   const stored: AcceptedEvent[] = [];
   const { promise: read, resolve: finish } = Promise.withResolvers<object>();

@@ -4,8 +4,8 @@ import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts"
 import { tokensOf } from "../event/tokens.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { limits } from "../limits.ts";
-import type { ProjectRules, WatchedEvents } from "../notifications/project-rules.ts";
 import { ProblemError, problem } from "../problems.ts";
+import type { WatchedEvents, WatchedEventsCache } from "../rules/watched-events.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/event-store.ts";
 import { commitWorkMax } from "../storage/group-commit.ts";
 import { Turns } from "../turns.ts";
@@ -17,7 +17,7 @@ import type { Recorded } from "./event-response.ts";
 type Deps = {
   events: EventAppender;
   channels: ProjectChannels;
-  rules: ProjectRules;
+  rules: WatchedEventsCache;
   quota: DailyQuota;
   clock: ArrivalClock;
 };

@@ -1,10 +1,10 @@
 import { lockMembers } from "../projects/members.ts";
-import { lockRules } from "../projects/rules.ts";
+import { RuleSet } from "../rules/rule-set.ts";
+import { lockRules } from "../rules/rules.ts";
 import type { Store } from "../storage/store.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
 import { deliveriesOf, newDeliveryColumns } from "./make-deliveries.ts";
 import type { RecentEvents } from "./recent-events.ts";
-import { RuleSet } from "./rule-set.ts";
 
 type Deps = {
   store: Pick<Store, "control" | "together" | "rowsOf" | "takeOutbox">;
@@ -137,7 +137,7 @@ export class FanOut {
         if (event) rules.take(projectId, event, createdAt);
       }
       rules.passTime();
-      const deliveries = await deliveriesOf(transaction, rules.found, this.#now());
+      const deliveries = await deliveriesOf(transaction, rules.matches, this.#now());
       if (deliveries.length > 0)
         await transaction
           .insertInto("deliveries")

@@ -1,9 +1,10 @@
 import type { Insertable, Transaction } from "kysely";
+import { groupKeyOf } from "../rules/group-key.ts";
 import type { RuleNotification } from "../rules/rule-kind.ts";
+import type { RuleMatch } from "../rules/rule-set.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Rule } from "../wire/rule.ts";
 import { type Decision, decide, defaultSettings, digestOfAll, emailDueMs } from "./apply-preferences.ts";
-import { groupKeyOf } from "./group-key.ts";
 import { MailQuota } from "./mail-quota.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
@@ -29,18 +30,8 @@ export const newDeliveryColumns = [
   "until",
 ] as const satisfies (keyof NewDelivery)[];
 
-/**
- * What a rule notifies of, and when that was found, in milliseconds since 1970. Without a rule, it is for those who want
- * all events.
- */
-export type Found = {
-  projectId: number;
-  rule: Rule | null;
-  notification: RuleNotification;
-  foundMs: number;
-};
-
-type Place = {
+/** A destination that is turned on, and whose it is. */
+type Recipient = {
   projectId: number;
   accountId: string | null;
   id: string;
@@ -49,59 +40,59 @@ type Place = {
   /** Of the account: whether somebody has shown that they read its address. */
   emailVerified: number;
 };
-type Member = Place & { accountId: string };
+type MemberRecipient = Recipient & { accountId: string };
 
 /**
- * Returns a delivery for each notification and each place where it goes: the destinations of members that they have
- * turned on, as the members' preferences say, and those of the project. If several rules notify of an event, each place
- * gets it once, from the first, or from the first that is urgent.
+ * Returns a delivery for each match and each of its recipients: the destinations of members, as their preferences say,
+ * and those of the project. If several rules match an event, each recipient gets it once, from the first rule, or from
+ * the first that is urgent.
  */
 export async function deliveriesOf(
   transaction: Transaction<ControlTables>,
-  found: readonly Found[],
+  matches: readonly RuleMatch[],
   nowMs: number,
 ): Promise<NewDelivery[]> {
-  if (found.length === 0) return [];
-  const projects = [...new Set(found.map(({ projectId }) => projectId))];
-  const places = await readPlaces(transaction, projects);
+  if (matches.length === 0) return [];
+  const projects = [...new Set(matches.map(({ projectId }) => projectId))];
+  const recipients = await readRecipients(transaction, projects);
   const preferences = await ProjectPreferences.read(transaction, projects);
-  const byEmail = [...places.values()].flat().filter(isByEmail);
+  const byEmail = [...recipients.values()].flat().filter(isByEmail);
   const quota = await MailQuota.read(transaction, byEmail, nowMs);
   const deliveries: NewDelivery[] = [];
   const madeByKey = new Map<string, { delivery: NewDelivery; isUrgent: boolean }>();
-  for (const each of found) {
-    if (each.rule === null && !preferences.hasFollowers(each.projectId)) continue;
-    const all = places.get(each.projectId) ?? [];
-    for (const place of all) {
-      if (!isFor(each.rule, place) && !isFallbackFor(each.rule, place, all)) continue;
-      const key = keyOf(each, place);
+  for (const match of matches) {
+    if (match.rule === null && !preferences.hasFollowers(match.projectId)) continue;
+    const all = recipients.get(match.projectId) ?? [];
+    for (const recipient of all) {
+      if (!isFor(match.rule, recipient) && !isFallbackFor(match.rule, recipient, all)) continue;
+      const key = keyOf(match, recipient);
       const earlier = key === null ? undefined : madeByKey.get(key);
-      if (earlier && (earlier.isUrgent || !each.rule?.urgent)) continue;
+      if (earlier && (earlier.isUrgent || !match.rule?.urgent)) continue;
       // What is sent anyway is sent as urgent, without another mail of the quota.
       const isSent = earlier && !isHeld(earlier.delivery);
       const decision = isSent
         ? { action: "send" as const }
-        : decideFor(preferences, quota, each, place, nowMs);
+        : decideFor(preferences, quota, match, recipient, nowMs);
       if (decision === null) continue;
-      const delivery = deliveryOf(each, place, decision);
+      const delivery = deliveryOf(match, recipient, decision);
       const made = earlier ? Object.assign(earlier.delivery, delivery) : delivery;
       if (!earlier) deliveries.push(made);
-      if (key !== null) madeByKey.set(key, { delivery: made, isUrgent: each.rule?.urgent ?? false });
+      if (key !== null) madeByKey.set(key, { delivery: made, isUrgent: match.rule?.urgent ?? false });
     }
   }
   await quota.save(transaction);
   return deliveries;
 }
 
-function isByEmail(place: Place): place is Member {
-  return place.accountId !== null && place.kind === "email";
+function isByEmail(recipient: Recipient): recipient is MemberRecipient {
+  return recipient.accountId !== null && recipient.kind === "email";
 }
 
-async function readPlaces(
+async function readRecipients(
   transaction: Transaction<ControlTables>,
   projects: readonly number[],
-): Promise<Map<number, Place[]>> {
-  const ofMembers: Place[] = await transaction
+): Promise<Map<number, Recipient[]>> {
+  const ofMembers: Recipient[] = await transaction
     .selectFrom("members")
     .innerJoin("destinations", "destinations.accountId", "members.accountId")
     .innerJoin("accounts", "accounts.id", "members.accountId")
@@ -116,26 +107,26 @@ async function readPlaces(
     .where("enabled", "=", 1)
     .execute();
   return Map.groupBy(
-    [...ofMembers, ...ofProjects.map((place): Place => ({ ...place, accountId: null, emailVerified: 0 }))],
+    [...ofMembers, ...ofProjects.map((row): Recipient => ({ ...row, accountId: null, emailVerified: 0 }))],
     ({ projectId }) => projectId,
   );
 }
 
-/** Whether a place gets what a rule notifies of. Of those who want all events, their preferences decide. */
-function isFor(rule: Rule | null, { accountId, id }: Place): boolean {
+/** Whether a rule names the recipient. Without a rule, the preferences of members decide. */
+function isFor(rule: Rule | null, { accountId, id }: Recipient): boolean {
   if (rule === null) return accountId !== null;
   const { members, destinations, everyone } = rule.to;
   return accountId === null ? destinations.includes(id) : everyone || members.includes(accountId);
 }
 
-/** Whether a place stands in for one of the rule's destinations that is turned off or was deleted. */
-function isFallbackFor(rule: Rule | null, { accountId, id }: Place, all: readonly Place[]): boolean {
+/** Whether a recipient stands in for one of the rule's destinations that is turned off or was deleted. */
+function isFallbackFor(rule: Rule | null, { accountId, id }: Recipient, all: readonly Recipient[]): boolean {
   if (accountId !== null || rule?.to.fallback !== id) return false;
-  const on = new Set(all.map((place) => place.id));
+  const on = new Set(all.map((recipient) => recipient.id));
   return rule.to.destinations.some((destination) => !on.has(destination));
 }
 
-function keyOf({ projectId, notification }: Found, { id }: Place): string | null {
+function keyOf({ projectId, notification }: RuleMatch, { id }: Recipient): string | null {
   return notification.type === "event" ? `${projectId} ${notification.event.id} ${id}` : null;
 }
 
@@ -146,24 +137,24 @@ function isHeld({ state }: NewDelivery): boolean {
 function decideFor(
   preferences: ProjectPreferences,
   quota: MailQuota,
-  found: Found,
-  place: Place,
+  match: RuleMatch,
+  recipient: Recipient,
   nowMs: number,
 ): Decision | null {
-  const wanted = decideByPreferences(preferences, found, place, nowMs);
-  if (wanted === null || wanted.action === "skip" || !isByEmail(place)) return wanted;
+  const wanted = decideByPreferences(preferences, match, recipient, nowMs);
+  if (wanted === null || wanted.action === "skip" || !isByEmail(recipient)) return wanted;
   // It may be a stranger's address.
-  if (place.emailVerified === 0) return { action: "skip", reason: "email-unverified", untilMs: null };
-  if (wanted.action === "collect" || quota.take(place)) return wanted;
-  const settings = preferences.of(place.projectId, place.accountId) ?? defaultSettings;
+  if (recipient.emailVerified === 0) return { action: "skip", reason: "email-unverified", untilMs: null };
+  if (wanted.action === "collect" || quota.take(recipient)) return wanted;
+  const settings = preferences.of(recipient.projectId, recipient.accountId) ?? defaultSettings;
   const dueMs = emailDueMs({ ...settings, emailDigest: digestOfAll }, nowMs);
   return { action: "collect", reason: "email-quota", dueMs };
 }
 
 function decideByPreferences(
   preferences: ProjectPreferences,
-  { projectId, rule, notification }: Found,
-  { accountId, id, kind }: Place,
+  { projectId, rule, notification }: RuleMatch,
+  { accountId, id, kind }: Recipient,
   nowMs: number,
 ): Decision | null {
   const own = accountId === null ? undefined : preferences.of(projectId, accountId);
@@ -179,18 +170,22 @@ function decideByPreferences(
   return decide(own, candidate, nowMs);
 }
 
-function deliveryOf({ projectId, rule, notification, foundMs }: Found, place: Place, decision: Decision) {
+function deliveryOf(
+  { projectId, rule, notification, foundMs }: RuleMatch,
+  recipient: Recipient,
+  decision: Decision,
+) {
   const delivery = {
     projectId,
     eventId: eventIdOf(notification),
-    accountId: place.accountId,
-    destinationId: place.id,
+    accountId: recipient.accountId,
+    destinationId: recipient.id,
     ruleId: rule?.id ?? null,
     channel: "event" in notification ? notification.event.channelId : null,
-    groupKey: place.kind === "dashboard" ? groupKeyOf(rule, notification) : null,
+    groupKey: recipient.kind === "dashboard" ? groupKeyOf(rule, notification) : null,
     notification: rule && textOf(rule, notification),
-    kind: place.kind,
-    label: place.label,
+    kind: recipient.kind,
+    label: recipient.label,
     createdAt: foundMs,
     reason: decision.action === "send" ? null : decision.reason,
     until: null,
@@ -199,7 +194,7 @@ function deliveryOf({ projectId, rule, notification, foundMs }: Found, place: Pl
   };
   switch (decision.action) {
     case "send":
-      return place.kind === "dashboard"
+      return recipient.kind === "dashboard"
         ? { ...delivery, state: "delivered" as const, deliveredAt: foundMs }
         : { ...delivery, state: "waiting" as const, nextAttemptAt: foundMs };
     case "skip":

@@ -3,6 +3,7 @@ import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
+import type { WatchedEventsCache } from "../rules/watched-events.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { Done } from "../wire/done.ts";
@@ -16,12 +17,11 @@ import {
 } from "../wire/preferences.ts";
 import { addMute, removeMute } from "./mutes.ts";
 import { changeLevel, changeSettings, readPreferences } from "./preferences.ts";
-import type { ProjectRules } from "./project-rules.ts";
 import { previewUnsubscribe, resubscribe, type UnsubscribeLinks, unsubscribe } from "./unsubscribe.ts";
 
 type Deps = {
   store: Pick<Store, "control" | "rateLimiter">;
-  projectRules: Pick<ProjectRules, "invalidate">;
+  watchedEvents: Pick<WatchedEventsCache, "invalidate">;
   fanOut: { wake: () => void };
   unsubscribeLinks: UnsubscribeLinks;
   addressOf: (request: Request) => string | null;
@@ -31,7 +31,7 @@ const tag = "Notifications";
 
 export function addPreferenceRoutes(
   routes: Routes,
-  { store, projectRules, fanOut, unsubscribeLinks, addressOf }: Deps,
+  { store, watchedEvents, fanOut, unsubscribeLinks, addressOf }: Deps,
 ): void {
   const { control } = store;
   const opening = store.rateLimiter({
@@ -91,7 +91,7 @@ export function addPreferenceRoutes(
     async ({ account, body }) => {
       const projectId = await findOwnProject(control, account.id, body.project);
       await changeLevel(control, projectId, account.id, body);
-      projectRules.invalidate(projectId);
+      watchedEvents.invalidate(projectId);
       return preferencesOf(account.id);
     },
   );

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { Insertable } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
 import type { Event } from "../event/event.ts";
-import { createRule } from "../projects/rules.ts";
+import { createRule } from "../rules/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";

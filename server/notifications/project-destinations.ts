@@ -4,7 +4,7 @@ import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import { changeRule, findRule, ruleOf } from "../projects/rules.ts";
+import { changeRule, findRule, ruleOf } from "../rules/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { withLock } from "../storage/settings.ts";

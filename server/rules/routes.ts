@@ -1,23 +1,26 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import { changeRule, createRule, deleteRule, findRule, listRules, ruleOf } from "../projects/rules.ts";
 import type { Store } from "../storage/store.ts";
 import { Done } from "../wire/done.ts";
 import { NewRule, RuleChange, RuleDraft, RuleList, RulePreviewResponse, RuleResponse } from "../wire/rule.ts";
-import type { FanOut } from "./fan-out.ts";
-import type { ProjectRules } from "./project-rules.ts";
-import { previewStored } from "./rule-preview.ts";
+import { changeRule, createRule, deleteRule, findRule, listRules, ruleOf } from "./rules.ts";
+import { previewStored } from "./stored-preview.ts";
+import type { WatchedEventsCache } from "./watched-events.ts";
 
 export function addRuleRoutes(
   routes: Routes,
-  { store, projectRules, fanOut }: { store: Store; projectRules: ProjectRules; fanOut: FanOut },
+  {
+    store,
+    watchedEvents,
+    fanOut,
+  }: { store: Store; watchedEvents: WatchedEventsCache; fanOut: { wake(): void } },
 ): void {
   const { control } = store;
 
   /** From now on, events are compared with the changed rules, and what they wait for has another time. */
   function changed(projectId: number): void {
-    projectRules.invalidate(projectId);
+    watchedEvents.invalidate(projectId);
     fanOut.wake();
   }
 

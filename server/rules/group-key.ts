@@ -1,5 +1,5 @@
-import type { RuleNotification } from "../rules/rule-kind.ts";
 import type { Rule } from "../wire/rule.ts";
+import type { RuleNotification } from "./rule-kind.ts";
 
 /**
  * What the inbox groups a notification by: events by channel and name, everything else by its rule. A rule for bursts

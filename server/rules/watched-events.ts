@@ -2,11 +2,11 @@ import type { Kysely } from "kysely";
 import { LRUCache } from "lru-cache";
 import { type Event, isBackdated } from "../event/event.ts";
 import { limits } from "../limits.ts";
-import { flagSearch } from "../projects/rules.ts";
 import { RecentReads } from "../recent-reads.ts";
-import { ruleMatcher } from "../rules/rule-matcher.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { RuleWhen } from "../wire/rule.ts";
+import { ruleMatcher } from "./rule-matcher.ts";
+import { flagSearch } from "./rules.ts";
 
 const projectsMax = 1_000;
 
@@ -41,7 +41,7 @@ export class WatchedEvents {
  * Caches projects' rules, to decide which events go through the outbox: those that some rule may match, and a few a
  * second of those wanted only by members subscribed to everything.
  */
-export class ProjectRules {
+export class WatchedEventsCache {
   readonly #control: Kysely<ControlTables>;
   readonly #watched: RecentReads<number, WatchedEvents>;
   /** Events of the current second that only go to members who want all, by project. */

@@ -1,12 +1,22 @@
 import type { Transaction } from "kysely";
 import { type Event, isBackdated } from "../event/event.ts";
-import { ruleOf } from "../projects/rules.ts";
-import type { RuleNotification } from "../rules/rule-kind.ts";
-import { ruleMatcher } from "../rules/rule-matcher.ts";
-import { afterDowntime, dueAt, onMatch, onTime, type RuleState } from "../rules/rule-state.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Rule } from "../wire/rule.ts";
-import type { Found } from "./make-deliveries.ts";
+import type { RuleNotification } from "./rule-kind.ts";
+import { ruleMatcher } from "./rule-matcher.ts";
+import { afterDowntime, dueAt, onMatch, onTime, type RuleState } from "./rule-state.ts";
+import { ruleOf } from "./rules.ts";
+
+/**
+ * What a rule has found, and when, in milliseconds since 1970. Without a rule, it is an event for those who want all
+ * events.
+ */
+export type RuleMatch = {
+  projectId: number;
+  rule: Rule | null;
+  notification: RuleNotification;
+  foundMs: number;
+};
 
 type OpenRule = {
   projectId: number;
@@ -23,7 +33,7 @@ export class RuleSet {
   readonly #byProject: Map<number, OpenRule[]>;
   /** Null if no time passes in this step. */
   readonly #nowMs: number | null;
-  readonly found: Found[] = [];
+  readonly matches: RuleMatch[] = [];
 
   private constructor(rules: OpenRule[], nowMs: number | null) {
     this.#rules = rules;
@@ -58,7 +68,7 @@ export class RuleSet {
     return new RuleSet(rules, nowMs);
   }
 
-  /** Takes in an event, in the order of arrival. After what rules make of it, it is for those who want all events. */
+  /** Takes in an event, in the order of arrival. After the rules' matches comes one for those who want all events. */
   take(projectId: number, event: Event, receivedMs: number): void {
     for (const open of this.#byProject.get(projectId) ?? []) {
       if (open.isMatch(event))
@@ -66,7 +76,7 @@ export class RuleSet {
     }
     if (isBackdated(Date.parse(event.createdAt), receivedMs)) return;
     const notification: RuleNotification = { type: "event", atMs: receivedMs, event };
-    this.found.push({ projectId, rule: null, notification, foundMs: receivedMs });
+    this.matches.push({ projectId, rule: null, notification, foundMs: receivedMs });
   }
 
   /** Ends windows that are over. */
@@ -100,6 +110,6 @@ export class RuleSet {
     open.state = step.state;
     const { projectId, rule } = open;
     for (const notification of step.notifications)
-      this.found.push({ projectId, rule, notification, foundMs });
+      this.matches.push({ projectId, rule, notification, foundMs });
   }
 }

@@ -2,10 +2,10 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import { dueAt, startState, startsAnew } from "../rules/rule-state.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { NewRule, Rule, RuleChange } from "../wire/rule.ts";
+import { dueAt, startState, startsAnew } from "./rule-state.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type RuleRow = Selectable<ControlTables["rules"]>;

@@ -3,16 +3,16 @@
 /** Rules applied to stored events, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ArrivalClock } from "../event/id.ts";
-import { createRule } from "../projects/rules.ts";
+import { FanOut } from "../notifications/fan-out.ts";
+import { RecentEvents } from "../notifications/recent-events.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
 import { createFirstAccount } from "../testing/first-account.ts";
 import { until } from "../testing/until.ts";
 import type { NewRule, RuleWhen } from "../wire/rule.ts";
-import { FanOut } from "./fan-out.ts";
-import { RecentEvents } from "./recent-events.ts";
-import { previewStored } from "./rule-preview.ts";
+import { createRule } from "./rules.ts";
+import { previewStored } from "./stored-preview.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
