@@ -1,4 +1,4 @@
-import type { ConflictProblem, LastChange } from "../server/problems.ts";
+import type { ConflictProblem, LastChange } from "../server/core/problems.ts";
 
 /** A request that the server rejected or that did not reach it. `detail` is a sentence to show to the user. */
 export class ApiError extends Error {

@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import type { Problem } from "../server/problems.ts";
+import type { Problem } from "../server/core/problems.ts";
 import { ApiError } from "./api.ts";
 
 /**

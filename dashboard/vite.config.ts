@@ -1,7 +1,7 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
-import { limits } from "../server/limits.ts";
+import { limits } from "../server/core/limits.ts";
 
 /** Preloads the font along with the script, so that the first text already uses it. */
 function preloadFont(): Plugin {

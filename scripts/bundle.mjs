@@ -6,7 +6,7 @@
  *   node scripts/bundle.mjs binary [TARGET …]  an executable for each target, in build/: bun-linux-x64 (or what runs
  *                                              this), bun-linux-arm64, bun-darwin-x64, bun-darwin-arm64, bun-windows-x64
  *
- * `server/program-files.ts` is where the program finds its files in both.
+ * `server/process/program-files.ts` is where the program finds its files in both.
  */
 import { spawnSync } from "node:child_process";
 import {
@@ -115,7 +115,7 @@ function bun(options) {
   ]);
 }
 
-/** The commit, for `server/commit.ts`: `TIDINGS_COMMIT`, for builds without the repository, or what git says. */
+/** The commit, for `server/process/version.ts`: `TIDINGS_COMMIT`, for builds without the repository, or what git says. */
 function commit() {
   if (process.env.TIDINGS_COMMIT) return process.env.TIDINGS_COMMIT.slice(0, 12);
   const { status, stdout } = spawnSync("git", ["rev-parse", "--short=12", "HEAD"], {

@@ -13,7 +13,7 @@ const checks = {
   "client types": ["tsc", "-p", "client"],
   "documentation types": ["tsc", "-p", "docs-site"],
   "lint and format": ["biome", "check", "--error-on-warnings"],
-  "generated files": ["bun", "server/generate.ts", "--check"],
+  "generated files": ["bun", "server/docs/generate.ts", "--check"],
   "generated types": ["bun", "client/generate.ts", "--check"],
   "API description": ["node", "scripts/lint-api.mjs"],
   "documentation links": ["bun", "docs-site/check.ts"],
@@ -23,7 +23,7 @@ const checks = {
   "lock files": ["node", "scripts/locks.mjs"],
   "known vulnerabilities": ["node", "scripts/audit.mjs"],
   "size of the client": ["node", "client/size.mjs"],
-  "size of the first load": ["bun", "server/testing/first-load-budget.ts"],
+  "size of the first load": ["bun", "server/e2e/browser/first-load-budget.ts"],
 };
 
 // Two at a time, because more would slow each other down on a small machine.

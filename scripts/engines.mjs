@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 const server = fileURLToPath(new URL("../server/", import.meta.url));
 const allowed =
-  /^(?:storage|migrate-to|commands|doctor|testing|node_modules)\/|^(?:config(?:-settings|-values)?|open-store|program-files)\.ts$|\.test\.ts$/;
+  /^(?:storage|migrate-to|commands|doctor|testing|e2e|node_modules)\/|^config\/|^process\/(?:open-store|program-files)\.ts$|\.test\.ts$/;
 const engine = /postgres|sqlite|from "pg"/i;
 /** Exceptions: here it is better-auth's name for a table layout. */
 const exceptions = { "auth/auth-adapter.ts": 'type: "sqlite"' };

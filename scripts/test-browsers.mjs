@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const mainPaths = "server/pages-main-paths.test.ts";
+const mainPaths = "server/e2e/pages-main-paths.test.ts";
 const aptGet = "/usr/bin/apt-get";
 const names = ["chromium", "firefox", "webkit"];
 
@@ -101,7 +101,7 @@ function install(packages) {
 
 /** Starts a browser, and returns its name and version; null if it doesn't start. */
 function nameOf(environment) {
-  const { status, stdout, stderr } = spawnSync("bun", [`${root}server/testing/browsers/print-name.ts`], {
+  const { status, stdout, stderr } = spawnSync("bun", [`${root}server/e2e/browser/drivers/print-name.ts`], {
     cwd: root,
     env: { ...process.env, ...environment, PATH: `${root}node_modules/.bin:${process.env.PATH}` },
     encoding: "utf8",

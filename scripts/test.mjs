@@ -53,7 +53,7 @@ const pragma = /^\/\/ @engines (.+)$/m;
 /** A file that takes long runs only with `--long`, or if a path names it; "@long postgres" says so of one engine. */
 const longPragma = /^\/\/ @long(?: (\S+))?$/m;
 /** What a file imports that drives a browser. */
-const drivesBrowser = /\/testing\/(chromium|dashboard|browsers\/browser)\.ts"/;
+const drivesBrowser = /\/(browser\/(chromium|dashboard)|drivers\/browser)\.ts"/;
 const engines = ["sqlite", "postgres"];
 /** Test files that run at the same time on an engine. One more than cores: many tests wait, for a page or a time. */
 const workers = availableParallelism() + 1;

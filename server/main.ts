@@ -1,12 +1,12 @@
 import { stdout } from "node:process";
 import type { Logger } from "pino";
-import { fullVersion, programCommit } from "./commit.ts";
-import { ConfigError, inspectConfig, readConfig, version } from "./config.ts";
-import { createLog } from "./log.ts";
-import { fewOpenFiles } from "./open-files.ts";
-import { ProblemError } from "./problems.ts";
+import { ConfigError, inspectConfig, readConfig, version } from "./config/config.ts";
+import { ProblemError } from "./core/problems.ts";
+import { createLog } from "./process/log.ts";
+import { fewOpenFiles } from "./process/open-files.ts";
+import { notifySystemd, startWatchdog } from "./process/systemd.ts";
+import { fullVersion, programCommit } from "./process/version.ts";
 import { type Running, serve } from "./serve.ts";
-import { notifySystemd, startWatchdog } from "./systemd.ts";
 
 /** Runs the service as a process: prints its address, and drains on SIGTERM and SIGINT. */
 export async function run(): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { limits } from "../../server/core/limits.ts";
 import { checkEvent } from "../../server/event/check-event.ts";
-import { limits } from "../../server/limits.ts";
 import { codeBlock, eventLimits, fitLine, fitLines } from "./event-text.ts";
 
 test("the limits are the server's", () => {

@@ -1,7 +1,7 @@
 // @long
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
-import { launchChromium } from "../../server/testing/chromium.ts";
+import { launchChromium } from "../../server/e2e/browser/chromium.ts";
 import { type TestApp, testApp } from "../../server/testing/test-app.ts";
 import { until } from "../../server/testing/until.ts";
 import { type HostileProxy, hostileProxy, type Mishap } from "./testing/hostile-proxy.ts";

@@ -1,7 +1,7 @@
 // @long
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { launchChromium } from "../../server/testing/chromium.ts";
+import { launchChromium } from "../../server/e2e/browser/chromium.ts";
 import { testApp } from "../../server/testing/test-app.ts";
 import { until } from "../../server/testing/until.ts";
 

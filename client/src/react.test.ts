@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { createElement } from "react";
 import { renderToString } from "react-dom/server";
-import { launchChromium } from "../../server/testing/chromium.ts";
+import { launchChromium } from "../../server/e2e/browser/chromium.ts";
 import { testApp } from "../../server/testing/test-app.ts";
 import { createClient } from "./index.ts";
 import { TidingsProvider, TrackErrors, useTrack, useTrackOnMount } from "./react.ts";

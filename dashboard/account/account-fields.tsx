@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { Field } from "../components/ui/field.tsx";
 import { NewPasswordField } from "./new-password-field.tsx";
 

@@ -1,5 +1,5 @@
 import type { ComponentProps } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { Field } from "../components/ui/field.tsx";
 
 type Props = Pick<ComponentProps<typeof Field>, "label" | "value" | "onChange" | "member" | "autoFocus">;

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { KeyRound, Pencil, Plus, X } from "lucide-react";
 import { useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Passkey } from "../../server/wire/account.ts";
 import { api } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";

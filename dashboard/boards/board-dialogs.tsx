@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { starterTiles } from "../../server/boards/starter-tiles.ts";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Board, BoardSummary } from "../../server/wire/board.ts";
 import { api, errorMessage } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";

@@ -1,7 +1,7 @@
 import { useNavigate, useRouter } from "@tanstack/react-router";
 import { Plus, Undo2 } from "lucide-react";
 import { Suspense, useEffect, useMemo, useRef, useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Board } from "../../server/wire/board.ts";
 import type { Tile } from "../../server/wire/tile.ts";
 import { ApiError, api, errorMessage } from "../api.ts";

@@ -1,5 +1,5 @@
 import { cloneLayout, getLayoutItem, moveElement, verticalCompactor } from "react-grid-layout/core";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Place } from "./reading-order.ts";
 
 // Where tiles are in the grid. Tiles never overlap, and move up as far as they can.

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { stepNameOf } from "../../server/wire/step-name.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";

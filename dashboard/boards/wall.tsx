@@ -1,6 +1,6 @@
 import { Minimize2 } from "lucide-react";
 import { type CSSProperties, useEffect, useRef, useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { BoardGrid } from "./board-grid.tsx";
 import type { ShownTile } from "./boards.ts";
 import type { BoardRange } from "./ranges.ts";

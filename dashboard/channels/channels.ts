@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions } from "@tanstack/react-query";
+import { limits } from "../../server/core/limits.ts";
 import type { Event } from "../../server/event/event.ts";
-import { limits } from "../../server/limits.ts";
 import type { Sidebar } from "../../server/wire/view.ts";
 import { api } from "../api.ts";
 import { filtersOfView, matcherOf } from "../feed/filters.ts";

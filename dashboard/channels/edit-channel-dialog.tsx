@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Channel } from "../../server/wire/channel.ts";
 import { pathSegment } from "../../server/wire/path-segment.ts";
 import { ApiError, api } from "../api.ts";

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Plus, X } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
+import { limits } from "../../server/core/limits.ts";
 import type { EventList } from "../../server/event/event.ts";
-import { limits } from "../../server/limits.ts";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";

@@ -1,4 +1,4 @@
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { Field } from "../components/ui/field.tsx";
 
 const emoji: [string, string][] = [

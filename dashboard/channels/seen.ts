@@ -1,4 +1,4 @@
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { SeenResponse } from "../../server/wire/view.ts";
 import { api } from "../api.ts";
 

@@ -1,4 +1,4 @@
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 
 /** How many events are unread, as a badge: "99+" from the limit on. */
 export function Unread({ value }: { value: number }) {

@@ -1,5 +1,5 @@
 import type { ComponentProps } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { Field } from "./ui/field.tsx";
 
 type Props = Omit<ComponentProps<typeof Field>, "onChange" | "value"> & {

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import { api } from "../api.ts";
 import { Dialog } from "../components/ui/dialog.tsx";

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import type { LastChange } from "../../server/problems.ts";
+import type { LastChange } from "../../server/core/problems.ts";
 import { useMe } from "../account/me.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { membersQuery } from "../members/members.ts";

@@ -1,6 +1,6 @@
 import { clsx } from "clsx";
 import { useId, useState } from "react";
-import type { LastChange } from "../../server/problems.ts";
+import type { LastChange } from "../../server/core/problems.ts";
 import { Button } from "../components/ui/button.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { type ChangedBy, ChangeSentence, useChangedBy } from "./changed-by.tsx";

@@ -1,4 +1,4 @@
-import type { LastChange } from "../../server/problems.ts";
+import type { LastChange } from "../../server/core/problems.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { ChangeSentence, useChangedBy } from "./changed-by.tsx";

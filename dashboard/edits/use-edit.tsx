@@ -1,6 +1,6 @@
 import { type QueryKey, useMutation } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import type { LastChange } from "../../server/problems.ts";
+import type { LastChange } from "../../server/core/problems.ts";
 import { ApiError } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { queries, refresh } from "../queries.ts";

@@ -1,4 +1,4 @@
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { ColumnMap } from "../../server/transfer/column-map.ts";
 import { Choice, Field, SelectField } from "../components/ui/field.tsx";
 import { columnFields, hasField, type ImportFormat, type ImportPlan, type Sample } from "./import-file.ts";

@@ -1,5 +1,5 @@
-import { limits } from "../../server/limits.ts";
-import { type KeyKind, keyKinds, scopes } from "../../server/permissions.ts";
+import { limits } from "../../server/core/limits.ts";
+import { type KeyKind, keyKinds, scopes } from "../../server/core/permissions.ts";
 import { formatDate } from "../components/dates.ts";
 import { Choice, Choices, Field, SelectField, TextField } from "../components/ui/field.tsx";
 import { memberError } from "../components/ui/form-errors.tsx";

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";

@@ -1,6 +1,6 @@
 import { UserMinus } from "lucide-react";
 import { useState } from "react";
-import type { Role } from "../../server/permissions.ts";
+import type { Role } from "../../server/core/permissions.ts";
 import type { Member } from "../../server/wire/member.ts";
 import { meQuery, useMe } from "../account/me.ts";
 import { api, errorMessage } from "../api.ts";

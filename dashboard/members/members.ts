@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { type Role, roles } from "../../server/permissions.ts";
+import { type Role, roles } from "../../server/core/permissions.ts";
 import type { Invitation, InvitationPreview } from "../../server/wire/invitation.ts";
 import type { Member } from "../../server/wire/member.ts";
 import { api } from "../api.ts";

@@ -1,4 +1,4 @@
-import { type PermissionName, roleMay } from "../../server/permissions.ts";
+import { type PermissionName, roleMay } from "../../server/core/permissions.ts";
 import { useMe } from "../account/me.ts";
 import { useProjectSlug } from "./current-project.ts";
 

@@ -1,6 +1,6 @@
 import { Lock } from "lucide-react";
-import { permissionTexts } from "../../server/permission-texts.ts";
-import { type PermissionName, type Role, roleMay, roles } from "../../server/permissions.ts";
+import { permissionTexts } from "../../server/core/permission-texts.ts";
+import { type PermissionName, type Role, roleMay, roles } from "../../server/core/permissions.ts";
 import { EmptyState } from "../components/ui/states.tsx";
 import { PageHeader } from "../shell/page-header.tsx";
 

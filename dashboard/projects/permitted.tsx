@@ -1,5 +1,5 @@
 import type { ComponentType } from "react";
-import type { PermissionName } from "../../server/permissions.ts";
+import type { PermissionName } from "../../server/core/permissions.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { useCan } from "./can.ts";
 

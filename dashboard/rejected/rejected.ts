@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, useMutation } from "@tanstack/react-query";
+import type { Problem } from "../../server/core/problems.ts";
 import type { EventFix } from "../../server/event/event-fix.ts";
-import type { Problem } from "../../server/problems.ts";
 import type {
   RejectedEvent,
   RejectedEventList,

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { Field } from "../components/ui/field.tsx";
 import { mistakeIn } from "../feed/filters.ts";
 import { MistakeText, MistakeUnderline } from "../feed/search-mistake.tsx";

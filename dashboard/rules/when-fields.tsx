@@ -1,4 +1,4 @@
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 import { TimeZoneField } from "../components/ui/time-zone-field.tsx";
 import { type RuleForm, type Weekday, type WhenType, weekdays, withType } from "./rule-form.ts";

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { useMe } from "../account/me.ts";
 import { Button } from "../components/ui/button.tsx";

@@ -1,4 +1,4 @@
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { Field } from "../components/ui/field.tsx";
 import { SavedField } from "./saved-field.tsx";

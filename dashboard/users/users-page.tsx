@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Columns3, Search, UserRound, UserRoundSearch } from "lucide-react";
 import { useDeferredValue, useEffect, useId, useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Menu, MenuCheckbox, MenuLabel } from "../components/ui/menu.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";

@@ -1,4 +1,4 @@
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Board } from "../../server/wire/board.ts";
 import type { Tile } from "../../server/wire/tile.ts";
 import { api, errorMessage } from "../api.ts";

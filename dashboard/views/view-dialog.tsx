@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { View } from "../../server/wire/view.ts";
 import { api } from "../api.ts";
 import { sidebarQuery } from "../channels/channels.ts";

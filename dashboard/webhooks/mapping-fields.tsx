@@ -1,5 +1,5 @@
 import { Plus, X } from "lucide-react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import { Button, IconButton } from "../components/ui/button.tsx";
 import { Field, SelectField, TextField } from "../components/ui/field.tsx";
 import type { MappingForm, MappingText } from "./webhook-form.ts";

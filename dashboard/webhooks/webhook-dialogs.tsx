@@ -1,6 +1,6 @@
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
-import { limits } from "../../server/limits.ts";
+import { limits } from "../../server/core/limits.ts";
 import type { Webhook, WebhookPreview, WebhookSource } from "../../server/wire/webhook.ts";
 import { api } from "../api.ts";
 import { channelsQuery } from "../channels/channels.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { expectAccessible } from "../testing/browser-page.ts";
-import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { expectAccessible } from "../e2e/browser/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
 
 let dashboard: TestDashboard;
 beforeAll(async () => {

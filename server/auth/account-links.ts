@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from "kysely";
+import { problem } from "../core/problems.ts";
 import { createLinkToken, hashLinkToken } from "../http/link-token.ts";
-import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 
 /** How long links work, and whether they go on working after a change of what signs in to the account. */

@@ -1,9 +1,9 @@
 // @long
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
+import { chooseAction, expectAccessible, openPage } from "../e2e/browser/browser-page.ts";
+import { launchChromium } from "../e2e/browser/chromium.ts";
 import { auditOf, tokenIn } from "../testing/account-calls.ts";
-import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
-import { launchChromium } from "../testing/chromium.ts";
 import { patienceMs } from "../testing/engine.ts";
 import { oidcProvider } from "../testing/oidc-provider.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { versionOf } from "../edit-version.ts";
+import { versionOf } from "../core/edit-version.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { AccountResponse } from "../wire/account.ts";
 import { passwordHashOf } from "./reauthenticate.ts";

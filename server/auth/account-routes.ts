@@ -1,10 +1,10 @@
 import { recordAudit } from "../audit/audit-log.ts";
-import { version } from "../config.ts";
-import { checkVersion } from "../edit-version.ts";
+import { version } from "../config/config.ts";
+import { checkVersion } from "../core/edit-version.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
 import { countUnread } from "../notifications/inbox.ts";
-import { problem } from "../problems.ts";
 import { ownsInstallation } from "../projects/installation-owner.ts";
 import { listProjects } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
+import { keyMay } from "../core/permissions.ts";
+import { type ProblemError, problem } from "../core/problems.ts";
+import { RecentReads } from "../core/recent-reads.ts";
 import type { KeyAccess } from "../http/caller.ts";
-import { keyMay } from "../permissions.ts";
-import { type ProblemError, problem } from "../problems.ts";
-import { RecentReads } from "../recent-reads.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { hashOf, isSecret } from "./key-secret.ts";
 import { originsOf, scopesOf } from "./keys.ts";

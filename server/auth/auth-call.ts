@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { ProblemError } from "../problems.ts";
+import { ProblemError } from "../core/problems.ts";
 import type { AuditAction } from "../wire/audit.ts";
 import type { Addressee } from "./account-emails.ts";
 

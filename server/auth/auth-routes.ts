@@ -1,10 +1,10 @@
 import { recordAudit } from "../audit/audit-log.ts";
-import type { Config } from "../config.ts";
-import { internalDetail } from "../failures.ts";
+import type { Config } from "../config/config.ts";
+import { limits } from "../core/limits.ts";
+import { type ProblemCode, type ProblemError, problem } from "../core/problems.ts";
 import { readJson } from "../http/body.ts";
+import { internalDetail } from "../http/failures.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
-import { type ProblemCode, type ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import type { AccountEmails } from "./account-emails.ts";
 import { type Auth, sessionOf } from "./auth.ts";

@@ -1,7 +1,7 @@
 import type { Auth as BetterAuth } from "better-auth";
 import type { Kysely } from "kysely";
+import { problem } from "../core/problems.ts";
 import type { Account, Actor } from "../http/caller.ts";
-import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type AuthCall, callAuth } from "./auth-call.ts";
 import type { AuthDeps } from "./better-auth.ts";

@@ -1,8 +1,14 @@
 import type { Kysely } from "kysely";
+import { permissionTexts } from "../core/permission-texts.ts";
+import {
+  keyMay,
+  type MemberPermission,
+  type PermissionName,
+  permissions,
+  roleMay,
+} from "../core/permissions.ts";
+import { problem } from "../core/problems.ts";
 import type { Access, Account, Caller, CallerLookup, KeyAccess, MemberAccess } from "../http/caller.ts";
-import { permissionTexts } from "../permission-texts.ts";
-import { keyMay, type MemberPermission, type PermissionName, permissions, roleMay } from "../permissions.ts";
-import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type ApiKeyCache, secretOf } from "./api-key-cache.ts";
 import { type Auth, type Session, sessionOf } from "./auth.ts";

@@ -1,5 +1,5 @@
 import { APIError } from "better-auth";
-import type { ProblemError } from "../problems.ts";
+import type { ProblemError } from "../core/problems.ts";
 import { currentCall } from "./auth-call.ts";
 
 /**

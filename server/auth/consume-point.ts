@@ -1,4 +1,4 @@
-import { problem } from "../problems.ts";
+import { problem } from "../core/problems.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 
 /**

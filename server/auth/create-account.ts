@@ -1,8 +1,8 @@
 import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import type { Role } from "../core/permissions.ts";
+import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
-import type { Role } from "../permissions.ts";
-import { problem } from "../problems.ts";
 import { addMember, createProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";

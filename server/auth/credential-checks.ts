@@ -1,6 +1,6 @@
 import { symmetricDecrypt } from "better-auth/crypto";
 import type { Kysely, Transaction } from "kysely";
-import { ProblemError, problem } from "../problems.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type AuthCall, currentCall } from "./auth-call.ts";
 import { callRejection } from "./call-rejection.ts";

@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from "kysely";
-import { problem } from "../problems.ts";
+import { problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 
 /** Every change of what signs in to an account, and which of its sessions go on after it. */

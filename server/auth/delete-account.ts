@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import { startJob } from "../background/jobs.ts";
+import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
-import { problem } from "../problems.ts";
 import { lockMembers } from "../projects/members.ts";
 import { closeProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";

@@ -1,5 +1,5 @@
-import type { KeyKind } from "../permissions.ts";
-import { problem } from "../problems.ts";
+import type { KeyKind } from "../core/permissions.ts";
+import { problem } from "../core/problems.ts";
 
 /**
  * An API key is `tdg_sk_` for a secret or `tdg_pk_` for a publishable one, 30 random base62 characters, and 6 characters

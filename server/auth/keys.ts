@@ -1,8 +1,8 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
-import { limits } from "../limits.ts";
-import type { Scope } from "../permissions.ts";
-import { type ProblemError, pointerTo, problem } from "../problems.ts";
+import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { limits } from "../core/limits.ts";
+import type { Scope } from "../core/permissions.ts";
+import { type ProblemError, pointerTo, problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Key, KeyChange, NewKey } from "../wire/key.ts";
 import { createSecret, hashOf } from "./key-secret.ts";

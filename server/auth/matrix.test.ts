@@ -2,7 +2,6 @@
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { describedApp } from "../app.ts";
-import type { AllowedCallers } from "../http/routes.ts";
 import {
   keyMay,
   type PermissionName,
@@ -11,7 +10,8 @@ import {
   roleMay,
   roles,
   type Scope,
-} from "../permissions.ts";
+} from "../core/permissions.ts";
+import type { AllowedCallers } from "../http/routes.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { createSecret } from "./key-secret.ts";
 

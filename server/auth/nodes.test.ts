@@ -1,6 +1,6 @@
 // @engines postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { type Running, serve } from "../serve.ts";
 import { callAs } from "../testing/account-calls.ts";
 import { type TestApp, testApp, testPassword, testPasswords } from "../testing/test-app.ts";

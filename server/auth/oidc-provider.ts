@@ -1,7 +1,7 @@
 import type { Auth } from "better-auth";
-import type { Config } from "../config.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import type { Config } from "../config/config.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 
 /** How long the provider may take to answer with its configuration. */
 const connectTimeoutMs = 5_000;

@@ -1,6 +1,6 @@
 import { recordAudit } from "../audit/audit-log.ts";
+import { problem } from "../core/problems.ts";
 import type { Routes } from "../http/routes.ts";
-import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { AccountResponse, PasskeyChange } from "../wire/account.ts";
 import { Done } from "../wire/done.ts";

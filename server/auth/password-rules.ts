@@ -1,5 +1,5 @@
-import { problem } from "../problems.ts";
-import { leakedPasswordsFile } from "../program-files.ts";
+import { problem } from "../core/problems.ts";
+import { leakedPasswordsFile } from "../process/program-files.ts";
 
 /** Fewer different characters than this are a pattern. */
 const differentCharactersMin = 4;

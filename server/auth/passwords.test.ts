@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { limits } from "../limits.ts";
-import { ProblemError } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { ProblemError } from "../core/problems.ts";
 import { inTurns } from "./passwords.ts";
 
 /** Hashing that waits until it is told to go on. */

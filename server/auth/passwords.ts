@@ -1,6 +1,6 @@
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { clientRange } from "../http/client-address.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 
 /** How passwords are hashed. Tests replace it to save time. */
 export type PasswordHashing = {

@@ -1,7 +1,7 @@
 /** What keys that only send events get back: nothing that their own request didn't send. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { describedApp } from "../app.ts";
-import { keyMay, type PermissionName, permissions, type Scope } from "../permissions.ts";
+import { keyMay, type PermissionName, permissions, type Scope } from "../core/permissions.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
 /** What is stored, and what no request sends. */

@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { type Running, serve } from "../serve.ts";
 import { removeStorage } from "../testing/engine.ts";
 import { testConfig, testPasswords } from "../testing/test-app.ts";

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
-import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { Project } from "../wire/project.ts";

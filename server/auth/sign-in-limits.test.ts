@@ -1,8 +1,8 @@
 // @engines sqlite, postgres
 // @long postgres
 import { expect, test } from "bun:test";
-import type { Config } from "../config.ts";
-import { limits } from "../limits.ts";
+import type { Config } from "../config/config.ts";
+import { limits } from "../core/limits.ts";
 import { serve } from "../serve.ts";
 
 import { effort, engine, removeStorage } from "../testing/engine.ts";

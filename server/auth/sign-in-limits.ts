@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";
 

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { SignUpPolicy } from "../config-values.ts";
+import type { SignUpPolicy } from "../config/values.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { isReserved } from "./account-links.ts";
 import { hasAccounts } from "./create-account.ts";

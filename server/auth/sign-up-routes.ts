@@ -1,7 +1,7 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { problem } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
-import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import {
   PasswordReset,

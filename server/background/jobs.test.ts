@@ -1,6 +1,6 @@
 // @engines sqlite, postgres
 import { expect, test } from "bun:test";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { until, untilJobDone } from "../testing/until.ts";
 import type { Job } from "../wire/job.ts";

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { Access } from "../http/caller.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Job, Receipt } from "../wire/job.ts";
 

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import type { Search } from "../event/search.ts";
-import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Pause } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { backupName, openBackupStore } from "./backup-store.ts";
 
 test("a backup follows no link that somebody left in its directory, and only its owner can read it", async () => {

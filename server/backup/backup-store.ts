@@ -12,7 +12,7 @@ import {
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { S3Client } from "bun";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { createPrivateFile } from "../storage/private-file.ts";
 import { explainingS3 } from "./s3-error.ts";
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import aws4 from "aws4";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { openBackupStore } from "./backup-store.ts";
 
 const credentials = {

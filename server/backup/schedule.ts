@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
-import type { Config } from "../config.ts";
-import { ownCommand } from "../program-files.ts";
+import type { Config } from "../config/config.ts";
+import { ownCommand } from "../process/program-files.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type LastBackup, lastBackup } from "./last-backup.ts";
 

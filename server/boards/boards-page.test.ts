@@ -1,8 +1,8 @@
 /** Boards in a real browser: tiles by form, arranged by keyboard and pointer, periods, the public link, a phone. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
-import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { chooseAction, expectAccessible, openPage } from "../e2e/browser/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
 import { openFinger } from "../testing/finger.ts";
 import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";

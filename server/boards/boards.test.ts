@@ -2,7 +2,7 @@
 // @long postgres
 /** Boards by API: their tiles, changes at the same time, results, and the public link. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { auditOf } from "../testing/account-calls.ts";
 import { jsonCalls } from "../testing/json-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

@@ -1,4 +1,4 @@
-import { versionOf } from "../edit-version.ts";
+import { versionOf } from "../core/edit-version.ts";
 import type { Board } from "../wire/board.ts";
 import { stepNameOf } from "../wire/step-name.ts";
 import type { Tile } from "../wire/tile.ts";

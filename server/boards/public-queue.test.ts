@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { PublicQueue } from "./public-queue.ts";
 
 const settled = () => new Promise(setImmediate);

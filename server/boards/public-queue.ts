@@ -1,6 +1,6 @@
-import { outsideRequests, withDeadline } from "../deadline.ts";
-import { FairQueue } from "../fair-queue.ts";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
+import { outsideRequests, withDeadline } from "../scheduling/deadline.ts";
+import { FairQueue } from "../scheduling/fair-queue.ts";
 
 /** A computation that several requests wait for. */
 type Shared = { result: Promise<unknown>; waiting: number; abort: AbortController };

@@ -1,8 +1,8 @@
-import { requestSignal } from "../deadline.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { requestSignal } from "../scheduling/deadline.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";
 import { PublicBoardResponse, PublicTileDataQuery } from "../wire/board.ts";

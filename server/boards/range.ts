@@ -1,6 +1,6 @@
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import { type BucketUnit, bucketStarts, timeZoneOf } from "../stats/buckets.ts";
 import type { TileRange } from "../wire/board.ts";
 

@@ -1,6 +1,6 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
-import type { FailureLog } from "../failures.ts";
+import type { FailureLog } from "../http/failures.ts";
 import { progressNote, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,11 +1,11 @@
 import { firstTagsOf } from "../channels/channels.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
 import { filterOf } from "../event/event-query.ts";
 import { tagsInOrder } from "../event/tag-order.ts";
 import { type Progress, stepOf } from "../http/progress.ts";
 import { findInsight, insightPoints } from "../insights/insights.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import { splitOf } from "../stats/filters.ts";
 import { funnelOf } from "../stats/funnel.ts";
 import { retentionQueryOf } from "../stats/questions.ts";

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
-import { limits } from "../limits.ts";
-import { clipped } from "../problems.ts";
-import { RecentReads } from "../recent-reads.ts";
+import { limits } from "../core/limits.ts";
+import { clipped } from "../core/problems.ts";
+import { RecentReads } from "../core/recent-reads.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { nearest } from "../validation/nearest.ts";
 

@@ -1,9 +1,9 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
+import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import {
   ChannelChange,

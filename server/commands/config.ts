@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import { inspectConfig, type SettingInForce } from "../config.ts";
+import { inspectConfig, type SettingInForce } from "../config/config.ts";
 import { printError } from "./output.ts";
 import { printTable } from "./table.ts";
 

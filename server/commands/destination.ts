@@ -1,8 +1,8 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import { commandActor } from "../audit/audit-log.ts";
-import { baseUrlOf, readConfig } from "../config.ts";
-import { limits } from "../limits.ts";
+import { baseUrlOf, readConfig } from "../config/config.ts";
+import { limits } from "../core/limits.ts";
 import { destinationKinds } from "../notifications/kinds/index.ts";
 import {
   addProjectDestination,

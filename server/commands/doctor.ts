@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { defineCommand } from "citty";
-import { fullVersion } from "../commit.ts";
-import { type Config, inspectConfig, version } from "../config.ts";
+import { type Config, inspectConfig, version } from "../config/config.ts";
 import { checkBackup } from "../doctor/check-backup.ts";
 import { checkDatabase, checkUnwritableKey, fixDatabase } from "../doctor/check-database.ts";
 import {
@@ -17,7 +16,8 @@ import {
 } from "../doctor/check-machine.ts";
 import { checkPostgres, fixPostgres } from "../doctor/check-postgres.ts";
 import { type Finding, type Fix, ok, problemFound } from "../doctor/finding.ts";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../process/open-store.ts";
+import { fullVersion } from "../process/version.ts";
 import { readCheck } from "../storage/secret-key.ts";
 import { printError } from "./output.ts";
 

@@ -1,10 +1,10 @@
 import { TidingsError } from "../../client/src/errors.ts";
 import { type PreparedEvent, sendMany } from "../../client/src/track-many.ts";
+import { limits } from "../core/limits.ts";
+import { ProblemError } from "../core/problems.ts";
 import { checkEvent } from "../event/check-event.ts";
 import type { EventSource } from "../ingest/accepted-event.ts";
 import type { Recorder } from "../ingest/record.ts";
-import { limits } from "../limits.ts";
-import { ProblemError } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { mergeProperties } from "../users/merge-properties.ts";
 import type { UserChange } from "../users/user-change.ts";

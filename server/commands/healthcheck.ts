@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { jsonArg, printError, printLine } from "./output.ts";
 
 const timeoutMs = 2_500;

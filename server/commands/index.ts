@@ -1,5 +1,5 @@
 import { type CommandDef, defineCommand } from "citty";
-import { version } from "../config.ts";
+import { version } from "../config/config.ts";
 import { describeCommand } from "./describe-command.ts";
 
 /** The `tidings` command line. Subcommands are loaded on demand. */

@@ -1,5 +1,5 @@
-import { readConfig } from "../config.ts";
-import { createLog } from "../log.ts";
+import { readConfig } from "../config/config.ts";
+import { createLog } from "../process/log.ts";
 import { type Running, serve } from "../serve.ts";
 
 /** Runs a server for one command, which nobody else knows of, and which starts nothing by itself. */

@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
+import { limits } from "../core/limits.ts";
 import type { Event, EventList } from "../event/event.ts";
 import { csvHeader, csvRow } from "../event/event-format.ts";
-import { limits } from "../limits.ts";
 import { eventLine } from "./event-line.ts";
 import { countOf, filterArgs, filterQuery } from "./filter-args.ts";
 import { printLine, write } from "./output.ts";

@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
-import { ConfigError, readConfig } from "../config.ts";
-import { parseDatabaseUrl } from "../config-values.ts";
+import { ConfigError, readConfig } from "../config/config.ts";
+import { parseDatabaseUrl } from "../config/values.ts";
 import { move } from "../migrate-to/move.ts";
 import { agrees, type Compared } from "../migrate-to/proof.ts";
 import { MoveRefused } from "../migrate-to/source.ts";

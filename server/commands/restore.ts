@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { defineCommand } from "citty";
 import { extractFile } from "../backup/archive.ts";
 import { isBackupName, openBackupStore } from "../backup/backup-store.ts";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { type BackupContents, checkCopy, newestSnapshot, replaceDatabase } from "../storage/sqlite/backup.ts";
 import { runningProcess } from "../storage/sqlite/directory.ts";
 import { lockDirectory } from "../storage/sqlite/directory-lock.ts";

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { type CommandDef, runCommand } from "citty";
-import { fullVersion } from "../commit.ts";
+import { fullVersion } from "../process/version.ts";
 import { nearest } from "../validation/nearest.ts";
 import {
   type CommandDescription,

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { defineCommand } from "citty";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { createPrivateFile } from "../storage/private-file.ts";
 import { databaseFile, runningProcess } from "../storage/sqlite/directory.ts";
 import { PageFile } from "../storage/sqlite/salvage/page-file.ts";

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { commandActor, recordAudit } from "../audit/audit-log.ts";
 import { createKey } from "../auth/keys.ts";
-import { type Config, commandApiKey, readConfig } from "../config.ts";
+import { type Config, commandApiKey, readConfig } from "../config/config.ts";
+import type { Scope } from "../core/permissions.ts";
 import type { EventSource } from "../ingest/accepted-event.ts";
 import type { Recorder } from "../ingest/record.ts";
-import { openStore } from "../open-store.ts";
-import type { Scope } from "../permissions.ts";
+import { openStore } from "../process/open-store.ts";
 import { findProject } from "../projects/projects.ts";
 import { runningProcess } from "../storage/sqlite/directory.ts";
 import type { Store } from "../storage/store.ts";

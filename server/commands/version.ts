@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import { fullVersion } from "../commit.ts";
+import { fullVersion } from "../process/version.ts";
 import { jsonArg, printResult } from "./output.ts";
 
 export const versionCommand = defineCommand({

@@ -1,6 +1,6 @@
-import { ConfigError, readConfig } from "../config.ts";
-import { openStore } from "../open-store.ts";
-import { ProblemError } from "../problems.ts";
+import { ConfigError, readConfig } from "../config/config.ts";
+import { ProblemError } from "../core/problems.ts";
+import { openStore } from "../process/open-store.ts";
 import { DirectoryInUse } from "../storage/sqlite/directory-lock.ts";
 import { NoDatabase, type Store } from "../storage/store.ts";
 import { UnreadableFileError } from "../transfer/source-record.ts";

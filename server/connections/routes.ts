@@ -1,9 +1,9 @@
+import { roleMay } from "../core/permissions.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { readerOf } from "../notifications/delivery-routes.ts";
-import { roleMay } from "../permissions.ts";
 import type { Store } from "../storage/store.ts";
 import { ConnectionSummary } from "../wire/connections.ts";
 import { summarizeDeliveries, summarizeDestinations, summarizeKeys, summarizeWebhooks } from "./summary.ts";

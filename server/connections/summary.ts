@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { countDead, type DeliveryReader } from "../notifications/deliveries.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { listWebhooks } from "../webhooks/webhooks.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { readArchive } from "../backup/archive.ts";
 import { openBackupStore } from "../backup/backup-store.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { bytesInHeader } from "../storage/sqlite/backup.ts";
 import { withScratch } from "../storage/sqlite/scratch.ts";
 import { type Finding, ok, problemFound, warning } from "./finding.ts";

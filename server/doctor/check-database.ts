@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { deleteBlocks, deleteOrphanIds, diagnose, rebuildCounters } from "../storage/sqlite/diagnose.ts";
 import { databaseFile, directoryRefusal, runningProcess } from "../storage/sqlite/directory.ts";
 import { lockDirectory } from "../storage/sqlite/directory-lock.ts";

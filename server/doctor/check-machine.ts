@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { createTransport } from "nodemailer";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { freeBytes, isDiskLow } from "../storage/disk.ts";
 import { giveToOwner } from "../storage/private-file.ts";
 import { boxFor, readKeyFile, secretKeyFile } from "../storage/secret-key.ts";

@@ -1,5 +1,5 @@
 import pg, { type ClientBase } from "pg";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { diagnose, rebuild } from "../storage/postgres/diagnose.ts";
 import { connectionSettings } from "../storage/postgres/pool.ts";
 import { checkServer } from "../storage/postgres/server-settings.ts";

@@ -1,5 +1,5 @@
+import { limits } from "../core/limits.ts";
 import { isoMs } from "../event/created-at.ts";
-import { limits } from "../limits.ts";
 import { eventIdFor } from "./message-id.ts";
 import { tagsOf } from "./tags.ts";
 import { cleanLine, cleanLines, cut, filledText, type JsonObject, lineOf, textOf } from "./text.ts";

@@ -1,7 +1,7 @@
 /** What all drop-in endpoints have in common: compressed bodies, limits, and what becomes of content they can't map. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 

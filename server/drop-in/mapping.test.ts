@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { limits } from "../core/limits.ts";
 import { checkEvent } from "../event/check-event.ts";
 import { isEventId } from "../event/id.ts";
-import { limits } from "../limits.ts";
 import { applyChanges } from "../users/user-change.ts";
 import { UserProperties } from "../wire/user.ts";
 import * as cloudEvents from "./cloudevents/events.ts";

@@ -1,18 +1,18 @@
 import { type ApiKeyCache, keyMissing, secretOf } from "../auth/api-key-cache.ts";
 import { checkKey } from "../auth/authorizer.ts";
 import { isSecret } from "../auth/key-secret.ts";
-import { errorResponse, type FailureLog } from "../failures.ts";
+import { limits } from "../core/limits.ts";
+import { dataHeaders, ProblemError, problem } from "../core/problems.ts";
 import { readForeignBytes } from "../http/body.ts";
 import { BodyPermit, type BodySemaphore } from "../http/body-semaphore.ts";
 import type { KeyAccess } from "../http/caller.ts";
+import { errorResponse, type FailureLog } from "../http/failures.ts";
 import { parseForeignJson, rejectedText } from "../http/json.ts";
 import { checkKeyOrigin, type KeyRateLimits, type RequestRateLimit } from "../ingest/key-limits.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
-import { limits } from "../limits.ts";
-import { dataHeaders, ProblemError, problem } from "../problems.ts";
+import { type TurnOwner, Turns } from "../scheduling/turns.ts";
 import type { Store } from "../storage/store.ts";
-import { type TurnOwner, Turns } from "../turns.ts";
 import type { Item } from "./item.ts";
 import { naming, type Outcome, recordItems, rejectItems } from "./record-items.ts";
 

@@ -1,10 +1,10 @@
+import { keyMay } from "../core/permissions.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import type { KeyAccess } from "../http/caller.ts";
 import type { CheckedItem, ItemOutcome } from "../ingest/batch-parts.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { addToInsight, setInsight } from "../insights/insights.ts";
-import { keyMay } from "../permissions.ts";
-import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { mergeProperties } from "../users/merge-properties.ts";
 import { faultInUserId } from "../wire/user-rule.ts";

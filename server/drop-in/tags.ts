@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { cleanLine, cleanLines, cut, isObject, type JsonObject } from "./text.ts";
 
 export type Scalar = string | number | boolean | null;

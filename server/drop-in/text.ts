@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 
 // C0 controls, DEL and C1 controls. The second pattern leaves tab, line feed and carriage return.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced

@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import type { UserProperties } from "../wire/user-rule.ts";
 import { leavesOf } from "./tags.ts";
 import { cleanLine, cleanLines, cut, type JsonObject } from "./text.ts";

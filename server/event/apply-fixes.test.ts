@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { anyBody } from "../testing/arbitraries.ts";
 import { effort } from "../testing/engine.ts";
 import { applyFixes, eventMembers, suggestFixes } from "./apply-fixes.ts";

@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { nearest } from "../validation/nearest.ts";
 import type { EventFix } from "./event-fix.ts";
 

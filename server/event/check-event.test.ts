@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Fault } from "../problems.ts";
+import type { Fault } from "../core/problems.ts";
 import { anyBody } from "../testing/arbitraries.ts";
 import { type CheckedEvent, checkEvent } from "./check-event.ts";
 import { readCreatedAt } from "./created-at.ts";

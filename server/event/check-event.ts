@@ -1,5 +1,5 @@
-import { limits } from "../limits.ts";
-import { clipped, type Fault, pointerTo } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { clipped, type Fault, pointerTo } from "../core/problems.ts";
 import { kindOf } from "../validation/messages.ts";
 import { nearest } from "../validation/nearest.ts";
 import { faultInText, type TextRule } from "../validation/text-rule.ts";

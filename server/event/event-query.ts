@@ -1,7 +1,7 @@
 import "../validation/messages.ts";
 import { z } from "@hono/zod-openapi";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { nearest } from "../validation/nearest.ts";
 import { optionalPageLimit, pageCursor } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";

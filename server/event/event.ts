@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { nextCursor } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
 import { readCreatedAt } from "./created-at.ts";

@@ -5,7 +5,7 @@
  * bits of `rand_a` and the 8 bits after the variant, so that they sort by arrival. 52 random bits follow.
  */
 
-import { type ProblemError, problem } from "../problems.ts";
+import { type ProblemError, problem } from "../core/problems.ts";
 
 /** Maximum of `ArrivalStamp.sequence`: about a million arrivals per millisecond. */
 export const sequenceMax = 2 ** 20 - 1;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { searchesOf } from "../testing/arbitraries.ts";
 import { compareNumbers, type NumberRange } from "./number.ts";
 import { parseSearch, printSearch, type Search, SearchError, type searchFields } from "./search.ts";

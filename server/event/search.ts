@@ -10,7 +10,7 @@
  *
  * A decimal is a number as in number.ts.
  */
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { nearest } from "../validation/nearest.ts";
 import { compareNumbers, isNumber, type NumberRange } from "./number.ts";
 import { type SearchError, SearchScanner } from "./search-scanner.ts";

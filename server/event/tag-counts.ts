@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import type { Event } from "./event.ts";
 
 /** Counts which tags events have, to make columns of them. */

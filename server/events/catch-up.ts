@@ -1,8 +1,8 @@
 import { compileFilter } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
+import { Turns } from "../scheduling/turns.ts";
 import type { EventReader } from "../storage/event-store.ts";
-import { Turns } from "../turns.ts";
 import type { StreamClient } from "./stream-client.ts";
 import { frameOf, readyFrame } from "./stream-frames.ts";
 

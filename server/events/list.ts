@@ -1,7 +1,7 @@
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import { csvHeader, csvHeaderWith, csvRowWith, type EventFormat } from "../event/event-format.ts";
 import { TagCounts } from "../event/tag-counts.ts";
-import { limits } from "../limits.ts";
 import type { EventQuery } from "../storage/event-queries.ts";
 import type { EventReader } from "../storage/event-store.ts";
 

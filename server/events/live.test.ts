@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { limits } from "../core/limits.ts";
 import type { DeletedEvents, Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";

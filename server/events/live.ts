@@ -1,7 +1,7 @@
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { DeletedEvents } from "../event/event.ts";
 import type { ArrivalClock, ArrivalStamp } from "../event/id.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import type { Arrival, EventReader } from "../storage/event-store.ts";
 import { catchUp, type Deletion } from "./catch-up.ts";
 import { ProjectStream } from "./project-stream.ts";

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
 import type { EventFilter } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
+import { nextTurn } from "../scheduling/turns.ts";
 import { until } from "../testing/until.ts";
-import { nextTurn } from "../turns.ts";
 import { ProjectStream } from "./project-stream.ts";
 import type { StreamClient } from "./stream-client.ts";
 

@@ -1,8 +1,8 @@
 import { compileFilter } from "../event/compile-filter.ts";
 import type { EventTest } from "../event/compile-search.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
+import { nextTurn, Turns } from "../scheduling/turns.ts";
 import type { Arrival } from "../storage/event-store.ts";
-import { nextTurn, Turns } from "../turns.ts";
 import type { HeldMessage, StreamClient } from "./stream-client.ts";
 import { frameOf } from "./stream-frames.ts";
 

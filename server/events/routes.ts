@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { problem } from "../core/problems.ts";
 import { type Event, EventList, EventResponse } from "../event/event.ts";
 import { acceptedFormat, mediaTypes } from "../event/event-format.ts";
 import {
@@ -15,13 +16,12 @@ import {
   RecordQuery,
 } from "../event/event-query.ts";
 import { isEventId, parseStampToken } from "../event/id.ts";
-import type { FailureLog } from "../failures.ts";
+import type { FailureLog } from "../http/failures.ts";
 import type { Routes } from "../http/routes.ts";
 import { textResponse } from "../http/text-response.ts";
 import { deliveriesOfEvent } from "../notifications/deliveries.ts";
 import { explainNoDelivery } from "../notifications/explain.ts";
 import { explainEvent, isInOutbox } from "../notifications/explanations.ts";
-import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { NewEvents, RecordResponse } from "../wire/batch.ts";
 import { DeliveryList } from "../wire/delivery.ts";

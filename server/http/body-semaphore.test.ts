@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from "bun:test";
-import { limits } from "../limits.ts";
-import type { ProblemError } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import type { ProblemError } from "../core/problems.ts";
 import { BodyPermit, BodySemaphore } from "./body-semaphore.ts";
 
 const third = limits.largeBodiesBytes / 3;

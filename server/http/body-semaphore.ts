@@ -1,5 +1,5 @@
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 
 /** Whose memory a body takes: a project's, or what all share whose key is not known yet. */
 type Owner = number | "strangers";

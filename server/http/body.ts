@@ -1,6 +1,6 @@
-import { limits } from "../limits.ts";
-import { ProblemError, problem } from "../problems.ts";
-import { Turns } from "../turns.ts";
+import { limits } from "../core/limits.ts";
+import { ProblemError, problem } from "../core/problems.ts";
+import { Turns } from "../scheduling/turns.ts";
 import type { BodyPermit } from "./body-semaphore.ts";
 import { isArray, parseJson, withoutBom } from "./json.ts";
 

@@ -1,4 +1,4 @@
-import type { KeyKind, PermissionName, Role, Scope } from "../permissions.ts";
+import type { KeyKind, PermissionName, Role, Scope } from "../core/permissions.ts";
 
 /** A signed-in account. */
 export type Account = { id: string; name: string; email: string };

@@ -1,4 +1,4 @@
-import { problem } from "../problems.ts";
+import { problem } from "../core/problems.ts";
 
 /** The origin of nearly all requests: the last one that was valid. */
 let lastValidOrigin = "http://localhost/";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { clientAddresses, clientNetwork } from "./client-address.ts";
 
 const proxies = readConfig({ TRUSTED_PROXIES: "loopback, 10.0.0.0/8, 2001:db8:a::/48" }).trustedProxies;

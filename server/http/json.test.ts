@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { limits } from "../limits.ts";
-import { ProblemError } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { ProblemError } from "../core/problems.ts";
 import { JsonArray, parseForeignJson } from "./json.ts";
 
 const space = fc.constantFrom("", " ", "\n\t", "\r\n  ");

@@ -1,6 +1,6 @@
-import { limits } from "../limits.ts";
-import { type ProblemError, problem } from "../problems.ts";
-import { type TurnOwner, Turns } from "../turns.ts";
+import { limits } from "../core/limits.ts";
+import { type ProblemError, problem } from "../core/problems.ts";
+import { type TurnOwner, Turns } from "../scheduling/turns.ts";
 
 // `withoutBom` removes a byte order mark; within a text, it is a character like any other.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

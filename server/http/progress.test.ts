@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { problem } from "../problems.ts";
+import { problem } from "../core/problems.ts";
 import { type Progress, progressType, withProgress } from "./progress.ts";
 
 const request = new Request("http://localhost/", { headers: { accept: progressType } });

@@ -1,5 +1,5 @@
-import { requestSignal, withDeadline } from "../deadline.ts";
-import { ProblemError, problem } from "../problems.ts";
+import { ProblemError, problem } from "../core/problems.ts";
+import { requestSignal, withDeadline } from "../scheduling/deadline.ts";
 
 /** How a long computation is followed. */
 export type Progress = {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { z } from "@hono/zod-openapi";
-import { requestSignal } from "../deadline.ts";
-import { errorResponse } from "../failures.ts";
+import { requestSignal } from "../scheduling/deadline.ts";
 import type { CallerLookup } from "./caller.ts";
+import { errorResponse } from "./failures.ts";
 import { Routes } from "./routes.ts";
 
 const never = () => new Promise<never>(() => {});

@@ -1,17 +1,17 @@
 import "../validation/messages.ts";
 import { z } from "@hono/zod-openapi";
 import { Hono } from "hono";
-import { tooExpensive, tooSlow, withDeadline } from "../deadline.ts";
-import { type IfMatch, parseIfMatch } from "../edit-version.ts";
+import { type IfMatch, parseIfMatch } from "../core/edit-version.ts";
+import { limits } from "../core/limits.ts";
+import type { MemberPermission, PermissionName } from "../core/permissions.ts";
+import { clipped, type Fault, type LastChange, ProblemError, pointerTo, problem } from "../core/problems.ts";
 import { readQuery } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
-import type { MemberPermission, PermissionName } from "../permissions.ts";
-import { clipped, type Fault, type LastChange, ProblemError, pointerTo, problem } from "../problems.ts";
-import { setRoutePath } from "../request-info.ts";
+import { tooExpensive, tooSlow, withDeadline } from "../scheduling/deadline.ts";
 import { withoutTilde } from "../wire/path-segment.ts";
 import { readJson } from "./body.ts";
 import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
 import { operationIdOf } from "./operation-id.ts";
+import { setRoutePath } from "./request-info.ts";
 import type { tags } from "./tags.ts";
 import { textResponse } from "./text-response.ts";
 

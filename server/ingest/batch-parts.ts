@@ -1,5 +1,5 @@
+import { ProblemError, problem } from "../core/problems.ts";
 import type { CheckedEvent } from "../event/check-event.ts";
-import { ProblemError, problem } from "../problems.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 import { commitWorkMax, workOf } from "../storage/group-commit.ts";
 

@@ -2,9 +2,9 @@
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { limits } from "../core/limits.ts";
+import type { Problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
-import type { Problem } from "../problems.ts";
 import { anyBody, validEvent } from "../testing/arbitraries.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";

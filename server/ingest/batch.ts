@@ -1,6 +1,6 @@
+import { ProblemError, problem } from "../core/problems.ts";
 import type { JsonArray } from "../http/json.ts";
-import { ProblemError, problem } from "../problems.ts";
-import { nextTurn, type TurnOwner, Turns } from "../turns.ts";
+import { nextTurn, type TurnOwner, Turns } from "../scheduling/turns.ts";
 import type { BatchResponse, ItemResult } from "../wire/batch.ts";
 import type { EventSource } from "./accepted-event.ts";
 import type { CheckedItem, ItemOutcome } from "./batch-parts.ts";

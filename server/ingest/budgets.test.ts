@@ -1,7 +1,7 @@
 /** The cost of hostile bodies: others are served in the meantime, and memory doesn't grow. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { testApp } from "../testing/test-app.ts";

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
+import { type ProblemError, problem } from "../core/problems.ts";
 import type { ProjectAccess } from "../http/caller.ts";
-import { type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 

@@ -1,6 +1,6 @@
+import { dataHeaders } from "../core/problems.ts";
 import type { DuplicateResponse, Event } from "../event/event.ts";
 import type { ProjectAccess } from "../http/caller.ts";
-import { dataHeaders } from "../problems.ts";
 
 /** The event's JSON as listings return it, and whether it is new. */
 export type Recorded = { json: string; isNew: boolean };

@@ -1,10 +1,10 @@
 import type { Kysely, Selectable } from "kysely";
+import { limits } from "../core/limits.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import { isArray, JsonArray, parseJson } from "../http/json.ts";
-import { limits } from "../limits.ts";
-import { ProblemError, problem } from "../problems.ts";
+import { nextTurn } from "../scheduling/turns.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { AppendCompanion, AppendResult } from "../storage/event-store.ts";
-import { nextTurn } from "../turns.ts";
 import type { EventSource } from "./accepted-event.ts";
 import { batchResponse, checkedChunks, isExternalProblem, rejectionsOf } from "./batch.ts";
 import { type CheckedItem, type ItemOutcome, isOneCommit, timestampFull } from "./batch-parts.ts";

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
+import { limits } from "../core/limits.ts";
+import { clipped, problem } from "../core/problems.ts";
 import type { KeyAccess } from "../http/caller.ts";
-import { limits } from "../limits.ts";
-import { clipped, problem } from "../problems.ts";
 import type { RateLimiter, RateLimitState } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";
 

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 
 type Control = Kysely<ControlTables>;

@@ -2,8 +2,8 @@
 /** Rules and channels that change while an event waits for something else. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ProjectChannels } from "../channels/project-channels.ts";
+import { ProblemError } from "../core/problems.ts";
 import { ArrivalClock } from "../event/id.ts";
-import { ProblemError } from "../problems.ts";
 import { WatchedEventsCache } from "../rules/watched-events.ts";
 import type { AcceptedEvent, AppendResult, EventAppender } from "../storage/event-store.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createGzip, gzipSync } from "node:zlib";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { longTest } from "../testing/long-test.ts";

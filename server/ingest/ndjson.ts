@@ -1,7 +1,7 @@
+import { limits } from "../core/limits.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import { bodyPieces } from "../http/body.ts";
 import { rejectedText } from "../http/json.ts";
-import { limits } from "../limits.ts";
-import { ProblemError, problem } from "../problems.ts";
 import type { LinesResponse } from "../wire/batch.ts";
 import type { EventSource } from "./accepted-event.ts";
 import { isExternalProblem, mapInOrder, statusOf } from "./batch.ts";

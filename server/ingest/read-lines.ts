@@ -1,7 +1,7 @@
+import { limits } from "../core/limits.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import { parseJson, skipWhitespace } from "../http/json.ts";
-import { limits } from "../limits.ts";
-import { ProblemError, problem } from "../problems.ts";
-import { type TurnOwner, Turns } from "../turns.ts";
+import { type TurnOwner, Turns } from "../scheduling/turns.ts";
 import { chunkBytes, chunkEvents } from "./batch.ts";
 
 /** A line of NDJSON (https://github.com/ndjson/ndjson-spec): its parsed content, or the problem with it. */

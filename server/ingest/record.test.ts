@@ -2,8 +2,8 @@
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
 import { validEvent } from "../testing/arbitraries.ts";
 import { effort } from "../testing/engine.ts";
 import { scenarios, send } from "../testing/scenarios.ts";

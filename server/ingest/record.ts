@@ -1,14 +1,14 @@
 import type { ChannelNames, ProjectChannels } from "../channels/project-channels.ts";
+import { limits } from "../core/limits.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import { type CheckedEvent, checkEvent } from "../event/check-event.ts";
 import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts";
 import { tokensOf } from "../event/tokens.ts";
-import { FairQueue } from "../fair-queue.ts";
-import { limits } from "../limits.ts";
-import { ProblemError, problem } from "../problems.ts";
 import type { WatchedEvents, WatchedEventsCache } from "../rules/watched-events.ts";
+import { FairQueue } from "../scheduling/fair-queue.ts";
+import { Turns } from "../scheduling/turns.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/event-store.ts";
 import { commitWorkMax } from "../storage/group-commit.ts";
-import { Turns } from "../turns.ts";
 import { acceptedEvent, type EventSource } from "./accepted-event.ts";
 import { type CheckedItem, type ItemOutcome, mergeResults, partsOf, timestampFull } from "./batch-parts.ts";
 import type { DailyQuota, DayCount } from "./daily-quota.ts";

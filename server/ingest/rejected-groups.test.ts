@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { RejectedGroupList, RejectedReplay, RejectedReplayResponse } from "../wire/rejected-event.ts";
 

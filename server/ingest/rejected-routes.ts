@@ -1,11 +1,11 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { DuplicateResponse, EventResponse, NewEvent } from "../event/event.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import { readBytes } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import { Done } from "../wire/done.ts";
 import {
   RejectedDiscard,

@@ -1,10 +1,10 @@
 import type { Kysely } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import { withoutSecretKeys } from "../auth/key-secret.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { limits } from "../core/limits.ts";
+import { type Problem, type ProblemError, problem, problemTypeOf } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
-import { limits } from "../limits.ts";
-import { type Problem, type ProblemError, problem, problemTypeOf } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventAppender } from "../storage/event-store.ts";
 import type {

@@ -1,4 +1,4 @@
-import type { Problem } from "../problems.ts";
+import type { Problem } from "../core/problems.ts";
 
 const reasonCharacters = 300;
 /** Faults that a reason names. An event can have a thousand. */

@@ -1,8 +1,8 @@
+import { limits } from "../core/limits.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import { applyFixes } from "../event/apply-fixes.ts";
 import { parseJson } from "../http/json.ts";
-import { limits } from "../limits.ts";
-import { ProblemError, problem } from "../problems.ts";
-import { type TurnOwner, Turns } from "../turns.ts";
+import { type TurnOwner, Turns } from "../scheduling/turns.ts";
 import type { RejectedReplay, RejectedReplayResponse } from "../wire/rejected-event.ts";
 import type { EventSource } from "./accepted-event.ts";
 import type { Recorder } from "./record.ts";

@@ -2,7 +2,7 @@
 // @long postgres
 /** Values that applications set: by API, many at once, and their history. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { auditOf } from "../testing/account-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { Insight } from "../wire/insight.ts";

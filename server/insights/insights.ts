@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { Insight, InsightAddition, InsightInList, InsightSetting } from "../wire/insight.ts";

@@ -1,8 +1,8 @@
 import { recordAudit } from "../audit/audit-log.ts";
+import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
-import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { Done } from "../wire/done.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { type Role, roleMay, roles } from "../permissions.ts";
+import { type Role, roleMay, roles } from "../core/permissions.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 
 export type InvitationRow = Awaited<

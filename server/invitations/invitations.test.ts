@@ -1,8 +1,8 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { limits } from "../limits.ts";
-import type { Role } from "../permissions.ts";
+import { limits } from "../core/limits.ts";
+import type { Role } from "../core/permissions.ts";
 import { addMember, createProject } from "../projects/projects.ts";
 import { effort } from "../testing/engine.ts";
 import { type SmtpInbox, smtpInbox } from "../testing/smtp-inbox.ts";

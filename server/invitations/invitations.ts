@@ -1,9 +1,9 @@
 import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import { limits } from "../core/limits.ts";
+import type { Role } from "../core/permissions.ts";
+import { problem } from "../core/problems.ts";
 import { createLinkToken, hashLinkToken } from "../http/link-token.ts";
-import { limits } from "../limits.ts";
-import type { Role } from "../permissions.ts";
-import { problem } from "../problems.ts";
 import { type ActingMember, lockMembers, roleOf } from "../projects/members.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Invitation, NewInvitation } from "../wire/invitation.ts";

@@ -1,13 +1,12 @@
 import { type Auth, signInResponse } from "../auth/auth.ts";
 import type { PasswordQueue } from "../auth/passwords.ts";
-
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Account, Actor } from "../http/caller.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
 import type { Mailer } from "../notifications/email.ts";
-import { problem } from "../problems.ts";
 import type { ActingMember } from "../projects/members.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";

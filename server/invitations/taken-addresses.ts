@@ -1,7 +1,7 @@
 import { consumePoint } from "../auth/consume-point.ts";
+import { limits } from "../core/limits.ts";
+import { ProblemError } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
-import { limits } from "../limits.ts";
-import { ProblemError } from "../problems.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";
 

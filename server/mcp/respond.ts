@@ -9,9 +9,9 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { version } from "../config.ts";
+import { version } from "../config/config.ts";
+import { keyMay } from "../core/permissions.ts";
 import type { KeyAccess } from "../http/caller.ts";
-import { keyMay } from "../permissions.ts";
 import { type Api, ApiError, type CallApi, type Tool } from "./tool.ts";
 import { tools } from "./tools.ts";
 

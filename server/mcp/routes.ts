@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { problem } from "../core/problems.ts";
 import type { Routes } from "../http/routes.ts";
-import { problem } from "../problems.ts";
 import type { CallApi } from "./tool.ts";
 
 const Message = z

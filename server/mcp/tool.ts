@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import type { PermissionName } from "../permissions.ts";
+import type { PermissionName } from "../core/permissions.ts";
 import { pathSegment } from "../wire/path-segment.ts";
 
 /** Handles a request to the API in this process. */

@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { lastBackup } from "../backup/last-backup.ts";
-import { programCommit } from "../commit.ts";
-import { type Config, version } from "../config.ts";
+import { type Config, version } from "../config/config.ts";
 import type { LiveStreams } from "../events/live.ts";
-import { openFiles } from "../open-files.ts";
+import { openFiles } from "../process/open-files.ts";
+import { programCommit } from "../process/version.ts";
 import { freeBytes } from "../storage/disk.ts";
 import type { Store } from "../storage/store.ts";
 import {

@@ -1,7 +1,7 @@
-import type { Config } from "../config.ts";
-import { settings } from "../config-settings.ts";
+import type { Config } from "../config/config.ts";
+import { settings } from "../config/settings.ts";
 import type { LiveStreams } from "../events/live.ts";
-import { listen } from "../listen.ts";
+import { listen } from "../http/listen.ts";
 import type { Store } from "../storage/store.ts";
 import type { Metrics } from "./metrics.ts";
 

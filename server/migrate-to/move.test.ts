@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eventIdOf } from "../event/id.ts";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../process/open-store.ts";
 import type { AcceptedEvent, EventStore } from "../storage/event-store.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";

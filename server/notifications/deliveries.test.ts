@@ -2,8 +2,8 @@
 // @long postgres
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Insertable } from "kysely";
-import { limits } from "../limits.ts";
-import type { Problem } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import type { Problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

@@ -1,11 +1,11 @@
 import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
 import type { Actor } from "../http/caller.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { nextTurn } from "../scheduling/turns.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { nextTurn } from "../turns.ts";
 import type { Delivery, DeliveryQuery, DeliveryRetry } from "../wire/delivery.ts";
 import { isOwnerNotice, readStoredContent, titleOfNotification } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";

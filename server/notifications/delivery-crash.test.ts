@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { commandActor } from "../audit/audit-log.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { effort, engine, environmentOf, removeStorage, testSecrets } from "../testing/engine.ts";
 import { startServer } from "../testing/server-process.ts";
 import { openTestStore, preparedConfig } from "../testing/test-app.ts";

@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import type { Store } from "../storage/store.ts";
 import { followDeadDeliveries } from "./dead-deliveries.ts";
 import type { FailedAttempt } from "./deliveries.ts";

@@ -1,7 +1,7 @@
+import { roleMay } from "../core/permissions.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
-import { roleMay } from "../permissions.ts";
 import type { Store } from "../storage/store.ts";
 import {
   DeliveryPage,

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import { limits } from "../core/limits.ts";
 import type { Actor } from "../http/caller.ts";
-import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { cancelDeliveries } from "./destinations.ts";
 import type { DestinationOff } from "./notification-message.ts";

@@ -1,8 +1,8 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { Account } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import {

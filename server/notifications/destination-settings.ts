@@ -1,6 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import type { Selectable } from "kysely";
-import { type Fault, type ProblemError, pointerTo, problem } from "../problems.ts";
+import { type Fault, type ProblemError, pointerTo, problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { destinationPurpose } from "../storage/secret-key.ts";

@@ -1,8 +1,8 @@
 /** Destinations of a project in a real browser: add, test, edit, turn off, rotate a secret, delete. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
-import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { chooseAction, expectAccessible, openPage } from "../e2e/browser/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";

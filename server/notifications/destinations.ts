@@ -1,7 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { destinationPurpose } from "../storage/secret-key.ts";

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { freeBytes, isDiskLow } from "../storage/disk.ts";
 import type { ServerOutages } from "./server-outages.ts";
 

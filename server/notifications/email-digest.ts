@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from "kysely";
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { isCollected } from "./destinations.ts";
 import { type AccountMessage, type DigestItem, formatShortTime } from "./message.ts";

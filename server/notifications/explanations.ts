@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import { stampOfId } from "../event/id.ts";
-import { limits } from "../limits.ts";
 import { ruleOf } from "../rules/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Explanation } from "../wire/delivery.ts";

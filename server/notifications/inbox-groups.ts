@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import { problem } from "../problems.ts";
+import { problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Notification, NotificationFilter, NotificationGroup } from "../wire/notification.ts";
 import { type Inbox, type InboxPage, isInInbox, notificationsOf, selectInbox } from "./inbox.ts";

@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 /** Who gets notifications by email, and how many. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { callAs, testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import { type TestApp, testPassword } from "../testing/test-app.ts";
 import { until, untilFannedOut } from "../testing/until.ts";

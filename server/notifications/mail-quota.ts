@@ -1,5 +1,5 @@
 import { sql, type Transaction } from "kysely";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 
 const hourMs = 3_600_000;

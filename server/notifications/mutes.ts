@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Mute, NewMute } from "../wire/preferences.ts";
 

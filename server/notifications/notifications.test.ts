@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { jsonCalls } from "../testing/json-calls.ts";
 import { pushService } from "../testing/push-service.ts";

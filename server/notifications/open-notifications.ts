@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { generateSecretKey, type SecretBox } from "../storage/secret-box.ts";
 import { getOrCreateSecret, getOrCreateSetting } from "../storage/settings.ts";
 import type { Store } from "../storage/store.ts";

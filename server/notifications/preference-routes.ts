@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import type { WatchedEventsCache } from "../rules/watched-events.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { expectAccessible } from "../testing/browser-page.ts";
-import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { expectAccessible } from "../e2e/browser/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
 import { longTest } from "../testing/long-test.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 

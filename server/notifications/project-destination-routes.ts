@@ -1,9 +1,9 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { limits } from "../core/limits.ts";
+import { roleMay } from "../core/permissions.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access, Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
-import { roleMay } from "../permissions.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import { TestResponse } from "../wire/account-destination.ts";

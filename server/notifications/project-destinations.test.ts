@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Problem } from "../problems.ts";
+import type { Problem } from "../core/problems.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { webhookSecret } from "../testing/destination-services.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

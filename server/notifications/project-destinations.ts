@@ -1,9 +1,9 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
-import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
+import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import { changeRule, findRule, ruleOf } from "../rules/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";

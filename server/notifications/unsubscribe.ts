@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Kysely } from "kysely";
-import { problem } from "../problems.ts";
+import { problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { cancelDeliveries } from "./destinations.ts";
 

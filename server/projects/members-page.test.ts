@@ -2,8 +2,8 @@
 /** Members in a real browser: invite, join, change, remove, leave; and what each role sees. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { chooseAction, expectAccessible } from "../testing/browser-page.ts";
-import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { chooseAction, expectAccessible } from "../e2e/browser/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
 import { patienceMs } from "../testing/engine.ts";
 import { testPassword } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";

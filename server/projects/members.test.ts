@@ -2,7 +2,7 @@
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createKey } from "../auth/keys.ts";
-import { type Role, roles } from "../permissions.ts";
+import { type Role, roles } from "../core/permissions.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { pushService } from "../testing/push-service.ts";

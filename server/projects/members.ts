@@ -1,10 +1,10 @@
 import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
-import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
+import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { limits } from "../core/limits.ts";
+import { type PermissionName, type Role, roleMay, roles } from "../core/permissions.ts";
+import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
-import { limits } from "../limits.ts";
-import { type PermissionName, type Role, roleMay, roles } from "../permissions.ts";
-import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { Member } from "../wire/member.ts";

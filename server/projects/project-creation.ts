@@ -1,7 +1,7 @@
 import type { Transaction } from "kysely";
-import type { ProjectCreation } from "../config-values.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import type { ProjectCreation } from "../config/values.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { ownsInstallation } from "./installation-owner.ts";
 

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { addFirstBoard } from "../boards/boards.ts";
-import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
-import { problem } from "../problems.ts";
+import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { problem } from "../core/problems.ts";
 import { addFirstRule } from "../rules/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Project, ProjectChange } from "../wire/project.ts";

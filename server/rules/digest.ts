@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { countInGroup, type EventGroup, largestFirst } from "./event-groups.ts";
 import type { RuleKind, WhenOf } from "./rule-kind.ts";
 import { nextDigestMs } from "./schedule.ts";

@@ -1,5 +1,5 @@
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
 
 /** Events of one channel and name. */
 export type EventGroup = { channel: string; name: string; count: number };

@@ -1,6 +1,6 @@
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
-import { type TurnOwner, Turns } from "../turns.ts";
+import { type TurnOwner, Turns } from "../scheduling/turns.ts";
 import type { Rule } from "../wire/rule.ts";
 import type { RuleNotification, Step } from "./rule-kind.ts";
 import { ruleMatcher } from "./rule-matcher.ts";

@@ -1,7 +1,7 @@
 /** Properties of all kinds of rules, over any sequence of events. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { effort } from "../testing/engine.ts";
 import { asyncIterable, eventAt, RunningRule, startMs } from "../testing/running-rule.ts";
 import type { RuleWhen } from "../wire/rule.ts";

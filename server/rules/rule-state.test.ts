@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
 import { eventAt, RunningRule, startMs } from "../testing/running-rule.ts";
 import type { RuleWhen } from "../wire/rule.ts";
 import type { RuleNotification } from "./rule-kind.ts";

@@ -1,8 +1,8 @@
 /** Rules in a real browser: create with a preview, edit, turn off, delete; and what a viewer sees. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
-import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { chooseAction, expectAccessible, openPage } from "../e2e/browser/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
 import { longTest } from "../testing/long-test.ts";
 import type { Rule } from "../wire/rule.ts";
 

@@ -2,8 +2,8 @@
 // @long postgres
 /** Rules by API, and what they do with events that arrive. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
 import { auditOf } from "../testing/account-calls.ts";
 import { jsonCalls } from "../testing/json-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { NewRule, Rule, RuleChange } from "../wire/rule.ts";

@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
 import { LRUCache } from "lru-cache";
+import { limits } from "../core/limits.ts";
+import { RecentReads } from "../core/recent-reads.ts";
 import { type Event, isBackdated } from "../event/event.ts";
-import { limits } from "../limits.ts";
-import { RecentReads } from "../recent-reads.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { RuleWhen } from "../wire/rule.ts";
 import { ruleMatcher } from "./rule-matcher.ts";

@@ -1,7 +1,7 @@
+import { limits } from "../core/limits.ts";
 import type { EventFilter } from "../event/filter.ts";
 import { printSearch } from "../event/search.ts";
 import { countMatches, timeOfEvents } from "../events/count.ts";
-import { limits } from "../limits.ts";
 import type { Store } from "../storage/store.ts";
 import type { SearchAlternative, SearchAlternatives } from "../wire/search-alternatives.ts";
 import { asPrefix, createCorrections } from "./corrections.ts";

@@ -1,8 +1,8 @@
+import { limits } from "../core/limits.ts";
 import { isNumber } from "../event/number.ts";
 import { printText, type Search, type SearchField, searchFields } from "../event/search.ts";
 import { termAt } from "../event/term-at.ts";
 import { timeOfEvents } from "../events/count.ts";
-import { limits } from "../limits.ts";
 import type { Store } from "../storage/store.ts";
 import type { Completion } from "../wire/completion.ts";
 import { createCachedCount } from "./cached-count.ts";

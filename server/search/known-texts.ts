@@ -1,7 +1,7 @@
+import { limits } from "../core/limits.ts";
 import { type Event, eventTexts } from "../event/event.ts";
 import type { Search } from "../event/search.ts";
 import { wordsOf } from "../event/words.ts";
-import { limits } from "../limits.ts";
 import type { EventQuery, KnownTexts, UserTerm } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import { propertiesOf } from "../users/list-users.ts";

@@ -1,7 +1,7 @@
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { EventCountQuery, filterOf } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import type { KnownTexts } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import { Completion, CompletionQuery } from "../wire/completion.ts";

@@ -1,5 +1,5 @@
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { canonicalTimeZone } from "../validation/time.ts";
 import type { StatsQuery } from "../wire/stats.ts";
 

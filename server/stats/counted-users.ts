@@ -1,7 +1,7 @@
 import type { z } from "@hono/zod-openapi";
+import { problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
 import type { Cursor, EventFilter } from "../event/filter.ts";
-import { problem } from "../problems.ts";
 import { userHashText } from "../storage/analysis/numbered.ts";
 import type { CountedUser, CountedUsers } from "../storage/analysis/queries.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,6 +1,6 @@
+import { problem } from "../core/problems.ts";
 import { filterOf, readSearch } from "../event/event-query.ts";
 import type { EventFilter } from "../event/filter.ts";
-import { problem } from "../problems.ts";
 import type { Split } from "../storage/split.ts";
 
 /** A query's filter without times, and its range. Throws `query-invalid`. */

@@ -1,8 +1,8 @@
 import type { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
 import type { EventFilter } from "../event/filter.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import type { FollowQuery, RetentionQuery } from "../storage/analysis/queries.ts";
 import type { MsRange } from "../storage/block.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,8 +1,8 @@
-import type { FailureLog } from "../failures.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
+import type { FailureLog } from "../http/failures.ts";
 import { type Progress, progressNote, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import type { CountedUsers, MeasureQuery } from "../storage/analysis/queries.ts";
 import type { MsRange } from "../storage/block.ts";
 import type { Counts } from "../storage/event-queries.ts";

@@ -1,5 +1,5 @@
 import type { Generated } from "kysely";
-import type { KeyKind, Role } from "../permissions.ts";
+import type { KeyKind, Role } from "../core/permissions.ts";
 import type { AuditAction, AuditEntry } from "../wire/audit.ts";
 import type { Job } from "../wire/job.ts";
 import type { WebhookOutcome, WebhookSource } from "../wire/webhook.ts";

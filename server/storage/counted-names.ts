@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 
 /** The counters' name for all names without a counter of their own. No event has an empty name. */
 const otherNames = "";

@@ -1,5 +1,5 @@
 import { statfsSync } from "node:fs";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 
 /** Below this much free space, and this share of the disk, it counts as nearly full. */
 const lowBytes = 1e9;

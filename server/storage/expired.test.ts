@@ -4,7 +4,7 @@ import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
 import { expire } from "../background/retention.ts";
 import { ArrivalClock } from "../event/id.ts";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../process/open-store.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectConsistent } from "../testing/consistency.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { withDeadline } from "../deadline.ts";
+import { withDeadline } from "../scheduling/deadline.ts";
 import { fairReads } from "./fair-reads.ts";
 
 test("each read that takes a signal ends with the request that asked for it, and with the caller's own", async () => {

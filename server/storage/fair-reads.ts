@@ -1,6 +1,6 @@
-import { requestSignal } from "../deadline.ts";
-import { FairQueue } from "../fair-queue.ts";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
+import { requestSignal } from "../scheduling/deadline.ts";
+import { FairQueue } from "../scheduling/fair-queue.ts";
 import type { Watch } from "./analysis/queries.ts";
 import type { EventAnalyzer, EventCounter, EventReader } from "./event-store.ts";
 

@@ -1,4 +1,4 @@
-import { ProblemError, problem } from "../problems.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import type {
   AcceptedEvent,
   AppendCompanion,

@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 
 /** Finds the bucket of a timestamp. */
 export class Buckets {

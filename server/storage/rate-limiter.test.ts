@@ -1,6 +1,6 @@
 // @engines sqlite, postgres
 import { afterAll, afterEach, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { stores } from "../testing/engine.ts";
 import { until } from "../testing/until.ts";
 import type { Store } from "./store.ts";

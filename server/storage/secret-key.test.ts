@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
-import type { Config } from "../config.ts";
-import { migrationsDirectory } from "../program-files.ts";
+import type { Config } from "../config/config.ts";
+import { migrationsDirectory } from "../process/program-files.ts";
 import { type Running, serve } from "../serve.ts";
 import { engine, removeStorage } from "../testing/engine.ts";
 import { openTestStore, preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";

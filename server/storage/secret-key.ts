@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
-import { isSecretKey } from "../config-values.ts";
+import { isSecretKey } from "../config/values.ts";
 import type { ControlTables } from "./control-tables.ts";
 import { giveToOwner, keepPrivate } from "./private-file.ts";
 import { generateSecretKey, SecretBox } from "./secret-box.ts";

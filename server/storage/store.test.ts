@@ -1,11 +1,11 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import { csvRow } from "../event/event-format.ts";
 import { ArrivalClock, type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { parseSearch } from "../event/search.ts";
-import { limits } from "../limits.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { AuditAction } from "../wire/audit.ts";
 import { type SmtpInbox, smtpInbox } from "./smtp-inbox.ts";
 import { type TestApp, testApp } from "./test-app.ts";

@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
+import { limits } from "../core/limits.ts";
 import { type Event, NewEvent } from "../event/event.ts";
 import type { Search } from "../event/search.ts";
-import { limits } from "../limits.ts";
 
 /** The members that a sent event may have. */
 export const eventMembers = Object.keys(NewEvent.shape) as (keyof typeof NewEvent.shape)[];

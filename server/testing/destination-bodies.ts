@@ -1,6 +1,6 @@
 /** What services accept as a message, strictly by their documentation. */
 import { z } from "@hono/zod-openapi";
-import { htmlFault, mrkdwnFault } from "./markup-faults.ts";
+import { htmlFault, mrkdwnFault } from "../e2e/browser/markup-faults.ts";
 
 /** Text with a size that several services state in characters, which here are the smaller or the larger unit. */
 const text = (max: number) =>

@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Config } from "../config.ts";
-import { openStore } from "../open-store.ts";
+import type { Config } from "../config/config.ts";
+import { openStore } from "../process/open-store.ts";
 import { openPostgresStore } from "../storage/postgres/index.ts";
 import { SecretBox } from "../storage/secret-box.ts";
 import type { Store, StoreWatch } from "../storage/store.ts";

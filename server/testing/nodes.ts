@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { environmentOf, patienceMs } from "./engine.ts";
 import { type Ended, startServer } from "./server-process.ts";
 import { prepare } from "./test-app.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { environmentOf, patienceMs, removeStorage, testSecretKey } from "./engine.ts";
 import { every } from "./every.ts";
 import { isStopped, memoryMbOf, processorMsOf } from "./process-usage.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { limits } from "../core/limits.ts";
 import { itemOf as postHogItemOf } from "../drop-in/posthog/messages.ts";
 import { itemOf as segmentItemOf } from "../drop-in/segment/messages.ts";
-import { limits } from "../limits.ts";
 import { convertColumns } from "./column-map.ts";
 import { converters, tagsOf } from "./formats.ts";
 import { timeOf } from "./time-of.ts";

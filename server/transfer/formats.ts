@@ -1,3 +1,4 @@
+import { limits } from "../core/limits.ts";
 import type { Item } from "../drop-in/item.ts";
 import { insightItemOf, logItemOf, userItemOf } from "../drop-in/logsnag/messages.ts";
 import { itemOf as postHogItemOf } from "../drop-in/posthog/messages.ts";
@@ -5,7 +6,6 @@ import { itemOf as segmentItemOf } from "../drop-in/segment/messages.ts";
 import { cut } from "../drop-in/text.ts";
 import { propertiesOf } from "../drop-in/user-properties.ts";
 import { tagColumnPrefix, unguarded } from "../event/event-format.ts";
-import { limits } from "../limits.ts";
 import type { UserChange } from "../users/user-change.ts";
 import { faultInUserId, faultsInProperties, type UserProperties } from "../wire/user-rule.ts";
 import { msOf, timeOf } from "./time-of.ts";

@@ -1,8 +1,8 @@
 import type { Kysely, SelectQueryBuilder } from "kysely";
+import { nextTurn } from "../scheduling/turns.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { endOfPrefix } from "../storage/text-range.ts";
-import { nextTurn } from "../turns.ts";
 import type { UserSort } from "../wire/user.ts";
 import type { UserProperties } from "../wire/user-rule.ts";
 import { exactCounts, withTimes } from "./exact-users.ts";

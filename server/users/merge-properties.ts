@@ -1,4 +1,4 @@
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserProperties } from "../wire/user-rule.ts";
 import { applyChanges, type UserChange } from "./user-change.ts";

@@ -2,10 +2,10 @@ import type { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
-import { checkVersion, type IfMatch } from "../edit-version.ts";
+import { checkVersion, type IfMatch } from "../core/edit-version.ts";
+import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { JobResponse } from "../wire/job.ts";
 import {

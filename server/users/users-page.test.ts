@@ -1,8 +1,8 @@
 /** Users in a real browser: the list, a user's page with the journey, properties, and the erasure. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { expectAccessible, openPage } from "../testing/browser-page.ts";
-import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { expectAccessible, openPage } from "../e2e/browser/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
 import { longTest } from "../testing/long-test.ts";
 
 const hostile = 'a/../b?c#d%2F "💰" <b>x</b> \u05d0\u05d1\u05d2 \u202e';

@@ -1,6 +1,6 @@
-import { type IfMatch, versionOf } from "../edit-version.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
+import { type IfMatch, versionOf } from "../core/edit-version.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import type { Store } from "../storage/store.ts";
 import type { User } from "../wire/user.ts";
 import { faultInUserId, type UserProperties } from "../wire/user-rule.ts";

@@ -1,8 +1,8 @@
 import type { Kysely, Transaction } from "kysely";
-import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
+import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { PinsResponse, SeenMarks, SeenMessage, SeenResponse } from "../wire/view.ts";

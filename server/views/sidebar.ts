@@ -1,9 +1,9 @@
 import { listChannels } from "../channels/channels.ts";
+import { limits } from "../core/limits.ts";
 import { compileFilter } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";
 import type { Cursor } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
-import { limits } from "../limits.ts";
 import { createdAtMsOf, idOf } from "../storage/event-row.ts";
 import type { Store } from "../storage/store.ts";
 import type { Sidebar, View } from "../wire/view.ts";

@@ -1,9 +1,9 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { checkVersion, type IfMatch, versionOf } from "../edit-version.ts";
+import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { limits } from "../core/limits.ts";
+import { roleMay } from "../core/permissions.ts";
+import { problem } from "../core/problems.ts";
 import type { MemberAccess } from "../http/caller.ts";
-import { limits } from "../limits.ts";
-import { roleMay } from "../permissions.ts";
-import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { NewView, View, ViewChange } from "../wire/view.ts";

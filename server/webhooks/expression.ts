@@ -4,7 +4,7 @@
  * to evaluate a text is bounded by its length, and a path reads only what the request contains.
  */
 
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 
 /** What expressions read: a request's body, and its headers by their names in lower case. */
 export type MappingInput = { body: unknown; headers: Readonly<Record<string, string>> };

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
-import { limits } from "../limits.ts";
-import { type Problem, type ProblemError, problem } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { type Problem, type ProblemError, problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import type { WebhookOutcome, WebhookRequest } from "../wire/webhook.ts";

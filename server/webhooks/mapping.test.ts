@@ -1,9 +1,9 @@
 /** What mappings make of bodies, hostile ones included. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { limits } from "../core/limits.ts";
 import { checkEvent } from "../event/check-event.ts";
 import { isEventId } from "../event/id.ts";
-import { limits } from "../limits.ts";
 import type { WebhookMapping } from "../wire/webhook.ts";
 import { compileCondition, compileTemplate, ExpressionError, type MappingInput } from "./expression.ts";
 import { githubMappings } from "./github.ts";

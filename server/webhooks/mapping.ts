@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { limits } from "../core/limits.ts";
+import { type Fault, pointerTo } from "../core/problems.ts";
 import { isEventId } from "../event/id.ts";
-import { limits } from "../limits.ts";
-import { type Fault, pointerTo } from "../problems.ts";
 import type { WebhookMapping } from "../wire/webhook.ts";
 import {
   type Condition,

@@ -1,5 +1,5 @@
+import { type Fault, ProblemError } from "../core/problems.ts";
 import { checkEvent } from "../event/check-event.ts";
-import { type Fault, ProblemError } from "../problems.ts";
 import type { WebhookPreview, WebhookPreviewResponse } from "../wire/webhook.ts";
 import type { MappingInput } from "./expression.ts";
 import { mapRequest } from "./map-request.ts";

@@ -1,14 +1,14 @@
 import { hashOf } from "../auth/key-secret.ts";
-import type { FailureLog } from "../failures.ts";
+import { limits } from "../core/limits.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import { readBytes } from "../http/body.ts";
 import { BodyPermit, type BodySemaphore } from "../http/body-semaphore.ts";
 import { clientNetwork } from "../http/client-address.ts";
+import type { FailureLog } from "../http/failures.ts";
 import { rejectedText } from "../http/json.ts";
 import type { EventSource } from "../ingest/accepted-event.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
-import { limits } from "../limits.ts";
-import { ProblemError, problem } from "../problems.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,6 +1,6 @@
+import { limits } from "../core/limits.ts";
+import { problem } from "../core/problems.ts";
 import { parseJson } from "../http/json.ts";
-import { limits } from "../limits.ts";
-import { problem } from "../problems.ts";
 
 /** Headers that mappings can't read and that are not kept: credentials, and what only this connection needs. */
 const hidden =

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import type { WebhookSource } from "../wire/webhook.ts";
 
 export type SignedRequest = {

@@ -1,8 +1,8 @@
 /** Webhooks in a real browser: create one with a live preview, send to its address, mend the mapping, resend, delete. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { chooseAction, expectAccessible, openPage } from "../testing/browser-page.ts";
-import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { chooseAction, expectAccessible, openPage } from "../e2e/browser/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
 
 let dashboard: TestDashboard;
 let page: Page;

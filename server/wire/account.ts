@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { text } from "../validation/text.ts";
 import { Project } from "./project.ts";
 import { version } from "./version.ts";

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { DuplicateResponse, EventResponse, NewEvent } from "../event/event.ts";
-import { limits } from "../limits.ts";
 import { Problem } from "./problem.ts";
 
 const totals = {

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { projectParameter, timestamp } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { Tile } from "./tile.ts";
 import { version } from "./version.ts";

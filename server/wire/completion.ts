@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { projectParameter, searchText } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { wholeNumber } from "../validation/whole-number.ts";
 
 export const CompletionQuery = z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { Event, eventTexts } from "../event/event.ts";
 import { filterParameters, projectParameter } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { nextCursor, pageCursor, pageLimit } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
 import { wholeNumber } from "../validation/whole-number.ts";

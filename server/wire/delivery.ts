@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { projectParameter, timestamp } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { idCursor, nextCursor, pageLimit } from "../validation/page-query.ts";
 import { destinationKinds } from "./destination-kinds.ts";
 import { notificationTypes } from "./notification.ts";

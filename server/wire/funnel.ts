@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { filterParameters, projectParameter, searchText } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { secondsOf } from "../validation/duration.ts";
 import { seriesParameter, splitParameter } from "./stats.ts";
 

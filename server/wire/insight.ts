@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { eventTexts } from "../event/event.ts";
-import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 
 /** The name of a value in its URL. */

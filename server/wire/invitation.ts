@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { limits } from "../limits.ts";
-import { roles } from "../permissions.ts";
+import { limits } from "../core/limits.ts";
+import { roles } from "../core/permissions.ts";
 import { accountTexts } from "./account.ts";
 import { Project } from "./project.ts";
 

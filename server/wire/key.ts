@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { limits } from "../limits.ts";
-import { keyKinds, scopes } from "../permissions.ts";
+import { limits } from "../core/limits.ts";
+import { keyKinds, scopes } from "../core/permissions.ts";
 import { text } from "../validation/text.ts";
 import { version } from "./version.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { eventTexts } from "../event/event.ts";
 import { projectParameter } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 
 export const KnownTextsQuery = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { roles } from "../permissions.ts";
+import { roles } from "../core/permissions.ts";
 import { Project } from "./project.ts";
 import { version } from "./version.ts";
 

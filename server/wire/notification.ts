@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { Event } from "../event/event.ts";
-import { limits } from "../limits.ts";
 import { idCursor, nextCursor, pageLimit } from "../validation/page-query.ts";
 
 /** What an entry of the inbox tells of. */

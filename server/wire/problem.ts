@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { ConflictProblem as ConflictFields, Problem as ProblemFields } from "../problems.ts";
+import type { ConflictProblem as ConflictFields, Problem as ProblemFields } from "../core/problems.ts";
 import { actorKinds } from "./audit.ts";
 
 /**

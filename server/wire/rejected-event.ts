@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { EventFix } from "../event/event-fix.ts";
 import { projectParameter } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { idCursor, nextCursor, pageLimit } from "../validation/page-query.ts";
 import { Problem } from "./problem.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { filterParameters, projectParameter, searchText } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { timeZoneParameter } from "./stats.ts";
 
 /** Which start of a user counts: the first of all, or the first in the range. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import "../validation/messages.ts";
-import { limits } from "../limits.ts";
+import { limits } from "../core/limits.ts";
 import { QuietHours } from "./quiet-hours.ts";
 import { NewRule, Rule, RuleChange } from "./rule.ts";
 

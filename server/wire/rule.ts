@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { Event, eventTexts } from "../event/event.ts";
 import { validSearch } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { timeOfDay, timeZone } from "../validation/time.ts";
 import { version } from "./version.ts";

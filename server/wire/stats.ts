@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { eventTexts } from "../event/event.ts";
 import { filterParameters, projectParameter } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { faultInText } from "../validation/text-rule.ts";
 import { wholeNumber } from "../validation/whole-number.ts";

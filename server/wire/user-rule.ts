@@ -1,5 +1,5 @@
-import { limits } from "../limits.ts";
-import { clipped } from "../problems.ts";
+import { limits } from "../core/limits.ts";
+import { clipped } from "../core/problems.ts";
 import { faultInText } from "../validation/text-rule.ts";
 
 /** Rules for users, without schemas, so that the dashboard can check what it imports. */

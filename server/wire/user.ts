@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { eventTexts } from "../event/event.ts";
 import { projectParameter } from "../event/event-query.ts";
-import { limits } from "../limits.ts";
 import { nextCursor, pageCursor, pageLimit } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
 import { faultsInProperties, type UserProperties as Properties, propertyText } from "./user-rule.ts";

@@ -1,5 +1,5 @@
+import { problem } from "../../../server/core/problems.ts";
 import { checkEvent } from "../../../server/event/check-event.ts";
-import { problem } from "../../../server/problems.ts";
 import type { Event } from "../wire.gen.ts";
 
 /** What goes wrong with the next request. */

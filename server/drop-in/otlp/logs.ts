@@ -1,4 +1,4 @@
-import { limits } from "../../limits.ts";
+import { limits } from "../../core/limits.ts";
 import { eventOf } from "../event.ts";
 import type { Item } from "../item.ts";
 import { unfitBody } from "../receive.ts";

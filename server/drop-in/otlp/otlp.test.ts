@@ -4,7 +4,7 @@ import { OTLPLogExporter as ProtobufExporter } from "@opentelemetry/exporter-log
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import protobuf from "protobufjs/light.js";
-import { limits } from "../../limits.ts";
+import { limits } from "../../core/limits.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 import { itemsOf } from "./logs.ts";
 import { decodeRequest, encode } from "./protobuf.ts";

@@ -1,6 +1,6 @@
 import protobuf from "protobufjs/light.js";
-import { limits } from "../../limits.ts";
-import { ProblemError, problem } from "../../problems.ts";
+import { limits } from "../../core/limits.ts";
+import { ProblemError, problem } from "../../core/problems.ts";
 import type { JsonObject } from "../text.ts";
 import type { RecordGroup, SentRecord } from "./logs.ts";
 

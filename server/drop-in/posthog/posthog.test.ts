@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { PostHog } from "posthog-node";
 import { createSecret } from "../../auth/key-secret.ts";
-import { limits } from "../../limits.ts";
+import { limits } from "../../core/limits.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 import type { RejectedEventList } from "../../wire/rejected-event.ts";
 import type { User } from "../../wire/user.ts";

@@ -1,5 +1,5 @@
 import { isPublishable } from "../../auth/key-secret.ts";
-import { dataHeaders, problem } from "../../problems.ts";
+import { dataHeaders, problem } from "../../core/problems.ts";
 
 /**
  * What the library for browsers may do by itself: autocapture, which needs no script from a server of PostHog's. Nothing

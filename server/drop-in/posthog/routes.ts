@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { problem } from "../../core/problems.ts";
 import { parseForeignJson } from "../../http/json.ts";
 import type { Routes } from "../../http/routes.ts";
-import { problem } from "../../problems.ts";
 import { itemsFrom } from "../item.ts";
 import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { dataHeaders, problem } from "../../core/problems.ts";
 import { parseForeignJson } from "../../http/json.ts";
 import type { Routes } from "../../http/routes.ts";
-import { dataHeaders, problem } from "../../problems.ts";
 import { channelIn, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { isObject } from "../text.ts";

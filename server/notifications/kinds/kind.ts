@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { limits } from "../../limits.ts";
+import { limits } from "../../core/limits.ts";
 import type { ProjectDestinationKind } from "../../wire/destination-kinds.ts";
 import type { Message } from "../message.ts";
 import { AddressRefused, OutboundFailure, type OutboundPolicy } from "../outbound.ts";

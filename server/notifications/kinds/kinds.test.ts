@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import type { z } from "@hono/zod-openapi";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
+import { limits } from "../../core/limits.ts";
 import type { Event } from "../../event/event.ts";
-import { limits } from "../../limits.ts";
 import { validEvent } from "../../testing/arbitraries.ts";
 import { type DestinationReceiver, destinationReceiver } from "../../testing/destination-receiver.ts";
 import { webhookSecret } from "../../testing/destination-services.ts";

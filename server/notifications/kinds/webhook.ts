@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { z } from "@hono/zod-openapi";
-import { limits } from "../../limits.ts";
+import { limits } from "../../core/limits.ts";
 import type { Message } from "../message.ts";
 import { call, outcomeOf, type Service } from "./answer.ts";
 import { defineKind, urlSetting } from "./kind.ts";

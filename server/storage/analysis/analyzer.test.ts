@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { limits } from "../../limits.ts";
+import { limits } from "../../core/limits.ts";
 import type { EventAnalyzer } from "../event-store.ts";
 import { limited } from "./analyzer.ts";
 import type { RetentionQuery, Watch } from "./queries.ts";

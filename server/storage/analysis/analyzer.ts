@@ -1,6 +1,6 @@
-import { FairQueue } from "../../fair-queue.ts";
-import { limits } from "../../limits.ts";
-import { type ProblemError, problem } from "../../problems.ts";
+import { limits } from "../../core/limits.ts";
+import { type ProblemError, problem } from "../../core/problems.ts";
+import { FairQueue } from "../../scheduling/fair-queue.ts";
 import type { EventAnalyzer } from "../event-store.ts";
 import type { Watch } from "./queries.ts";
 import { TooLargeError, type TooMany } from "./too-large.ts";

@@ -1,4 +1,4 @@
-import { Turns } from "../../turns.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import { Buckets } from "../histogram.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";

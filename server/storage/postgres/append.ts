@@ -1,6 +1,6 @@
+import { limits } from "../../core/limits.ts";
 import { type ArrivalStamp, compareStamps, stampOfId } from "../../event/id.ts";
 import { tokensFor } from "../../event/tokens.ts";
-import { limits } from "../../limits.ts";
 import { CountedNames } from "../counted-names.ts";
 import { CounterDeltas } from "../counter-deltas.ts";
 import { bodyOf, jsonOf } from "../event-row.ts";

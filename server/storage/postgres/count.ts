@@ -1,5 +1,5 @@
+import { limits } from "../../core/limits.ts";
 import { type Term, textOf, token } from "../../event/tokens.ts";
-import { limits } from "../../limits.ts";
 import type { MsRange } from "../block.ts";
 import { addToSplit, type CountRow, type CountSource, type CountState, eventOf } from "../count.ts";
 import { appendRange, valueIn } from "../counter-ranges.ts";

@@ -6,9 +6,9 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
+import type { ProblemError } from "../../core/problems.ts";
 import { ArrivalClock } from "../../event/id.ts";
-import { openStore } from "../../open-store.ts";
-import type { ProblemError } from "../../problems.ts";
+import { openStore } from "../../process/open-store.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeTables, testWatch } from "../../testing/engine.ts";

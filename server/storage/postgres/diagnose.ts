@@ -1,8 +1,8 @@
 import pg, { type ClientBase } from "pg";
+import { limits } from "../../core/limits.ts";
 import type { Event } from "../../event/event.ts";
 import { token, tokensOf } from "../../event/tokens.ts";
-import { limits } from "../../limits.ts";
-import { migrationsDirectory } from "../../program-files.ts";
+import { migrationsDirectory } from "../../process/program-files.ts";
 import type { Diagnosis } from "../diagnosis.ts";
 import { jsonOf } from "../event-row.ts";
 import { readMigrations } from "../migrations.ts";

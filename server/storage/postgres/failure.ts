@@ -1,5 +1,5 @@
 import pg from "pg";
-import { problem } from "../../problems.ts";
+import { problem } from "../../core/problems.ts";
 import { NoDatabase } from "../store.ts";
 
 /**

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
 import type { DeletedEvents } from "../../event/event.ts";
 import { ArrivalClock, type ArrivalStamp, compareStamps } from "../../event/id.ts";
-import { openStore } from "../../open-store.ts";
+import { openStore } from "../../process/open-store.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";

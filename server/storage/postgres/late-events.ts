@@ -1,4 +1,4 @@
-import { limits } from "../../limits.ts";
+import { limits } from "../../core/limits.ts";
 import { type ArrivedLaterQuery, type LateQuery, lateReadMax } from "../event-queries.ts";
 import { jsonOf } from "../event-row.ts";
 import { arrivalOf } from "./arrival.ts";

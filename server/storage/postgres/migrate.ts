@@ -1,5 +1,5 @@
 import type { ClientBase, Pool } from "pg";
-import { migrationsDirectory } from "../../program-files.ts";
+import { migrationsDirectory } from "../../process/program-files.ts";
 import { type MigrationProgress, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import { checkSetting } from "../secret-key.ts";
 import { NoDatabase, type StoreWatch } from "../store.ts";

@@ -2,7 +2,7 @@ import type { Event } from "../../event/event.ts";
 import type { Cursor, EventFilter } from "../../event/filter.ts";
 import { numbersIn } from "../../event/match.ts";
 import type { Search } from "../../event/search.ts";
-import { Turns } from "../../turns.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
 import { columnNames, columnsIn } from "../analysis/columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";

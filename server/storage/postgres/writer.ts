@@ -1,4 +1,4 @@
-import { ProblemError } from "../../problems.ts";
+import { ProblemError } from "../../core/problems.ts";
 import type { AppendResult } from "../event-store.ts";
 import { type Batch, type BatchResults, GroupCommit } from "../group-commit.ts";
 import { type Commit, createAppend, type Unit } from "./append.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { limits } from "../../limits.ts";
+import { limits } from "../../core/limits.ts";
 import type { AppendCompanion, AppendResult } from "../event-store.ts";
 import { type BatchEvent, decodeBatch } from "./batch.ts";
 

@@ -1,4 +1,4 @@
-import { threadFile } from "../../program-files.ts";
+import { threadFile } from "../../process/program-files.ts";
 import type { StoreWatch } from "../store.ts";
 import type { CheckAnswer } from "./check-thread.ts";
 import type { Damage } from "./damage.ts";

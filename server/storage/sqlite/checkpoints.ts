@@ -1,4 +1,4 @@
-import { threadFile } from "../../program-files.ts";
+import { threadFile } from "../../process/program-files.ts";
 import type { CheckpointAnswer, CheckpointRequest } from "./checkpoint-thread.ts";
 import type { ErrorOf } from "./damage.ts";
 import { isFatal } from "./failure.ts";

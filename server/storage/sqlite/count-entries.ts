@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import type { Turns } from "../../turns.ts";
+import type { Turns } from "../../scheduling/turns.ts";
 import { rowKeyAt } from "./row-key.ts";
 
 /** Index entries that one statement counts. */

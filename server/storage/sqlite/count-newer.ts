@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { Condition } from "../../event/match.ts";
 import { token } from "../../event/tokens.ts";
-import { Turns } from "../../turns.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import { type NewerQuery, newerReadMax } from "../event-queries.ts";
 import { textOf } from "./match.ts";
 import { datedBit, latest, rowKeyAt } from "./row-key.ts";

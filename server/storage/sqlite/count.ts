@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { matches } from "../../event/compile-filter.ts";
 import type { TokenCondition } from "../../event/match.ts";
 import type { Term } from "../../event/tokens.ts";
-import { Turns } from "../../turns.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import type { MsRange } from "../block.ts";
 import type { BlockCount } from "../block-count.ts";
 import { addToSplit, type CountRow, type CountSource, type CountState, eventOf } from "../count.ts";

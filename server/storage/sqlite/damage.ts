@@ -1,4 +1,4 @@
-import type { ProblemError } from "../../problems.ts";
+import type { ProblemError } from "../../core/problems.ts";
 import { isDamage, type StatementError, storageProblem } from "./failure.ts";
 
 /** Makes the error to throw for SQLite's failure. */

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
 import { stampOfId } from "../../event/id.ts";
 import { token } from "../../event/tokens.ts";
-import { Turns } from "../../turns.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import { CounterDeltas } from "../counter-deltas.ts";
 import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import { dashed } from "../event-row.ts";

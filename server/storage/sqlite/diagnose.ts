@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
+import { limits } from "../../core/limits.ts";
 import { token } from "../../event/tokens.ts";
-import { limits } from "../../limits.ts";
 import type { Diagnosis } from "../diagnosis.ts";
 import { readMigrations } from "../migrations.ts";
 import { migrationsDirectory, newestOf, versionOf } from "./open.ts";

@@ -1,4 +1,4 @@
-import { type ProblemError, problem } from "../../problems.ts";
+import { type ProblemError, problem } from "../../core/problems.ts";
 
 /** A statement's own failure, not the storage's, with SQLite's code (`SQLITE_CONSTRAINT_UNIQUE`). */
 export class StatementError extends Error {

@@ -3,7 +3,7 @@ import { CamelCasePlugin, type Dialect, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
-import { FairQueue } from "../../fair-queue.ts";
+import { FairQueue } from "../../scheduling/fair-queue.ts";
 import { limited } from "../analysis/analyzer.ts";
 import type { ControlTables } from "../control-tables.ts";
 import type { Counts, EventQuery, Page } from "../event-queries.ts";

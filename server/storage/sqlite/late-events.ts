@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
-import { limits } from "../../limits.ts";
-import { Turns } from "../../turns.ts";
+import { limits } from "../../core/limits.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import { type ArrivedLaterQuery, type LateQuery, lateReadMax } from "../event-queries.ts";
 import { jsonOf } from "./page.ts";
 import { rowKeyAt } from "./row-key.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { threadFile } from "../../program-files.ts";
+import { threadFile } from "../../process/program-files.ts";
 import { type MigrationProgress, readMigrations } from "../migrations.ts";
 import { checkSetting } from "../secret-key.ts";
 import { NoDatabase, type StoreWatch } from "../store.ts";

@@ -2,7 +2,7 @@ import { constants, Database, type SQLiteError } from "bun:sqlite";
 import { constants as accessModes, accessSync, readdirSync, rmSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
+import { migrationsDirectory as migrationsOf } from "../../process/program-files.ts";
 import { type Migration, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import { createIfMissing } from "../private-file.ts";
 import type { StoreWatch } from "../store.ts";

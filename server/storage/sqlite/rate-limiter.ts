@@ -1,6 +1,6 @@
 /// <reference path="../rate-limiter-flexible.d.ts" />
 import RateLimiterMemory from "rate-limiter-flexible/lib/RateLimiterMemory.js";
-import { limits } from "../../limits.ts";
+import { limits } from "../../core/limits.ts";
 import type { RateLimiter, RateLimiterOptions } from "../rate-limiter.ts";
 import { rateLimiter } from "../rate-limiter.ts";
 

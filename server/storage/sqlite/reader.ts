@@ -1,6 +1,6 @@
-import { FairQueue } from "../../fair-queue.ts";
-import { threadFile } from "../../program-files.ts";
-import type { TurnOwner } from "../../turns.ts";
+import { threadFile } from "../../process/program-files.ts";
+import { FairQueue } from "../../scheduling/fair-queue.ts";
+import type { TurnOwner } from "../../scheduling/turns.ts";
 import type { Watch } from "../analysis/queries.ts";
 import { TooLargeError } from "../analysis/too-large.ts";
 import type { ErrorOf } from "./damage.ts";

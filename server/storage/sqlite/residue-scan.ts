@@ -7,7 +7,7 @@
  * in the process list.
  */
 import { open } from "node:fs/promises";
-import { ownCommand } from "../../program-files.ts";
+import { ownCommand } from "../../process/program-files.ts";
 
 /** SQLite's default, which all our files use. */
 const pageBytes = 4_096;

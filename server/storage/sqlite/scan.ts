@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
 import type { TokenCondition } from "../../event/match.ts";
-import { Turns } from "../../turns.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
 import { columnsIn } from "../analysis/columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";

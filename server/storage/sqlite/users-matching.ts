@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { Turns } from "../../turns.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import type { UserTermsQuery } from "../event-queries.ts";
 import { endOfPrefix } from "../text-range.ts";
 import { conditionsOf } from "../user-terms.ts";

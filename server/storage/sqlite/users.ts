@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { type Term, token } from "../../event/tokens.ts";
-import { Turns } from "../../turns.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import type { UserQuery } from "../event-queries.ts";
 import { createCountEntries } from "./count-entries.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";

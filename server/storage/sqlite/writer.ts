@@ -1,5 +1,5 @@
-import { ProblemError } from "../../problems.ts";
-import { threadFile } from "../../program-files.ts";
+import { ProblemError } from "../../core/problems.ts";
+import { threadFile } from "../../process/program-files.ts";
 import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import {
   type Batch,

@@ -1,0 +1,405 @@
+/** Calls every operation of the API description on a real server, and compares each response with its schema. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { serve } from "../serve.ts";
+import { testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
+import { type Call, type Contract, readContract } from "../testing/contract.ts";
+import { removeStorage } from "../testing/engine.ts";
+import { oidcProvider } from "../testing/oidc-provider.ts";
+import type { ReceivedEmail } from "../testing/smtp-inbox.ts";
+import { type TestApp, testConfig, testPassword, testPasswords } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
+
+type Fields = Record<string, string>;
+
+let provider: Awaited<ReturnType<typeof oidcProvider>>;
+let withEmail: Awaited<ReturnType<typeof testAppWithEmail>>;
+let app: TestApp;
+let contract: Contract;
+let session: Fields;
+/** An id that nothing has. */
+const missing = "01900000-0000-7000-8000-000000000000";
+
+beforeAll(async () => {
+  provider = await oidcProvider(() => `${app.running.baseUrl}/api/auth/callback/oidc`);
+  withEmail = await testAppWithEmail({
+    signUp: "open",
+    oidcIssuer: provider.issuer,
+    oidcClientId: provider.clientId,
+    oidcClientSecret: provider.clientSecret,
+  });
+  app = withEmail.app;
+  provider.start();
+  contract = await readContract(app);
+  session = { cookie: await app.signIn(), origin: app.address };
+});
+afterAll(async () => {
+  await withEmail[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
+
+const call = (operation: string, expected: number, values: Call = {}) =>
+  contract.call(app, session, operation, expected, values);
+
+/** Returns the first email to an address. */
+async function emailTo(address: string, about = ""): Promise<ReceivedEmail> {
+  const received = () =>
+    withEmail.inbox.received.find(({ to, subject }) => to.includes(address) && subject.includes(about));
+  await until(() => received() !== undefined);
+  return received()!;
+}
+
+const project = "?project=default";
+const browser = {
+  kind: "browser",
+  label: "Firefox",
+  subscription: {
+    endpoint: "https://push.example.com/subscription",
+    keys: {
+      p256dh: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM",
+      auth: "tBHItJI5svbpez7KI4CCXg",
+    },
+  },
+};
+
+test("events, channels, users and numbers", async () => {
+  const event = { channel: "payments", name: "Payment received", userId: "u1", tags: { amount: "49" } };
+  const recorded = await call("POST /api/events", 201, { as: "key", body: event });
+  await call("POST /api/events", 201, { as: "key", body: [event, { ...event, name: "Refund" }] });
+  await call("POST /api/events", 422, { as: "key", body: { ...event, tags: { amount: 49 } } });
+  await call("GET /api/events", 200, { as: "key", query: "?limit=2&q=payment" });
+  await call("GET /api/events", 400, { as: "key", query: "?limit=x" });
+  await call("GET /api/events", 401, { as: "nobody" });
+  await call("GET /api/events/count", 200, { as: "key" });
+  await call("GET /api/events/stream", 200, { as: "key" });
+  const id = { id: recorded.event.id };
+  await call("GET /api/events/{id}", 200, { as: "key", params: id });
+  await call("GET /api/events/{id}/deliveries", 200, { params: id, query: project });
+  await call("GET /api/search/complete", 200, { as: "key", query: "?q=pay" });
+  await call("GET /api/search/complete", 200, { as: "key", query: "?q=received" });
+  await call("GET /api/search/texts", 200, { as: "key", query: "?of=value&key=amount" });
+  await call("GET /api/search/alternatives", 200, { as: "key", query: "?q=user=u1" });
+  await call("GET /api/stats", 200, { as: "key", query: "?split=channel&users=true" });
+  await call("GET /api/stats", 200, { as: "key", query: "?metric=sum&tag=amount" });
+  await call("GET /api/funnel", 200, { as: "key", query: "?step=payment&step=refund" });
+  await call("GET /api/retention", 200, { as: "key" });
+  await call("GET /api/stats/users", 200, { as: "key" });
+  await call("GET /api/funnel/users", 200, { as: "key", query: "?step=payment&step=refund&reached=1" });
+  await call("GET /api/retention/users", 200, { as: "key", query: "?cohort=0" });
+  await call("POST /api/channels", 201, { as: "key", body: { name: "orders", icon: "📦" } });
+  await call("POST /api/channels", 409, { as: "key", body: { name: "orders" } });
+  await call("GET /api/channels", 200, { as: "key" });
+  await call("PATCH /api/channels/{name}", 200, {
+    as: "key",
+    params: { name: "orders" },
+    body: { archived: true, firstTags: ["product"] },
+  });
+  await call("GET /api/users", 200, { as: "key" });
+  await call("PUT /api/users/{userId}", 200, {
+    as: "key",
+    params: { userId: "u1" },
+    body: { name: "Ada", seats: 5 },
+  });
+  await call("PATCH /api/users/{userId}", 200, {
+    as: "key",
+    params: { userId: "u1" },
+    body: { plan: "pro", seats: null },
+  });
+  await call("GET /api/users/{userId}", 200, { as: "key", params: { userId: "u1" } });
+  await call("GET /api/users/{userId}", 404, { as: "key", params: { userId: "nobody" } });
+  const list = await call("GET /api/events/rejected", 200, { query: project });
+  const rejected = { id: list.rejected[0].id };
+  await call("POST /api/events/rejected/{id}/replay", 201, { params: rejected, query: project, body: event });
+  await call("DELETE /api/events/rejected/{id}", 404, { params: rejected, query: project });
+  await call("DELETE /api/events/{id}", 200, { as: "key", params: id });
+  const { job } = await call("DELETE /api/channels/{name}", 202, { as: "key", params: { name: "orders" } });
+  await call("GET /api/jobs/{id}", 200, { as: "key", params: { id: job.id } });
+  await call("DELETE /api/users/{userId}", 202, { as: "key", params: { userId: "u1" } });
+});
+
+test("views, rules and destinations", async () => {
+  await call("GET /api/sidebar", 200, { query: project });
+  await call("POST /api/sidebar/seen", 200, { query: project, body: { channels: [{ name: "payments" }] } });
+  await call("PUT /api/sidebar/pins", 200, { query: project, body: { channels: ["payments"] } });
+  const { view } = await call("POST /api/views", 201, { query: project, body: { name: "Paid", q: "pay*" } });
+  await call("GET /api/views", 200, { query: project });
+  await call("PATCH /api/views/{id}", 200, {
+    params: { id: view.id },
+    query: project,
+    body: { name: "Payments" },
+  });
+  await call("DELETE /api/views/{id}", 200, { params: { id: view.id }, query: project });
+
+  await call("GET /api/destination-kinds", 200, { as: "key" });
+  const { destination } = await call("POST /api/project-destinations", 201, {
+    as: "key",
+    body: { kind: "webhook", name: "Hook", settings: { url: `${app.address}/healthz` } },
+  });
+  const hook = { as: "key", params: { id: destination.id } } as const;
+  await call("GET /api/project-destinations", 200, { as: "key" });
+  await call("GET /api/project-destinations/{id}", 200, hook);
+  await call("PATCH /api/project-destinations/{id}", 200, { ...hook, body: { name: "Renamed" } });
+  await call("POST /api/project-destinations/{id}/test", 200, hook);
+  await call("POST /api/project-destinations/{id}/rotate", 200, hook);
+  await call("POST /api/project-destinations/{id}/rotate-secret", 200, hook);
+
+  const rule = { name: "Refunds", q: "name:Refund", when: { type: "each" } };
+  const to = { everyone: true, members: [], destinations: [destination.id] };
+  const created = await call("POST /api/rules", 201, { as: "key", body: { ...rule, to } });
+  const params = { id: created.rule.id };
+  await call("POST /api/rules/preview", 200, { as: "key", body: { q: rule.q, when: rule.when } });
+  await call("GET /api/rules", 200, { as: "key" });
+  await call("GET /api/rules/{id}", 200, { as: "key", params });
+  await app.post({ channel: "payments", name: "Refund" });
+  const dead = () => call("GET /api/deliveries", 200, { as: "key", query: "?state=dead" });
+  await until(async () => (await dead()).deliveries.length > 0);
+  const [{ id }] = (await dead()).deliveries;
+  await call("POST /api/deliveries/{id}/retry", 200, { as: "key", params: { id } });
+  await call("POST /api/deliveries/{id}/retry", 404, { as: "key", params: { id: missing } });
+  await call("POST /api/deliveries/retry", 200, { as: "key", body: {} });
+  await call("PATCH /api/rules/{id}", 200, { as: "key", params, body: { enabled: false } });
+  await call("DELETE /api/rules/{id}", 200, { as: "key", params });
+  await call("DELETE /api/project-destinations/{id}", 200, hook);
+});
+
+test("notifications", async () => {
+  const { destinations } = await call("GET /api/destinations", 200);
+  const [inApp, email] = ["dashboard", "email"].map((kind) =>
+    destinations.find((destination: Fields) => destination.kind === kind),
+  );
+  const params = { id: email.id };
+  await call("PATCH /api/destinations/{id}", 200, { params, body: { enabled: true } });
+  await call("POST /api/destinations/{id}/test", 200, { params });
+  await call("POST /api/destinations/{id}/test", 409, { params: { id: inApp.id } });
+  const added = await call("POST /api/destinations", 201, { body: browser });
+  await call("DELETE /api/destinations/{id}", 200, { params: { id: added.destination.id } });
+  await call("DELETE /api/destinations/{id}", 404, { params: { id: missing } });
+  await call("POST /api/destinations", 422, { body: { kind: "browser" } });
+
+  await app.post({ channel: "payments", name: "Urgent", notify: true });
+  let token = "";
+  await until(() => {
+    const links = withEmail.inbox.received.map(({ headers }) => headers["list-unsubscribe"]);
+    token = /unsubscribe\/([^/>]+)>/.exec(links.join())?.[1] ?? "";
+    return token !== "";
+  });
+  await call("GET /api/unsubscribe/{token}", 200, { as: "nobody", params: { token } });
+  await call("POST /unsubscribe/{token}", 200, { as: "nobody", params: { token } });
+  await call("GET /api/unsubscribe/{token}", 404, { as: "nobody", params: { token: "a.b" } });
+  await call("DELETE /api/preferences/unsubscribed/{project}", 200, { params: { project: "default" } });
+
+  await call("GET /api/notifications", 200);
+  await call("GET /api/notifications/groups", 200);
+  await call("POST /api/notifications/read", 200, { body: { ids: [missing] } });
+  await call("GET /api/preferences", 200);
+  const quietHours = { days: ["monday"], from: "22:00", to: "07:00" };
+  await call("PATCH /api/preferences", 422, { body: { quietHours: {} } });
+  await call("PATCH /api/preferences", 200, { body: { timeZone: "Europe/Berlin", quietHours } });
+  await call("PATCH /api/preferences", 200, { body: { quietHours: null } });
+  const level = { project: "default", destination: inApp.id, level: "all" };
+  await call("PUT /api/preferences/levels", 200, { body: level });
+  const { mute } = await call("POST /api/preferences/mutes", 201, {
+    body: { project: "default", channel: "payments", minutes: 60 },
+  });
+  await call("DELETE /api/preferences/mutes/{id}", 200, { params: { id: mute.id } });
+  await call("GET /api/deliveries", 200, { as: "key" });
+});
+
+test("keys, projects and members", async () => {
+  const { key } = await call("POST /api/keys", 201, { query: project, body: { name: "Website" } });
+  const id = { params: { id: key.id }, query: project };
+  await call("GET /api/keys", 200, { query: project });
+  await call("PATCH /api/keys/{id}", 200, { ...id, body: { name: "Shop" } });
+  await call("POST /api/keys/{id}/rotate", 200, { ...id, body: { overlapHours: 1 } });
+  await call("DELETE /api/keys/{id}", 200, id);
+  await call("GET /api/projects", 200);
+  const created = await call("POST /api/projects", 201, { body: { name: "Second" } });
+  const slug = { slug: created.project.slug };
+  await call("PATCH /api/projects/{slug}", 200, { params: slug, body: { retentionDays: 90 } });
+
+  await app.addMember("viewer@example.com", "viewer");
+  const { members } = await call("GET /api/members", 200, { query: project });
+  const viewer = members.find(({ email }: Fields) => email === "viewer@example.com");
+  const member = { params: { id: viewer.id }, query: project };
+  await call("PATCH /api/members/{id}", 200, { ...member, body: { role: "member" } });
+  await call("DELETE /api/members/{id}", 200, member);
+  await call("DELETE /api/projects/{slug}", 202, { params: slug, query: `?confirm=${slug.slug}` });
+
+  const third = await call("POST /api/projects", 201, { body: { name: "Third" } });
+  const handed = { params: { slug: third.project.slug as string } };
+  await app.addMember("next@example.com", "admin", handed.params.slug);
+  await call("POST /api/projects/{slug}/leave", 409, handed);
+  const { members: both } = await call("GET /api/members", 200, { query: `?project=${handed.params.slug}` });
+  const next = both.find(({ email }: Fields) => email === "next@example.com");
+  await call("POST /api/projects/{slug}/transfer", 200, { ...handed, body: { accountId: next.id } });
+  await call("POST /api/projects/{slug}/leave", 200, handed);
+
+  const invited = await call("POST /api/invitations", 201, { query: project, body: { role: "viewer" } });
+  await call("GET /api/invitations", 200, { query: project });
+  const invitation = { params: { id: invited.invitation.id }, query: project };
+  const renewed = await call("POST /api/invitations/{id}/renew", 200, invitation);
+  const token = { params: { token: new URL(renewed.link).pathname.split("/").at(-1)! } };
+  await call("GET /api/invitations/token/{token}", 200, { ...token, as: "nobody" });
+  await call("POST /api/invitations/token/{token}/accept", 409, token);
+  const newcomer = { email: "new@example.com", password: testPassword };
+  await call("POST /api/invitations/token/{token}/sign-up", 201, { ...token, as: "nobody", body: newcomer });
+  await call("DELETE /api/invitations/{id}", 404, invitation);
+
+  const second = await call("POST /api/invitations", 201, { query: project, body: { role: "viewer" } });
+  const secondToken = { token: new URL(second.link).pathname.split("/").at(-1)! };
+  const joiner = { cookie: await app.signIn("next@example.com"), origin: app.address };
+  const accept = { as: "nobody", headers: joiner, params: secondToken } as const;
+  await call("POST /api/invitations/token/{token}/accept", 200, accept);
+  const unused = await call("POST /api/invitations", 201, { query: project, body: { role: "viewer" } });
+  await call("DELETE /api/invitations/{id}", 200, { query: project, params: { id: unused.invitation.id } });
+  await call("GET /api/audit", 200, { query: project });
+});
+
+test("rejected events, together", async () => {
+  const bad = { channel: "late", name: "Late", createdAt: "2999-01-01T00:00:00Z" };
+  for (let count = 0; count < 3; count++) await app.post(bad);
+  const { groups } = await call("GET /api/events/rejected/groups", 200, { query: project });
+  const { reason } = groups.find(({ reason }: Fields) => reason!.includes("createdAt"));
+  const fixes = [{ type: "set-channel", channel: "early" }];
+  await call("POST /api/events/rejected/replay", 200, { as: "key", body: { reason, fixes, dryRun: true } });
+  const list = await call("GET /api/events/rejected", 200, { as: "key", query: "?limit=1" });
+  await call("DELETE /api/events/rejected/{id}", 200, { params: list.rejected[0], query: project });
+  await call("POST /api/events/rejected/discard", 200, { as: "key", body: { reason } });
+});
+
+test("boards and insights", async () => {
+  const place = { x: 0, y: 0, w: 4, h: 4 };
+  const tiles = [
+    { id: "line", type: "line", ...place, split: "channel" },
+    { id: "number", type: "number", ...place },
+    { id: "bar", type: "bar", ...place, split: "name" },
+    { id: "area", type: "area", ...place },
+    { id: "table", type: "table", ...place, split: "channel" },
+    { id: "funnel", type: "funnel", ...place, steps: ["payment", "refund"] },
+    { id: "retention", type: "retention", ...place },
+    { id: "feed", type: "feed", ...place },
+    { id: "value", type: "value", ...place, key: "users" },
+    { id: "empty", type: "value", ...place, key: "nothing" },
+    { id: "text", type: "text", ...place, text: "Hello" },
+  ];
+  const key = { as: "key", params: { key: "users" } } as const;
+  await call("PUT /api/insights/{key}", 200, { ...key, body: { value: 5, title: "Users", icon: "👤" } });
+  await call("PATCH /api/insights/{key}", 200, { ...key, body: { add: 1 } });
+  await call("GET /api/insights", 200, { as: "key" });
+  await call("GET /api/insights/{key}", 200, key);
+
+  const { board } = await call("POST /api/boards", 201, { as: "key", body: { name: "Shop", tiles } });
+  const params = { id: board.id };
+  await call("GET /api/boards", 200, { as: "key" });
+  await call("GET /api/boards/{id}", 200, { as: "key", params });
+  await call("PATCH /api/boards/{id}", 200, { as: "key", params, body: { name: "Our shop" } });
+  await call("POST /api/boards/preview", 200, { as: "key", body: { tile: tiles[0] } });
+  const { link } = await call("POST /api/boards/{id}/link", 201, { query: project, params });
+  const token = new URL(link).pathname.split("/").at(-1)!;
+  await call("GET /api/public/boards/{token}", 200, { as: "nobody", params: { token } });
+  for (const { id: tileId } of tiles) {
+    const data = { params: { ...params, tileId }, query: "?compare=true" };
+    await call("GET /api/boards/{id}/tiles/{tileId}/data", 200, { as: "key", ...data });
+    const open = { as: "nobody", params: { token, tileId } } as const;
+    await call("GET /api/public/boards/{token}/tiles/{tileId}/data", 200, open);
+  }
+  await call("DELETE /api/boards/{id}/link", 200, { query: project, params });
+  await call("DELETE /api/boards/{id}", 200, { as: "key", params });
+  await call("POST /api/boards/{id}/restore", 200, { as: "key", params });
+  await call("DELETE /api/insights/{key}", 200, key);
+});
+
+test("webhooks", async () => {
+  const hook = { name: "Invoices", source: "plain", channel: "invoices" };
+  const mapping = { name: "Invoice {{status}}", userId: "{{user}}", tags: { total: "{{total}}" } };
+  const created = await call("POST /api/webhooks", 201, { query: project, body: { ...hook, mapping } });
+  const one = { query: project, params: { id: created.webhook.id } };
+  await call("GET /api/webhooks", 200, { as: "key" });
+  await call("GET /api/webhooks/{id}", 200, { as: "key", params: one.params });
+  await call("PATCH /api/webhooks/{id}", 200, { ...one, body: { name: "Bills" } });
+  const preview = { source: "plain", channel: "invoices", mapping, body: '{"status":"paid"}' };
+  await call("POST /api/webhooks/preview", 200, { query: project, body: preview });
+  const { url } = await call("POST /api/webhooks/{id}/rotate", 200, one);
+  await call("GET /api/webhooks/{id}/url", 200, one);
+  await call("GET /api/connections", 200, { query: project });
+  const to = { as: "nobody", params: { token: url.split("/").at(-1)! } } as const;
+  await call("POST /hooks/{token}", 201, { ...to, body: { status: "paid", total: 49 } });
+  await call("POST /hooks/{token}", 422, { ...to, body: { user: "x".repeat(201) } });
+  const { requests } = await call("GET /api/webhooks/{id}/requests", 200, one);
+  const request = requests.find(({ outcome }: Fields) => outcome === "recorded").id;
+  const resend = { query: project, params: { ...one.params, request } };
+  await call("POST /api/webhooks/{id}/requests/{request}/resend", 200, resend);
+  await call("DELETE /api/webhooks/{id}", 200, one);
+});
+
+test("accounts", async () => {
+  for (const path of ["/api/me", "/api/account", "/api/sessions", "/api/status"])
+    await call(`GET ${path}`, 200);
+  await call("PATCH /api/account", 200, { body: { name: "Ada" } });
+  await call("POST /api/account/email", 403, { body: { email: "x@example.com", password: "wrong" } });
+  const change = { email: "new-owner@example.com", password: testPassword };
+  await call("POST /api/account/email", 200, { body: change });
+  const changed = await emailTo(change.email);
+  await call("POST /api/account/email/confirm", 200, { body: { token: tokenIn(changed) } });
+
+  const told = await emailTo(app.owner, "The email address of your Tidings account was changed");
+  const restoring = { as: "nobody", body: { token: tokenIn(told) } } as const;
+  const restored = await call("POST /api/account/email/restore", 200, restoring);
+  const reset = { token: restored.token, newPassword: testPassword };
+  await call("POST /api/auth/reset-password", 200, { as: "nobody", body: reset });
+  await call("POST /api/auth/reset-password", 403, { as: "nobody", body: reset });
+  session = { cookie: await app.signIn(), origin: app.address };
+
+  const { control } = app.running.store;
+  const [account] = await control.selectFrom("accounts").select("id").execute();
+  // Adding one takes a browser with an authenticator.
+  const values = { publicKey: "k", credentialId: "c", counter: 0, deviceType: "d", backedUp: 0 };
+  const passkey = { id: "p1", userId: account!.id, name: "Laptop", createdAt: null, ...values };
+  await control.insertInto("passkeys").values(passkey).execute();
+  await call("PATCH /api/account/passkeys/{id}", 200, { params: { id: "p1" }, body: { name: "Phone" } });
+  await call("DELETE /api/account/passkeys/{id}", 200, { params: { id: "p1" } });
+
+  await app.signIn();
+  const { sessions } = await call("GET /api/sessions", 200);
+  const other = sessions.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent);
+  await call("DELETE /api/sessions/{id}", 200, { params: { id: other.id } });
+  await call("DELETE /api/sessions", 200);
+
+  await call("GET /api/setup", 200, { as: "nobody" });
+  await call("GET /api/sign-in", 200, { as: "nobody" });
+  await call("POST /api/sign-in/provider", 200, { as: "nobody", body: {} });
+  await call("POST /api/password-reset", 200, { as: "nobody", body: { email: change.email } });
+  const signUp = { as: "nobody", body: { email: "grace@example.com" } } as const;
+  await call("POST /api/sign-up", 201, signUp);
+  const link = await emailTo("grace@example.com");
+  const confirmation = { token: tokenIn(link), password: testPassword };
+  await call("POST /api/sign-up/confirm", 201, { as: "nobody", body: confirmation });
+  const grace = { cookie: await app.signIn("grace@example.com"), origin: app.address };
+  const deletion = { as: "nobody", headers: grace, body: { password: testPassword } } as const;
+  await call("POST /api/account/delete", 200, deletion);
+});
+
+test("the first account", async () => {
+  const config = await testConfig();
+  const running = await serve(config, { passwords: testPasswords });
+  try {
+    const token = new URL(running.setupLink!).searchParams.get("token")!;
+    const body = { token, email: "first@example.com", password: testPassword };
+    const at = { ...app, address: running.address };
+    await contract.call(at, {}, "POST /api/setup", 201, { as: "nobody", body });
+    await contract.call(at, {}, "POST /api/setup", 409, { as: "nobody", body });
+  } finally {
+    await running.stop();
+    await removeStorage(config);
+  }
+});
+
+test("status and assistants", async () => {
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  await call("POST /mcp", 200, { as: "key", body: message });
+  await call("GET /healthz", 200, { as: "nobody" });
+  await call("GET /readyz", 200, { as: "nobody" });
+});
+
+test("every operation has succeeded once", () => {
+  expect(contract.withoutSuccess().filter(({ tag }) => tag !== "Drop-in endpoints")).toEqual([]);
+});

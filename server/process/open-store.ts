@@ -1,0 +1,30 @@
+import type { Config } from "../config/config.ts";
+import type { Store, StoreWatch } from "../storage/store.ts";
+
+/**
+ * Opens the store that is configured: PostgreSQL if there is a database URL, otherwise SQLite in the data directory.
+ * The other engine's code is not loaded.
+ *
+ * @param migrations - the directory with the migrations, if they are not the program's own
+ */
+export async function openStore(
+  {
+    dataDirectory,
+    databaseUrl,
+    databaseConnections,
+  }: Pick<Config, "dataDirectory" | "databaseUrl" | "databaseConnections">,
+  watch: StoreWatch,
+  migrations?: string,
+): Promise<Store> {
+  if (databaseUrl === null) {
+    const { openSqliteStore } = await import("../storage/sqlite/index.ts");
+    return openSqliteStore(dataDirectory, watch, undefined, migrations);
+  }
+  const { openPostgresStore } = await import("../storage/postgres/index.ts");
+  return openPostgresStore(
+    { url: databaseUrl, connections: databaseConnections },
+    watch,
+    undefined,
+    migrations,
+  );
+}

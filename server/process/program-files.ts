@@ -1,0 +1,43 @@
+import { join } from "node:path";
+
+/**
+ * Where the program's own files are: its threads, migrations, word lists and the built dashboard.
+ *
+ * From source, each is where it belongs. `scripts/bundle.mjs` bundles the program for the npm package and for
+ * executables: there, threads are beside this code, and all other files in `assets/`.
+ */
+const { dir } = import.meta;
+const isBundled = !import.meta.path.endsWith("program-files.ts");
+/** Bun's names for the file system inside an executable. */
+const isExecutable = dir.startsWith("/$bunfs") || dir.startsWith("B:\\~BUN") || dir.startsWith("B:/~BUN");
+/** The folder of the server's source. */
+const source = join(dir, "..");
+
+/** The dashboard as `npm run build` writes it, with compressed copies beside the files. */
+export const dashboardDirectory = isBundled
+  ? join(dir, "assets/dashboard")
+  : join(source, "../dashboard/dist");
+
+/** 49,000 passwords from leaks, in lower case. A JSON array of texts. */
+export const leakedPasswordsFile = isBundled
+  ? join(dir, "assets/passwords.json")
+  : Bun.fileURLToPath(import.meta.resolve("@zxcvbn-ts/language-common/src/passwords.json"));
+
+export function migrationsDirectory(engine: "sqlite" | "postgres"): string {
+  return isBundled ? join(dir, "assets/migrations", engine) : join(source, "storage", engine, "migrations");
+}
+
+/** The file of one of SQLite's threads. */
+export function threadFile(name: "check" | "checkpoint" | "migrate" | "reader" | "writer"): URL {
+  return new URL(isBundled ? `./${name}-thread.js` : `../storage/sqlite/${name}-thread.ts`, import.meta.url);
+}
+
+/** The arguments that run the `tidings` command line as another process. */
+export function ownCommand(...args: string[]): string[] {
+  if (isExecutable) return [process.execPath, ...args];
+  return [
+    process.execPath,
+    isBundled ? join(dir, "tidings.js") : join(source, "commands/tidings.ts"),
+    ...args,
+  ];
+}
