@@ -6,7 +6,7 @@ import type { VersionedThing } from "../http/routes.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type AuditAction, type AuditEntry, type AuditQuery, auditActions } from "../wire/audit.ts";
 
-type NewAuditEntry = {
+export type NewAuditEntry = {
   action: AuditAction;
   /** The project that it concerns, if any. */
   projectId?: number | null;

@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import { changeIn } from "../audit/changes.ts";
 import { startJob } from "../background/jobs.ts";
 import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
@@ -57,9 +58,8 @@ export async function deleteAccount(
     }
     const alone = memberships.filter(({ members }) => Number(members) === 1);
     for (const { id, slug } of alone) {
-      await closeProject(transaction, id);
+      await closeProject(changeIn(transaction, { actor, projectId: id }), slug);
       await startJob(transaction, { projectId: id, kind: "delete-project" });
-      await recordAudit(transaction, actor, { action: "project.deleted", projectId: id, target: slug });
     }
     await transaction.deleteFrom("accounts").where("id", "=", accountId).execute();
     await recordAudit(transaction, actor, { action: "account.deleted", target: email });

@@ -1,4 +1,4 @@
-import { recordAudit } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
@@ -24,6 +24,8 @@ export function addKeyRoutes(
     streams,
   }: { store: Store; keys: ApiKeyCache; streams: { disconnectKey: (keyId: string) => void } },
 ): void {
+  const change = changesOf(store.control);
+
   /** Makes a change effective at once on this node, and within a second on others. */
   function apply({ id, scopes, revokedAt, expiresAt }: Key): void {
     keys.invalidateKey(id);
@@ -57,18 +59,7 @@ export function addKeyRoutes(
       status: 201,
       response: NewKeyResponse,
     },
-    ({ projectId, account, actor, body }) =>
-      store.control.transaction().execute(async (transaction) => {
-        const created = await createKey(transaction, projectId, body, account.id);
-        const { id, name, kind, scopes } = created.key;
-        await recordAudit(transaction, actor, {
-          action: "key.created",
-          projectId,
-          target: name,
-          detail: { id, kind, scopes },
-        });
-        return { ok: true as const, ...created };
-      }),
+    async (call) => ({ ok: true, ...(await change(call, (change) => createKey(change, call.body))) }),
   );
 
   routes.add(
@@ -85,18 +76,9 @@ export function addKeyRoutes(
       response: KeyResponse,
       problems: [404, 409],
     },
-    async ({ projectId, actor, parameter, body, ifMatch }) => {
-      const id = parameter("id");
-      const key = await store.control.transaction().execute(async (transaction) => {
-        const changed = await changeKey(transaction, projectId, id, body, ifMatch);
-        await recordAudit(transaction, actor, {
-          action: "key.changed",
-          projectId,
-          target: changed.name,
-          detail: { id, ...body },
-        });
-        return changed;
-      });
+    async (call) => {
+      const { parameter, body, ifMatch } = call;
+      const key = await change(call, (change) => changeKey(change, parameter("id"), body, ifMatch));
       apply(key);
       return { ok: true, key };
     },
@@ -116,19 +98,9 @@ export function addKeyRoutes(
       response: RotatedKeyResponse,
       problems: [404, 409],
     },
-    async ({ projectId, account, actor, parameter, body }) => {
-      const id = parameter("id");
-      const rotated = await store.control.transaction().execute(async (transaction) => {
-        const result = await rotateKey(transaction, projectId, id, body, account.id);
-        const { key, replaced } = result;
-        await recordAudit(transaction, actor, {
-          action: "key.rotated",
-          projectId,
-          target: key.name,
-          detail: { id, newId: key.id, expiresAt: replaced.expiresAt },
-        });
-        return result;
-      });
+    async (call) => {
+      const { parameter, body } = call;
+      const rotated = await change(call, (change) => rotateKey(change, parameter("id"), body));
       apply(rotated.replaced);
       return { ok: true, ...rotated };
     },
@@ -147,19 +119,8 @@ export function addKeyRoutes(
       response: Done,
       problems: [404],
     },
-    async ({ projectId, actor, parameter }) => {
-      const key = await store.control.transaction().execute(async (transaction) => {
-        const revoked = await revokeKey(transaction, projectId, parameter("id"));
-        const { id, name } = revoked;
-        await recordAudit(transaction, actor, {
-          action: "key.revoked",
-          projectId,
-          target: name,
-          detail: { id },
-        });
-        return revoked;
-      });
-      apply(key);
+    async (call) => {
+      apply(await change(call, (change) => revokeKey(change, call.parameter("id"))));
       return { ok: true };
     },
   );

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import type { Scope } from "../core/permissions.ts";
@@ -18,36 +19,37 @@ const hourMs = 60 * 60 * 1_000;
  * @param createdBy - the account's ID; null for a command
  */
 export async function createKey(
-  control: Control,
-  projectId: number,
-  { name, kind = "secret", scopes, origins = [], expiresAt = null, eventsPerSecond }: NewKey,
-  createdBy: string | null,
+  change: Change,
+  { name, kind = "secret", scopes: wanted, origins = [], expiresAt = null, eventsPerSecond }: NewKey,
 ): Promise<{ key: Key; secret: string }> {
   const isPublishable = kind === "publishable";
-  return insertKey(control, {
-    projectId,
+  const created = await insertKey(change, {
     name,
     kind,
-    scopes: (isPublishable ? ["ingest"] : (scopes ?? ["ingest", "read"])).join(","),
+    scopes: (isPublishable ? ["ingest"] : (wanted ?? ["ingest", "read"])).join(","),
     origins: JSON.stringify(origins),
     eventsPerSecond:
       eventsPerSecond === undefined && isPublishable
         ? limits.publishableEventsPerSecond
         : (eventsPerSecond ?? null),
-    createdBy,
     expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
   });
+  const { id, scopes } = created.key;
+  await change.record({ action: "key.created", target: name, detail: { id, kind, scopes } });
+  return created;
 }
 
-type NewKeyRow = Pick<
-  KeyRow,
-  "projectId" | "name" | "kind" | "scopes" | "origins" | "eventsPerSecond" | "createdBy" | "expiresAt"
->;
+type NewKeyRow = Pick<KeyRow, "name" | "kind" | "scopes" | "origins" | "eventsPerSecond" | "expiresAt">;
 
-async function insertKey(control: Control, settings: NewKeyRow): Promise<{ key: Key; secret: string }> {
+async function insertKey(
+  { transaction, projectId, actor }: Change,
+  settings: NewKeyRow,
+): Promise<{ key: Key; secret: string }> {
   const secret = createSecret(settings.kind);
   const row = {
     ...settings,
+    projectId,
+    createdBy: actor.kind === "account" ? actor.id : null,
     id: Bun.randomUUIDv7(),
     hash: hashOf(secret),
     ending: secret.slice(-4),
@@ -57,7 +59,7 @@ async function insertKey(control: Control, settings: NewKeyRow): Promise<{ key: 
     revokedAt: null,
     replacedBy: null,
   };
-  await control.insertInto("keys").values(row).execute();
+  await transaction.insertInto("keys").values(row).execute();
   return { key: keyOf(row), secret };
 }
 
@@ -66,12 +68,12 @@ async function insertKey(control: Control, settings: NewKeyRow): Promise<{ key: 
  * `body-invalid`.
  */
 export async function changeKey(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
+  { transaction, projectId, record }: Change,
   id: string,
-  { name, scopes, origins, eventsPerSecond, expiresAt }: KeyChange,
+  body: KeyChange,
   ifMatch: IfMatch,
 ): Promise<Key> {
+  const { name, scopes, origins, eventsPerSecond, expiresAt } = body;
   await lockKey(transaction, id);
   const before = await findUnrevoked(transaction, projectId, id);
   const { kind } = before;
@@ -94,6 +96,7 @@ export async function changeKey(
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
+  await record({ action: "key.changed", target: row.name, detail: { id, ...body } });
   return keyOf(row);
 }
 
@@ -102,27 +105,23 @@ export async function changeKey(
  * `key-unknown` and `key-inactive`.
  *
  * @param overlapHours - how long the old key stays valid, unless it expires before
- * @param createdBy - the account's ID; null for a command
  */
 export async function rotateKey(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
+  change: Change,
   id: string,
   { overlapHours = limits.keyOverlapHoursDefault }: { overlapHours?: number | undefined },
-  createdBy: string | null,
 ): Promise<{ key: Key; secret: string; replaced: Key }> {
+  const { transaction, projectId, record } = change;
   const old = await findUnrevoked(transaction, projectId, id);
   if (old.replacedBy !== null) throw replaced();
   const now = Date.now();
   const { name, kind, scopes, origins, eventsPerSecond } = old;
-  const created = await insertKey(transaction, {
-    projectId,
+  const created = await insertKey(change, {
     name,
     kind,
     scopes,
     origins,
     eventsPerSecond,
-    createdBy,
     expiresAt: old.expiresAt === null ? null : now + old.expiresAt - old.createdAt,
   });
   const row = await transaction
@@ -138,7 +137,13 @@ export async function rotateKey(
     .returningAll()
     .executeTakeFirst();
   if (!row) throw replaced();
-  return { ...created, replaced: keyOf(row) };
+  const rotated = { ...created, replaced: keyOf(row) };
+  await record({
+    action: "key.rotated",
+    target: name,
+    detail: { id, newId: created.key.id, expiresAt: rotated.replaced.expiresAt },
+  });
+  return rotated;
 }
 
 /** Until the transaction ends, nobody else changes the key. */
@@ -189,8 +194,8 @@ export async function listKeys(control: Control, projectId: number): Promise<Key
 }
 
 /** Revokes a key permanently. Throws `key-unknown`. */
-export async function revokeKey(control: Control, projectId: number, id: string): Promise<Key> {
-  const row = await control
+export async function revokeKey({ transaction, projectId, record }: Change, id: string): Promise<Key> {
+  const row = await transaction
     .updateTable("keys")
     .set((eb) => ({ revokedAt: eb.fn.coalesce("revokedAt", eb.val(Date.now())) }))
     .where("projectId", "=", projectId)
@@ -198,6 +203,7 @@ export async function revokeKey(control: Control, projectId: number, id: string)
     .returningAll()
     .executeTakeFirst();
   if (!row) throw unknown();
+  await record({ action: "key.revoked", target: row.name, detail: { id } });
   return keyOf(row);
 }
 

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { recordAudit } from "../audit/audit-log.ts";
+import { changeIn } from "../audit/changes.ts";
 import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -91,15 +91,10 @@ export async function claimSetup(
     );
     await transaction.deleteFrom("settings").where("name", "=", setting).execute();
     const { id, project } = firstProject!;
-    const created = await createKey(transaction, id, { name: "First key" }, accountId);
     const owner: Actor = { ...actor, kind: "account", id: accountId, name: account.email.toLowerCase() };
-    await recordAudit(transaction, owner, {
-      action: "key.created",
-      projectId: id,
-      target: created.key.name,
-      detail: { id: created.key.id, kind: created.key.kind, scopes: created.key.scopes },
-    });
-    return { project, secret: created.secret };
+    const change = changeIn(transaction, { actor: owner, projectId: id });
+    const { secret } = await createKey(change, { name: "First key" });
+    return { project, secret };
   });
 }
 

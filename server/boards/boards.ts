@@ -1,10 +1,12 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { createLinkToken, hashLinkToken } from "../http/link-token.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
+import type { AuditAction } from "../wire/audit.ts";
 import type { Board, BoardChange, BoardSummary, NewBoard } from "../wire/board.ts";
 import type { Tile } from "../wire/tile.ts";
 import { starterTiles } from "./starter-tiles.ts";
@@ -30,50 +32,48 @@ export async function findBoard(control: Control, projectId: number, id: string)
 }
 
 /** Creates a board, after the others. Throws `limit-reached`. */
-export async function createBoard(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
-  board: NewBoard,
-): Promise<Board> {
+export async function createBoard(change: Change, board: NewBoard): Promise<Board> {
+  const { transaction, projectId } = change;
   await lockBoards(transaction);
-  const position = await countRoom(transaction, projectId);
-  return boardOf(await insertBoard(transaction, projectId, board, position));
+  const position = await nextPosition(transaction, projectId);
+  const created = boardOf(await insertBoard(transaction, projectId, board, position));
+  await recordBoard(change, "board.created", created);
+  return created;
 }
 
 /**
  * Changes a board's name, tiles or place. Throws `board-unknown`, and `changed-meanwhile` if it has another version.
  */
 export async function changeBoard(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
+  change: Change,
   id: string,
-  { name, tiles, position }: BoardChange,
+  { tiles, ...body }: BoardChange,
   ifMatch: IfMatch,
 ): Promise<Board> {
+  const { transaction, projectId } = change;
   await lockBoards(transaction);
-  const board = await findBoard(transaction, projectId, id);
-  checkVersion(ifMatch, board);
+  const before = await findBoard(transaction, projectId, id);
+  checkVersion(ifMatch, before);
+  const { name, position } = body;
   if (position !== undefined) await moveBoard(transaction, projectId, id, position);
-  if (name === undefined && tiles === undefined) return board;
-  const row = await transaction
-    .updateTable("boards")
-    .set({
-      ...(name !== undefined && { name }),
-      ...(tiles !== undefined && { tiles: JSON.stringify(tiles) }),
-      updatedAt: Date.now(),
-    })
-    .where("id", "=", id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return boardOf(row);
+  if (name !== undefined || tiles !== undefined)
+    await transaction
+      .updateTable("boards")
+      .set({
+        ...(name !== undefined && { name }),
+        ...(tiles !== undefined && { tiles: JSON.stringify(tiles) }),
+        updatedAt: Date.now(),
+      })
+      .where("id", "=", id)
+      .execute();
+  const after = await findBoard(transaction, projectId, id);
+  await recordBoard(change, "board.changed", after, { ...body, ...(tiles && { tiles: tiles.length }) });
+  return after;
 }
 
 /** Deletes a board and ends its public link. The last few deleted ones can be restored. Throws `board-unknown`. */
-export async function deleteBoard(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
-  id: string,
-): Promise<Board> {
+export async function deleteBoard(change: Change, id: string): Promise<void> {
+  const { transaction, projectId } = change;
   await lockBoards(transaction);
   const board = await findBoard(transaction, projectId, id);
   await transaction
@@ -91,17 +91,14 @@ export async function deleteBoard(
     .execute();
   for (const { id } of deleted.slice(limits.deletedBoards))
     await transaction.deleteFrom("boards").where("id", "=", id).execute();
-  return board;
+  await recordBoard(change, "board.deleted", board);
 }
 
 /** Restores a deleted board, in its former place. Throws `board-unknown` and `limit-reached`. */
-export async function restoreBoard(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
-  id: string,
-): Promise<Board> {
+export async function restoreBoard(change: Change, id: string): Promise<Board> {
+  const { transaction, projectId } = change;
   await lockBoards(transaction);
-  await countRoom(transaction, projectId);
+  await nextPosition(transaction, projectId);
   const row = await transaction
     .updateTable("boards")
     .set({ deletedAt: null })
@@ -111,19 +108,17 @@ export async function restoreBoard(
     .returningAll()
     .executeTakeFirst();
   if (!row) throw unknownBoard();
-  return boardOf(row);
+  const restored = boardOf(row);
+  await recordBoard(change, "board.restored", restored);
+  return restored;
 }
 
 /**
  * Creates a board's public link, and ends the former one. Returns its token. Throws `board-unknown`, and
  * `changed-meanwhile` if there is another link than the one that is to be replaced.
  */
-export async function publishBoard(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
-  id: string,
-  ifMatch: IfMatch,
-): Promise<{ board: Board; token: string }> {
+export async function publishBoard(change: Change, id: string, ifMatch: IfMatch): Promise<string> {
+  const { transaction, projectId } = change;
   await lockBoards(transaction);
   const board = await findBoard(transaction, projectId, id);
   checkLink(ifMatch, board);
@@ -133,16 +128,13 @@ export async function publishBoard(
     .set({ linkHash: hashLinkToken(token), linkCreatedAt: Date.now() })
     .where("id", "=", id)
     .execute();
-  return { board: { ...board, isPublic: true }, token };
+  await recordBoard(change, "board.published", board);
+  return token;
 }
 
 /** Ends a board's public link. Throws `board-unknown`, and `changed-meanwhile` if it has another link by now. */
-export async function unpublishBoard(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
-  id: string,
-  ifMatch: IfMatch,
-): Promise<Board> {
+export async function unpublishBoard(change: Change, id: string, ifMatch: IfMatch): Promise<void> {
+  const { transaction, projectId } = change;
   await lockBoards(transaction);
   const board = await findBoard(transaction, projectId, id);
   checkLink(ifMatch, board);
@@ -151,7 +143,17 @@ export async function unpublishBoard(
     .set({ linkHash: null, linkCreatedAt: null })
     .where("id", "=", id)
     .execute();
-  return { ...board, isPublic: false };
+  await recordBoard(change, "board.unpublished", board);
+}
+
+/** Records what was done to a board. Its tiles are not in the audit log: a search may name a user. */
+function recordBoard(
+  { record }: Change,
+  action: Extract<AuditAction, `board.${string}`>,
+  { id, name }: Board,
+  detail: object = {},
+): Promise<void> {
+  return record({ action, target: name, detail: { id, ...detail } });
 }
 
 function checkLink(ifMatch: IfMatch, board: Board): void {
@@ -197,8 +199,8 @@ async function lockBoards(transaction: Transaction<ControlTables>): Promise<void
   await withLock(transaction, "boards");
 }
 
-/** How many boards there are. Throws `limit-reached` if there can't be one more. */
-async function countRoom(transaction: Transaction<ControlTables>, projectId: number): Promise<number> {
+/** The place of one more board. Throws `limit-reached` if there can't be one more. */
+async function nextPosition(transaction: Transaction<ControlTables>, projectId: number): Promise<number> {
   const boards = await selectBoards(transaction, projectId).execute();
   if (boards.length >= limits.boards)
     throw problem("limit-reached", {

@@ -1,12 +1,10 @@
-import { recordAudit } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { FailureLog } from "../http/failures.ts";
 import { progressNote, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
-import type { AuditAction } from "../wire/audit.ts";
 import {
-  type Board,
   BoardChange,
   BoardLinkResponse,
   BoardList,
@@ -41,6 +39,7 @@ type Deps = {
 
 export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Deps): void {
   const { control } = store;
+  const change = changesOf(control);
 
   async function compute(request: Request, projectId: number, tile: Tile, query: TileRange) {
     const range = rangeOf(query, Date.now());
@@ -52,11 +51,6 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       }),
       (error) => failures.requestFailed(error),
     );
-  }
-
-  /** The audit log's entry of what was done to a board. Its tiles are not in there: a search may name a user. */
-  function entryOf(action: AuditAction, projectId: number, { id, name }: Board) {
-    return { action, projectId, target: name, detail: { id } };
   }
 
   routes.add(
@@ -85,14 +79,10 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       response: BoardResponse,
       problems: [409],
     },
-    async ({ projectId, actor, body }) => {
-      const board = await control.transaction().execute(async (transaction) => {
-        const board = await createBoard(transaction, projectId, body);
-        await recordAudit(transaction, actor, entryOf("board.created", projectId, board));
-        return board;
-      });
-      return { ok: true, board };
-    },
+    async (call) => ({
+      ok: true,
+      board: await change(call, (change) => createBoard(change, call.body)),
+    }),
   );
 
   routes.add(
@@ -143,18 +133,12 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       response: BoardResponse,
       problems: [404],
     },
-    async ({ projectId, actor, body, ifMatch, parameter }) => {
-      const board = await control.transaction().execute(async (transaction) => {
-        const board = await changeBoard(transaction, projectId, parameter("id"), body, ifMatch);
-        const entry = entryOf("board.changed", projectId, board);
-        const { tiles, ...rest } = body;
-        await recordAudit(transaction, actor, {
-          ...entry,
-          detail: { ...entry.detail, ...rest, ...(tiles && { tiles: tiles.length }) },
-        });
-        return board;
-      });
-      return { ok: true, board };
+    async (call) => {
+      const { body, ifMatch, parameter } = call;
+      return {
+        ok: true,
+        board: await change(call, (change) => changeBoard(change, parameter("id"), body, ifMatch)),
+      };
     },
   );
 
@@ -170,11 +154,8 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       response: Done,
       problems: [404],
     },
-    async ({ projectId, actor, parameter }) => {
-      await control.transaction().execute(async (transaction) => {
-        const board = await deleteBoard(transaction, projectId, parameter("id"));
-        await recordAudit(transaction, actor, entryOf("board.deleted", projectId, board));
-      });
+    async (call) => {
+      await change(call, (change) => deleteBoard(change, call.parameter("id")));
       return { ok: true };
     },
   );
@@ -191,14 +172,10 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       response: BoardResponse,
       problems: [404, 409],
     },
-    async ({ projectId, actor, parameter }) => {
-      const board = await control.transaction().execute(async (transaction) => {
-        const board = await restoreBoard(transaction, projectId, parameter("id"));
-        await recordAudit(transaction, actor, entryOf("board.restored", projectId, board));
-        return board;
-      });
-      return { ok: true, board };
-    },
+    async (call) => ({
+      ok: true,
+      board: await change(call, (change) => restoreBoard(change, call.parameter("id"))),
+    }),
   );
 
   routes.add(
@@ -216,12 +193,9 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       response: BoardLinkResponse,
       problems: [404],
     },
-    async ({ projectId, actor, ifMatch, parameter }) => {
-      const token = await control.transaction().execute(async (transaction) => {
-        const { board, token } = await publishBoard(transaction, projectId, parameter("id"), ifMatch);
-        await recordAudit(transaction, actor, entryOf("board.published", projectId, board));
-        return token;
-      });
+    async (call) => {
+      const { ifMatch, parameter } = call;
+      const token = await change(call, (change) => publishBoard(change, parameter("id"), ifMatch));
       return { ok: true, link: `${baseUrl}/b/${token}` };
     },
   );
@@ -239,11 +213,9 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       response: Done,
       problems: [404],
     },
-    async ({ projectId, actor, ifMatch, parameter }) => {
-      await control.transaction().execute(async (transaction) => {
-        const board = await unpublishBoard(transaction, projectId, parameter("id"), ifMatch);
-        await recordAudit(transaction, actor, entryOf("board.unpublished", projectId, board));
-      });
+    async (call) => {
+      const { ifMatch, parameter } = call;
+      await change(call, (change) => unpublishBoard(change, parameter("id"), ifMatch));
       return { ok: true };
     },
   );

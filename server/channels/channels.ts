@@ -1,4 +1,5 @@
-import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Kysely, Selectable } from "kysely";
+import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
@@ -26,8 +27,7 @@ export async function listChannels(
 
 /** Creates a channel. Throws `channel-exists` and `limit-reached`. */
 export async function createChannel(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
+  { transaction, projectId, record }: Change,
   { name, icon, description }: { name: string; icon?: string | undefined; description?: string | undefined },
 ): Promise<Channel> {
   // Locks the row until the transaction ends, so that only one request at a time counts the project's channels.
@@ -62,17 +62,18 @@ export async function createChannel(
       detail: `A project can have at most ${limits.channels.toLocaleString("en")} channels. Delete one you no longer use.`,
     });
   }
+  await record({ action: "channel.created", target: name });
   return channelOf(row);
 }
 
 /** Throws `channel-unknown` and `changed-meanwhile`. */
 export async function changeChannel(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
+  { transaction, projectId, record }: Change,
   name: string,
-  { icon, description, retentionDays, firstTags, archived }: ChannelChange,
+  body: ChannelChange,
   ifMatch: IfMatch,
 ): Promise<Channel> {
+  const { icon, description, retentionDays, firstTags, archived } = body;
   // Locks the row until the transaction ends.
   const before = await transaction
     .updateTable("channels")
@@ -99,6 +100,7 @@ export async function changeChannel(
     .where("name", "=", name)
     .returningAll()
     .executeTakeFirstOrThrow();
+  await record({ action: "channel.changed", target: name, detail: body });
   return channelOf(row);
 }
 

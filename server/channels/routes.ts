@@ -1,4 +1,4 @@
-import { recordAudit } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import { problem } from "../core/problems.ts";
@@ -24,6 +24,8 @@ export function addChannelRoutes(
     worker,
   }: { store: Store; projectChannels: ProjectChannels; worker: BackgroundWorker },
 ): void {
+  const change = changesOf(store.control);
+
   routes.add(
     {
       method: "get",
@@ -56,12 +58,9 @@ export function addChannelRoutes(
       response: ChannelResponse,
       problems: [409],
     },
-    async ({ projectId, actor, body }) => {
-      const channel = await store.control.transaction().execute(async (transaction) => {
-        await recordAudit(transaction, actor, { action: "channel.created", projectId, target: body.name });
-        return createChannel(transaction, projectId, body);
-      });
-      projectChannels.invalidate(projectId);
+    async (call) => {
+      const channel = await change(call, (change) => createChannel(change, call.body));
+      projectChannels.invalidate(call.projectId);
       return { ok: true, channel };
     },
   );
@@ -79,14 +78,10 @@ export function addChannelRoutes(
       response: ChannelResponse,
       problems: [404],
     },
-    async ({ projectId, actor, body, ifMatch, parameter }) => {
+    async (call) => {
+      const { body, ifMatch, parameter } = call;
       await store.events.flushCounters();
-      const name = parameter("name");
-      const channel = await store.control.transaction().execute(async (transaction) => {
-        const entry = { action: "channel.changed", projectId, target: name, detail: body } as const;
-        await recordAudit(transaction, actor, entry);
-        return changeChannel(transaction, projectId, name, body, ifMatch);
-      });
+      const channel = await change(call, (change) => changeChannel(change, parameter("name"), body, ifMatch));
       if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, channel };
     },
@@ -115,17 +110,10 @@ export function addChannelRoutes(
         .executeTakeFirst();
       if (!channel)
         throw problem("channel-unknown", { detail: "This project has no channel with this name." });
-      const { projectId } = call;
-      const deletion = { projectId, kind: "delete-channel", subject: name, ...starterOf(call) } as const;
-      const job = await store.control.transaction().execute(async (transaction) => {
-        const started = await joinOrStartJob(transaction, deletion);
-        const entry = {
-          action: "channel.deleted",
-          projectId,
-          target: name,
-          detail: { job: started.id },
-        } as const;
-        await recordAudit(transaction, call.actor, entry);
+      const deletion = { kind: "delete-channel", subject: name, ...starterOf(call) } as const;
+      const job = await change(call, async ({ transaction, projectId, record }) => {
+        const started = await joinOrStartJob(transaction, { projectId, ...deletion });
+        await record({ action: "channel.deleted", target: name, detail: { job: started.id } });
         return started;
       });
       worker.wake();

@@ -1,7 +1,8 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import type { z } from "zod";
-import { commandActor, recordAudit } from "../audit/audit-log.ts";
+import { commandActor } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { createKey, listKeys, revokeKey, rotateKey } from "../auth/keys.ts";
 import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
@@ -60,17 +61,9 @@ const create = defineCommand({
         ...(args.rate !== undefined && { eventsPerSecond: Number(args.rate) }),
       });
       const { id: projectId } = await findProject(control, args.project);
-      const created = await control.transaction().execute(async (transaction) => {
-        const { key, secret } = await createKey(transaction, projectId, body, null);
-        const { id, name, kind, scopes } = key;
-        await recordAudit(transaction, commandActor, {
-          action: "key.created",
-          projectId,
-          target: name,
-          detail: { id, kind, scopes },
-        });
-        return { key, secret };
-      });
+      const created = await changesOf(control)({ actor: commandActor, projectId }, (change) =>
+        createKey(change, body),
+      );
       await printResult(args.json, { ...created.key, secret: created.secret }, created.secret);
     }),
 });
@@ -106,16 +99,10 @@ const rotate = defineCommand({
       const overlap = args["overlap-hours"];
       const body = parsed(KeyRotation, { ...(overlap !== undefined && { overlapHours: Number(overlap) }) });
       const { projectId, id } = await findKey(control, args.project, args.key);
-      const { secret, key, replaced } = await control.transaction().execute(async (transaction) => {
-        const rotated = await rotateKey(transaction, projectId, id, body, null);
-        await recordAudit(transaction, commandActor, {
-          action: "key.rotated",
-          projectId,
-          target: rotated.key.name,
-          detail: { id, newId: rotated.key.id, expiresAt: rotated.replaced.expiresAt },
-        });
-        return rotated;
-      });
+      const { secret, key, replaced } = await changesOf(control)(
+        { actor: commandActor, projectId },
+        (change) => rotateKey(change, id, body),
+      );
       if (!args.json) printMessage(`The old key is valid until ${replaced.expiresAt}.`);
       await printResult(args.json, { ...key, secret, oldKeyExpiresAt: replaced.expiresAt }, secret);
     }),
@@ -127,15 +114,7 @@ const revoke = defineCommand({
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { projectId, id, name, ending } = await findKey(control, args.project, args.key);
-      await control.transaction().execute(async (transaction) => {
-        await revokeKey(transaction, projectId, id);
-        await recordAudit(transaction, commandActor, {
-          action: "key.revoked",
-          projectId,
-          target: name,
-          detail: { id },
-        });
-      });
+      await changesOf(control)({ actor: commandActor, projectId }, (change) => revokeKey(change, id));
       await report(args.json, { id, name, ending }, `Revoked the key "${name}" (…${ending}).`);
     }),
 });

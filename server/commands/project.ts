@@ -1,6 +1,7 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import { commandActor, recordAudit } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { startJob } from "../background/jobs.ts";
 import { closeProject, createProject, findProject } from "../projects/projects.ts";
 import { NewProject } from "../wire/project.ts";
@@ -90,14 +91,9 @@ const remove = defineCommand({
     withStore(async ({ control }) => {
       const { id, slug } = await findProject(control, args.project);
       if (args.confirm !== slug) throw new ArgumentError(`--confirm must be the project's slug, "${slug}".`);
-      const job = await control.transaction().execute(async (transaction) => {
-        await recordAudit(transaction, commandActor, {
-          action: "project.deleted",
-          projectId: id,
-          target: slug,
-        });
-        await closeProject(transaction, id);
-        return startJob(transaction, { projectId: id, kind: "delete-project" });
+      const job = await changesOf(control)({ actor: commandActor, projectId: id }, async (change) => {
+        await closeProject(change, slug);
+        return startJob(change.transaction, { projectId: id, kind: "delete-project" });
       });
       if (args.json) console.log(JSON.stringify(job));
       else printMessage(`Deleted the project "${slug}". Job ${job.id} deletes its data while a server runs.`);

@@ -1,6 +1,7 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
-import { commandActor, recordAudit } from "../audit/audit-log.ts";
+import { commandActor } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { findProject } from "../projects/projects.ts";
 import { changeRule, createRule, deleteRule, listRules } from "../rules/rules.ts";
 import type { Store } from "../storage/store.ts";
@@ -43,17 +44,8 @@ const create = defineCommand({
         throw new UsageError(`${path.length === 0 ? "The rule" : path.join(".")} ${message}.`);
       }
       const { id: projectId } = await findProject(control, args.project);
-      const rule = await control.transaction().execute(async (transaction) => {
-        const created = await createRule(transaction, projectId, body.data);
-        const { id, name, q, when, to } = created;
-        await recordAudit(transaction, commandActor, {
-          action: "rule.created",
-          projectId,
-          target: name,
-          detail: { id, q, when, to },
-        });
-        return created;
-      });
+      const by = { actor: commandActor, projectId };
+      const rule = await changesOf(control)(by, (change) => createRule(change, body.data));
       await printResult(args.json, rule, rule.id);
     }),
 });
@@ -68,15 +60,8 @@ function switchCommand(name: string, enabled: boolean, description: string) {
     run: ({ args }) =>
       withStore(async ({ control }) => {
         const { projectId, id, name } = await findByText(control, args.project, args.rule);
-        await control.transaction().execute(async (transaction) => {
-          await changeRule(transaction, projectId, id, { enabled }, null);
-          await recordAudit(transaction, commandActor, {
-            action: "rule.changed",
-            projectId,
-            target: name,
-            detail: { id, enabled },
-          });
-        });
+        const by = { actor: commandActor, projectId };
+        await changesOf(control)(by, (change) => changeRule(change, id, { enabled }, null));
         await report(args.json, { id, name, enabled }, `The rule "${name}" is ${enabled ? "on" : "off"}.`);
       }),
   });
@@ -88,15 +73,8 @@ const remove = defineCommand({
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { projectId, id, name } = await findByText(control, args.project, args.rule);
-      await control.transaction().execute(async (transaction) => {
-        await deleteRule(transaction, projectId, id);
-        await recordAudit(transaction, commandActor, {
-          action: "rule.deleted",
-          projectId,
-          target: name,
-          detail: { id },
-        });
-      });
+      const by = { actor: commandActor, projectId };
+      await changesOf(control)(by, (change) => deleteRule(change, id));
       await report(args.json, { id, name }, `Deleted the rule "${name}".`);
     }),
 });

@@ -1,4 +1,6 @@
 import type { Kysely } from "kysely";
+import { commandActor } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { createBoard } from "../boards/boards.ts";
 import { setInsight } from "../insights/insights.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -108,5 +110,7 @@ export async function addShopBoard(
     .where("name", "=", name)
     .executeTakeFirst();
   if (known) return;
-  await control.transaction().execute((transaction) => createBoard(transaction, projectId, { name, tiles }));
+  await changesOf(control)({ actor: commandActor, projectId }, (change) =>
+    createBoard(change, { name, tiles }),
+  );
 }

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import { commandActor, recordAudit } from "../audit/audit-log.ts";
+import { commandActor } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { createKey } from "../auth/keys.ts";
 import { type Config, commandApiKey, readConfig } from "../config/config.ts";
 import type { Scope } from "../core/permissions.ts";
@@ -164,19 +165,10 @@ async function withKey(
     const own = control.deleteFrom("keys").where("projectId", "=", projectId).where("name", "=", keyName);
     await own.where("expiresAt", "<", Date.now()).execute();
     const expiry = () => Date.now() + keyLifeMs;
-    const { key, secret } = await control.transaction().execute(async (transaction) => {
-      const settings = { name: keyName, scopes: [...scopes], expiresAt: new Date(expiry()).toISOString() };
-      const made = await createKey(transaction, projectId, settings, null);
-      const { id, kind } = made.key;
-      const entry = {
-        action: "key.created",
-        projectId,
-        target: keyName,
-        detail: { id, kind, scopes },
-      } as const;
-      await recordAudit(transaction, commandActor, entry);
-      return made;
-    });
+    const settings = { name: keyName, scopes: [...scopes], expiresAt: new Date(expiry()).toISOString() };
+    const { key, secret } = await changesOf(control)({ actor: commandActor, projectId }, (change) =>
+      createKey(change, settings),
+    );
     const renewal = setInterval(() => {
       // If this fails, the command fails when its key expires.
       control

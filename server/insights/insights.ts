@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
+import type { Change } from "../audit/changes.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -78,13 +79,14 @@ export async function addToInsight(
 }
 
 /** Deletes a value and its history. Throws `insight-unknown`. */
-export async function deleteInsight(control: Control, { projectId, key }: InsightKey): Promise<void> {
-  const { numDeletedRows } = await control
+export async function deleteInsight({ transaction, projectId, record }: Change, key: string): Promise<void> {
+  const { numDeletedRows } = await transaction
     .deleteFrom("insights")
     .where("projectId", "=", projectId)
     .where("key", "=", key)
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw unknownInsight();
+  await record({ action: "insight.deleted", target: key });
 }
 
 export function unknownInsight() {
@@ -92,7 +94,7 @@ export function unknownInsight() {
 }
 
 /** A new title or icon, and the value: of an insight that is new, and of one that exists. */
-type Change = {
+type InsightChange = {
   title?: string | undefined;
   icon?: string | undefined;
   first: number;
@@ -102,7 +104,7 @@ type Change = {
 async function change(
   control: Kysely<ControlTables>,
   insight: InsightKey,
-  change: Change,
+  change: InsightChange,
   by: Setter,
 ): Promise<Insight> {
   return control.transaction().execute(async (transaction) => {
@@ -126,7 +128,7 @@ async function change(
 function update(
   transaction: Transaction<ControlTables>,
   { projectId, key }: InsightKey,
-  { title, icon, next }: Change,
+  { title, icon, next }: InsightChange,
   { keyId, nowMs }: Setter,
 ): Promise<Row | undefined> {
   return transaction
@@ -148,7 +150,7 @@ function update(
 async function insert(
   transaction: Transaction<ControlTables>,
   { projectId, key }: InsightKey,
-  { title, icon, first }: Change,
+  { title, icon, first }: InsightChange,
   { keyId, nowMs }: Setter,
 ): Promise<Row> {
   const { count } = await transaction

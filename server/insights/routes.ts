@@ -1,4 +1,4 @@
-import { recordAudit } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
@@ -24,6 +24,8 @@ import {
 } from "./insights.ts";
 
 export function addInsightRoutes(routes: Routes, { store: { control } }: { store: Store }): void {
+  const change = changesOf(control);
+
   routes.add(
     {
       method: "get",
@@ -108,12 +110,8 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       response: Done,
       problems: [404],
     },
-    async ({ projectId, actor, parameter }) => {
-      const key = parameter("key");
-      await control.transaction().execute(async (transaction) => {
-        await deleteInsight(transaction, { projectId, key });
-        await recordAudit(transaction, actor, { action: "insight.deleted", projectId, target: key });
-      });
+    async (call) => {
+      await change(call, (change) => deleteInsight(change, call.parameter("key")));
       return { ok: true };
     },
   );

@@ -6,6 +6,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Insertable } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import type { Event } from "../event/event.ts";
 import { createRule } from "../rules/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -445,9 +446,9 @@ for (const engine of stores) {
           urgent,
           enabled: true,
         };
-        const created = await store.control
-          .transaction()
-          .execute((transaction) => createRule(transaction, projectId, rule));
+        const created = await changesOf(store.control)({ actor: commandActor, projectId }, (change) =>
+          createRule(change, rule),
+        );
         ruleId = created.id;
       }
 

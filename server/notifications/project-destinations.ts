@@ -1,5 +1,6 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
+import { changeIn } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
@@ -141,13 +142,7 @@ async function addToRule(
 ): Promise<void> {
   const { to } = ruleOf(await findRule(transaction, projectId, ruleId));
   const change = { to: { ...to, destinations: [...to.destinations, id] } };
-  const { name } = await changeRule(transaction, projectId, ruleId, change, null);
-  await recordAudit(transaction, actor, {
-    action: "rule.changed",
-    projectId,
-    target: name,
-    detail: { id: ruleId, ...change },
-  });
+  await changeRule(changeIn(transaction, { projectId, actor }), ruleId, change, null);
 }
 
 /**

@@ -1,12 +1,12 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createKey } from "../auth/keys.ts";
 import { type Role, roles } from "../core/permissions.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { pushService } from "../testing/push-service.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { createTestKey } from "../testing/test-key.ts";
 import type { Me } from "../wire/account.ts";
 import type { Member } from "../wire/member.ts";
 import { addMember, createProject } from "./projects.ts";
@@ -68,7 +68,7 @@ async function team(): Promise<{ slug: string; secret: string } & Record<Role, S
   const { control } = app.running.store;
   const { id, project } = await createProject(control, "Team", ids.get("owner")!);
   for (const role of roles.slice(1)) await addMember(control, id, ids.get(role)!, role);
-  const { secret } = await createKey(control, id, { name: "k" }, null);
+  const secret = await createTestKey(control, id, { name: "k" });
   const { slug } = project;
   const [owner, admin, member, viewer] = roles.map((role) => session(role, slug));
   return { slug, secret, owner: owner!, admin: admin!, member: member!, viewer: viewer! };

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Change } from "../audit/changes.ts";
 import { addFirstBoard } from "../boards/boards.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { problem } from "../core/problems.ts";
@@ -61,12 +62,12 @@ function selectOwnProjects(control: Control, accountId: string) {
 
 /** Changes a project's settings. The slug never changes. Throws `changed-meanwhile`. */
 export async function changeProject(
-  transaction: Transaction<ControlTables>,
-  id: number,
+  { transaction, projectId: id, record }: Change,
   role: Project["role"],
-  { name, knownChannelsOnly, retentionDays, eventsPerDay, timeZone }: ProjectChange,
+  body: ProjectChange,
   ifMatch: IfMatch,
 ): Promise<Project> {
+  const { name, knownChannelsOnly, retentionDays, eventsPerDay, timeZone } = body;
   // Locks the row until the transaction ends.
   const before = await transaction
     .updateTable("projects")
@@ -87,11 +88,16 @@ export async function changeProject(
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
+  await record({ action: "project.changed", detail: body });
   return projectOf({ ...row, role });
 }
 
 /** Makes a project inaccessible at once: removes its members and keys, and frees its slug. A job deletes its data. */
-export async function closeProject(control: Control, id: number): Promise<void> {
+export async function closeProject(
+  { transaction: control, projectId: id, record }: Change,
+  slug: string,
+): Promise<void> {
+  await record({ action: "project.deleted", target: slug });
   await control.deleteFrom("members").where("projectId", "=", id).execute();
   await control.deleteFrom("keys").where("projectId", "=", id).execute();
   // A public link ends with its board.

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { startJob } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import type { Config } from "../config/config.ts";
@@ -32,6 +33,8 @@ export function addProjectRoutes(
     worker: BackgroundWorker;
   },
 ): void {
+  const change = changesOf(control);
+
   routes.add(
     {
       method: "get",
@@ -86,12 +89,10 @@ export function addProjectRoutes(
       response: ProjectResponse,
       problems: [404],
     },
-    async ({ projectId: id, role, actor, body, ifMatch }) => {
-      const project = await control.transaction().execute(async (transaction) => {
-        await recordAudit(transaction, actor, { action: "project.changed", projectId: id, detail: body });
-        return changeProject(transaction, id, role, body, ifMatch);
-      });
-      keys.invalidateProject(id);
+    async (call) => {
+      const { projectId, role, body, ifMatch } = call;
+      const project = await change(call, (change) => changeProject(change, role, body, ifMatch));
+      keys.invalidateProject(projectId);
       if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, project };
     },
@@ -111,17 +112,18 @@ export function addProjectRoutes(
       response: JobResponse,
       problems: [404],
     },
-    async ({ projectId: id, account, actor, query, parameter }) => {
-      const slug = parameter("slug");
+    async (call) => {
+      const { projectId, account, query } = call;
+      const slug = call.parameter("slug");
       if (query.confirm !== slug)
         throw problem("query-invalid", { detail: `"confirm" must be the project's slug, "${slug}".` });
-      const job = await control.transaction().execute(async (transaction) => {
-        await recordAudit(transaction, actor, { action: "project.deleted", projectId: id, target: slug });
-        await closeProject(transaction, id);
-        return startJob(transaction, { projectId: id, kind: "delete-project", accountId: account.id });
+      const job = await change(call, async (change) => {
+        await closeProject(change, slug);
+        const deletion = { projectId, kind: "delete-project", accountId: account.id } as const;
+        return startJob(change.transaction, deletion);
       });
-      keys.invalidateProject(id);
-      streams.disconnectProject(id);
+      keys.invalidateProject(projectId);
+      streams.disconnectProject(projectId);
       worker.wake();
       return { ok: true, job };
     },

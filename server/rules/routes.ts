@@ -1,4 +1,4 @@
-import { recordAudit } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
@@ -17,6 +17,7 @@ export function addRuleRoutes(
   }: { store: Store; watchedEvents: WatchedEventsCache; fanOut: { wake(): void } },
 ): void {
   const { control } = store;
+  const change = changesOf(control);
 
   /** From now on, events are compared with the changed rules, and what they wait for has another time. */
   function changed(projectId: number): void {
@@ -51,19 +52,9 @@ export function addRuleRoutes(
       response: RuleResponse,
       problems: [409],
     },
-    async ({ projectId, actor, body }) => {
-      const rule = await control.transaction().execute(async (transaction) => {
-        const rule = await createRule(transaction, projectId, body);
-        const { id, name, q, when, to } = rule;
-        await recordAudit(transaction, actor, {
-          action: "rule.created",
-          projectId,
-          target: name,
-          detail: { id, q, when, to },
-        });
-        return rule;
-      });
-      changed(projectId);
+    async (call) => {
+      const rule = await change(call, (change) => createRule(change, call.body));
+      changed(call.projectId);
       return { ok: true, rule };
     },
   );
@@ -116,18 +107,9 @@ export function addRuleRoutes(
       response: RuleResponse,
       problems: [404, 409],
     },
-    async ({ projectId, actor, body, ifMatch, parameter }) => {
-      const rule = await control.transaction().execute(async (transaction) => {
-        const rule = await changeRule(transaction, projectId, parameter("id"), body, ifMatch);
-        const { id, name } = rule;
-        await recordAudit(transaction, actor, {
-          action: "rule.changed",
-          projectId,
-          target: name,
-          detail: { id, ...body },
-        });
-        return rule;
-      });
+    async (call) => {
+      const { projectId, body, ifMatch, parameter } = call;
+      const rule = await change(call, (change) => changeRule(change, parameter("id"), body, ifMatch));
       changed(projectId);
       return { ok: true, rule };
     },
@@ -145,17 +127,9 @@ export function addRuleRoutes(
       response: Done,
       problems: [404],
     },
-    async ({ projectId, actor, parameter }) => {
-      await control.transaction().execute(async (transaction) => {
-        const { id, name } = await deleteRule(transaction, projectId, parameter("id"));
-        await recordAudit(transaction, actor, {
-          action: "rule.deleted",
-          projectId,
-          target: name,
-          detail: { id },
-        });
-      });
-      changed(projectId);
+    async (call) => {
+      await change(call, (change) => deleteRule(change, call.parameter("id")));
+      changed(call.projectId);
       return { ok: true };
     },
   );

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
@@ -57,11 +58,7 @@ export async function findRule(control: Control, projectId: number, id: string):
 }
 
 /** Creates a rule. It begins now: earlier events don't count. Throws `rule-exists`, `limit-reached` and `body-invalid`. */
-export async function createRule(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
-  rule: NewRule,
-): Promise<Rule> {
+export async function createRule({ transaction, projectId, record }: Change, rule: NewRule): Promise<Rule> {
   await lockRules(transaction);
   const { count } = await transaction
     .selectFrom("rules")
@@ -74,7 +71,10 @@ export async function createRule(
     });
   await checkName(transaction, projectId, rule.name);
   await checkRecipients(transaction, projectId, rule.to);
-  return ruleOf(await insertRule(transaction, projectId, rule));
+  const created = ruleOf(await insertRule(transaction, projectId, rule));
+  const { id, name, q, when, to } = created;
+  await record({ action: "rule.created", target: name, detail: { id, q, when, to } });
+  return created;
 }
 
 /** Throws `rule-exists` if a rule of the project has this name: messages tell rules apart by it. */
@@ -129,8 +129,7 @@ async function checkRecipients(
  * `changed-meanwhile`, `rule-exists` and `body-invalid`.
  */
 export async function changeRule(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
+  { transaction, projectId, record }: Change,
   id: string,
   change: RuleChange,
   ifMatch: IfMatch,
@@ -154,18 +153,16 @@ export async function changeRule(
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
+  await record({ action: "rule.changed", target: after.name, detail: { id, ...change } });
   return ruleOf(changed);
 }
 
 /** Deletes a rule. What it has notified of is still sent. Throws `rule-unknown`. */
-export async function deleteRule(
-  transaction: Transaction<ControlTables>,
-  projectId: number,
-  id: string,
-): Promise<Rule> {
+export async function deleteRule({ transaction, projectId, record }: Change, id: string): Promise<Rule> {
   await lockRules(transaction);
   const rule = ruleOf(await findRule(transaction, projectId, id));
   await transaction.deleteFrom("rules").where("id", "=", id).execute();
+  await record({ action: "rule.deleted", target: rule.name, detail: { id } });
   return rule;
 }
 

@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
-import { createKey } from "../auth/keys.ts";
 import { type PasswordHashing, scrypt } from "../auth/passwords.ts";
 import { type Config, readConfig } from "../config/config.ts";
 import type { Role } from "../core/permissions.ts";
@@ -10,6 +9,7 @@ import { openStore } from "../process/open-store.ts";
 import { createProject, findProject } from "../projects/projects.ts";
 import { type Running, serve } from "../serve.ts";
 import type { Store } from "../storage/store.ts";
+import type { NewKey } from "../wire/key.ts";
 import {
   makeFilledStorage,
   makeStorage,
@@ -18,6 +18,7 @@ import {
   testSecretKey,
   testWatch,
 } from "./engine.ts";
+import { createTestKey } from "./test-key.ts";
 
 export const testPassword = "correct horse battery";
 const owner = "owner@example.com";
@@ -138,12 +139,7 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
         );
         return createProject(transaction, name, account.id);
       });
-      const { secret } = await createKey(
-        control,
-        id,
-        { name: "test", scopes: ["ingest", "read", "manage"] },
-        null,
-      );
+      const secret = await createTestKey(control, id, testKey);
       return { slug: project.slug, secret };
     },
     /** Creates an account that is a member of a project. */
@@ -168,6 +164,8 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
   };
 }
 
+const testKey: NewKey = { name: "test", scopes: ["ingest", "read", "manage"] };
+
 /** Creates the owner, the project "default" and a key in empty storage. */
 export async function prepare(storage: TestStorage): Promise<{ secret: string }> {
   const store = await openTestStore(configAt(storage, {}));
@@ -184,12 +182,7 @@ export async function prepare(storage: TestStorage): Promise<{ secret: string }>
           commandActor,
         ),
       );
-    return await createKey(
-      store.control,
-      firstProject!.id,
-      { name: "test", scopes: ["ingest", "read", "manage"] },
-      null,
-    );
+    return { secret: await createTestKey(store.control, firstProject!.id, testKey) };
   } finally {
     await store.close();
   }

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { recordAudit } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import { checkVersion, type IfMatch } from "../core/edit-version.ts";
@@ -35,6 +35,8 @@ export function addUserRoutes(
   routes: Routes,
   { store, worker, userActivity }: { store: Store; worker: BackgroundWorker; userActivity: UserActivity },
 ): void {
+  const change = changesOf(store.control);
+
   routes.add(
     {
       method: "get",
@@ -153,16 +155,11 @@ export function addUserRoutes(
     async (call) => {
       const userId = call.parameter("userId");
       checkUserId(userId);
-      const { projectId } = call;
-      const erasure = { projectId, kind: "erase-user", subject: userId, ...starterOf(call) } as const;
-      const job = await store.control.transaction().execute(async (transaction) => {
-        const started = await joinOrStartJob(transaction, erasure);
+      const erasure = { kind: "erase-user", subject: userId, ...starterOf(call) } as const;
+      const job = await change(call, async ({ transaction, projectId, record }) => {
+        const started = await joinOrStartJob(transaction, { projectId, ...erasure });
         // The user's id would outlive the erasure here.
-        await recordAudit(transaction, call.actor, {
-          action: "user.erased",
-          projectId,
-          detail: { job: started.id },
-        });
+        await record({ action: "user.erased", detail: { job: started.id } });
         return started;
       });
       worker.wake();

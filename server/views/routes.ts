@@ -1,4 +1,4 @@
-import { recordAudit } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
@@ -20,6 +20,7 @@ import { changeView, createView, deleteView, listViews } from "./views.ts";
 
 export function addViewRoutes(routes: Routes, { store }: { store: Store }): void {
   const { control } = store;
+  const change = changesOf(control);
 
   routes.add(
     {
@@ -110,22 +111,10 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       response: ViewResponse,
       problems: [409],
     },
-    async (call) => {
-      const { projectId, actor, body } = call;
-      const view = await control.transaction().execute(async (transaction) => {
-        const view = await createView(transaction, call, body);
-        const { id, name, q, shared } = view;
-        if (shared)
-          await recordAudit(transaction, actor, {
-            action: "view.created",
-            projectId,
-            target: name,
-            detail: { id, q },
-          });
-        return view;
-      });
-      return { ok: true, view };
-    },
+    async (call) => ({
+      ok: true,
+      view: await change(call, (change) => createView(change, call, call.body)),
+    }),
   );
 
   routes.add(
@@ -143,19 +132,8 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       problems: [404],
     },
     async (call) => {
-      const { projectId, actor, body, ifMatch, parameter } = call;
-      const view = await control.transaction().execute(async (transaction) => {
-        const view = await changeView(transaction, call, parameter("id"), body, ifMatch);
-        const { id, name, shared } = view;
-        if (shared)
-          await recordAudit(transaction, actor, {
-            action: "view.changed",
-            projectId,
-            target: name,
-            detail: { id, ...body },
-          });
-        return view;
-      });
+      const { body, ifMatch, parameter } = call;
+      const view = await change(call, (change) => changeView(change, call, parameter("id"), body, ifMatch));
       return { ok: true, view };
     },
   );
@@ -173,17 +151,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       problems: [404],
     },
     async (call) => {
-      const { projectId, actor, parameter } = call;
-      await control.transaction().execute(async (transaction) => {
-        const { id, name, q, shared } = await deleteView(transaction, call, parameter("id"));
-        if (shared)
-          await recordAudit(transaction, actor, {
-            action: "view.deleted",
-            projectId,
-            target: name,
-            detail: { id, q },
-          });
-      });
+      await change(call, (change) => deleteView(change, call, call.parameter("id")));
       return { ok: true };
     },
   );

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { roleMay } from "../core/permissions.ts";
@@ -6,6 +7,7 @@ import { problem } from "../core/problems.ts";
 import type { MemberAccess } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
+import type { AuditAction } from "../wire/audit.ts";
 import type { NewView, View, ViewChange } from "../wire/view.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -35,10 +37,11 @@ function selectViews(control: Control, projectId: number, accountId: string) {
 
 /** Creates a view, after the others. Throws `limit-reached` and `role-insufficient`. */
 export async function createView(
-  transaction: Transaction<ControlTables>,
+  change: Change,
   viewer: Viewer,
   { shared, ...view }: NewView,
 ): Promise<View> {
+  const { transaction } = change;
   await withLock(transaction, "views");
   if (shared) checkMayShare(viewer);
   const accountId = shared ? null : viewer.account.id;
@@ -60,41 +63,48 @@ export async function createView(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+  await recordView(change, "view.created", row, { q: row.q });
   return viewOf(row);
 }
 
 /** Throws `view-unknown`, `role-insufficient` and `changed-meanwhile`. */
 export async function changeView(
-  transaction: Transaction<ControlTables>,
+  change: Change,
   viewer: Viewer,
   id: string,
-  { position, ...change }: ViewChange,
+  body: ViewChange,
   ifMatch: IfMatch,
 ): Promise<View> {
+  const { transaction } = change;
   await withLock(transaction, "views");
   const before = await findView(transaction, viewer, id);
   checkVersion(ifMatch, viewOf(before));
+  const { position, ...set } = body;
   if (position !== undefined) await moveView(transaction, before, position);
-  if (Object.keys(change).length === 0) return viewOf(before);
-  const row = await transaction
-    .updateTable("views")
-    .set(change)
-    .where("id", "=", id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return viewOf(row);
+  if (Object.keys(set).length > 0)
+    await transaction.updateTable("views").set(set).where("id", "=", id).execute();
+  const after = { ...before, ...set };
+  await recordView(change, "view.changed", after, body);
+  return viewOf(after);
 }
 
 /** Throws `view-unknown` and `role-insufficient`. */
-export async function deleteView(
-  transaction: Transaction<ControlTables>,
-  viewer: Viewer,
-  id: string,
-): Promise<View> {
+export async function deleteView(change: Change, viewer: Viewer, id: string): Promise<void> {
+  const { transaction } = change;
   await withLock(transaction, "views");
   const row = await findView(transaction, viewer, id);
   await transaction.deleteFrom("views").where("id", "=", id).execute();
-  return viewOf(row);
+  await recordView(change, "view.deleted", row, { q: row.q });
+}
+
+/** Records what was done to a view of the project. Members' own views are not in the audit log. */
+async function recordView(
+  { record }: Change,
+  action: Extract<AuditAction, `view.${string}`>,
+  { id, name, accountId }: Row,
+  detail: object,
+): Promise<void> {
+  if (accountId === null) await record({ action, target: name, detail: { id, ...detail } });
 }
 
 /** A view that the member may change. Another member's own view is unknown. */

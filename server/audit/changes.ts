@@ -1,0 +1,41 @@
+import type { Kysely, Transaction } from "kysely";
+import type { Actor } from "../http/caller.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { type NewAuditEntry, recordAudit } from "./audit-log.ts";
+
+/**
+ * A change of a project under way: its transaction, and who makes it. Functions that change something take it, and record
+ * in the audit log what they do. So neither routes nor commands can forget it.
+ */
+export type Change = {
+  transaction: Transaction<ControlTables>;
+  projectId: number;
+  actor: Actor;
+  /** Adds an entry to the audit log, stored with the change. Never pass it a secret. */
+  record: (entry: Omit<NewAuditEntry, "projectId">) => Promise<void>;
+};
+
+/** Makes a change of a project, all of it or nothing. */
+export type MakeChange = <Result>(
+  by: { actor: Actor; projectId: number },
+  change: (change: Change) => Promise<Result>,
+) => Promise<Result>;
+
+/** @example const change = changesOf(control); await change(call, (change) => createRule(change, body)); */
+export function changesOf(control: Kysely<ControlTables>): MakeChange {
+  return ({ actor, projectId }, change) =>
+    control.transaction().execute((transaction) => change(changeIn(transaction, { actor, projectId })));
+}
+
+/** A change that is part of a transaction under way. */
+export function changeIn(
+  transaction: Transaction<ControlTables>,
+  { actor, projectId }: { actor: Actor; projectId: number },
+): Change {
+  return {
+    transaction,
+    projectId,
+    actor,
+    record: (entry) => recordAudit(transaction, actor, { ...entry, projectId }),
+  };
+}

@@ -1,0 +1,19 @@
+import type { Kysely } from "kysely";
+import { commandActor } from "../audit/audit-log.ts";
+import { changesOf } from "../audit/changes.ts";
+import { createKey } from "../auth/keys.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { NewKey } from "../wire/key.ts";
+
+/** Creates an API key that is not in the audit log. Returns its secret. */
+export async function createTestKey(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  settings: NewKey,
+): Promise<string> {
+  const by = { actor: commandActor, projectId };
+  const { secret } = await changesOf(control)(by, (change) =>
+    createKey({ ...change, record: async () => {} }, settings),
+  );
+  return secret;
+}
