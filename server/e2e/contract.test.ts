@@ -19,6 +19,54 @@ let session: Fields;
 /** An id that nothing has. */
 const missing = "01900000-0000-7000-8000-000000000000";
 
+/** The operations that change nothing which the audit log is about, by why. */
+const notAudited = {
+  "events and users' properties": [
+    "PATCH /api/insights/{key}",
+    "PATCH /api/users/{userId}",
+    "POST /api/events",
+    "POST /api/webhooks/{id}/requests/{request}/resend",
+    "POST /hooks/{token}",
+    "PUT /api/insights/{key}",
+    "PUT /api/users/{userId}",
+  ],
+  "one rejected event, or a dry run": [
+    "DELETE /api/events/rejected/{id}",
+    "POST /api/events/rejected/replay",
+    "POST /api/events/rejected/{id}/replay",
+  ],
+  "a member's own": [
+    "DELETE /api/destinations/{id}",
+    "DELETE /api/preferences/mutes/{id}",
+    "DELETE /api/preferences/unsubscribed/{project}",
+    "PATCH /api/account/passkeys/{id}",
+    "PATCH /api/destinations/{id}",
+    "PATCH /api/preferences",
+    "POST /api/destinations",
+    "POST /api/notifications/read",
+    "POST /api/preferences/mutes",
+    "POST /api/sidebar/seen",
+    "POST /unsubscribe/{token}",
+    "PUT /api/preferences/levels",
+    "PUT /api/sidebar/pins",
+  ],
+  "a link is sent; what it does is recorded when it is used": [
+    "POST /api/account/email",
+    "POST /api/password-reset",
+    "POST /api/sign-in/provider",
+    "POST /api/sign-up",
+  ],
+  "there is nothing left to retry or to end": ["DELETE /api/sessions", "POST /api/deliveries/retry"],
+  "nothing is changed": [
+    "POST /api/boards/preview",
+    "POST /api/destinations/{id}/test",
+    "POST /api/project-destinations/{id}/test",
+    "POST /api/rules/preview",
+    "POST /api/webhooks/preview",
+    "POST /mcp",
+  ],
+};
+
 beforeAll(async () => {
   provider = await oidcProvider(() => `${app.running.baseUrl}/api/auth/callback/oidc`);
   withEmail = await testAppWithEmail({
@@ -37,8 +85,24 @@ afterAll(async () => {
   await provider[Symbol.asyncDispose]();
 });
 
-const call = (operation: string, expected: number, values: Call = {}) =>
-  contract.call(app, session, operation, expected, values);
+/** Whether each operation that has succeeded added to the audit log. */
+const isAudited = new Map<string, boolean>();
+
+async function call(operation: string, expected: number, values: Call = {}) {
+  const before = await countAudited();
+  const answer = await contract.call(app, session, operation, expected, values);
+  if (expected < 300 && !operation.startsWith("GET "))
+    isAudited.set(operation, isAudited.get(operation) || (await countAudited()) > before);
+  return answer;
+}
+
+async function countAudited(): Promise<number> {
+  const entries = app.running.store.control.selectFrom("auditLog");
+  const { count } = await entries
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
 
 /** Returns the first email to an address. */
 async function emailTo(address: string, about = ""): Promise<ReceivedEmail> {
@@ -120,7 +184,10 @@ test("views, rules and destinations", async () => {
   await call("GET /api/sidebar", 200, { query: project });
   await call("POST /api/sidebar/seen", 200, { query: project, body: { channels: [{ name: "payments" }] } });
   await call("PUT /api/sidebar/pins", 200, { query: project, body: { channels: ["payments"] } });
-  const { view } = await call("POST /api/views", 201, { query: project, body: { name: "Paid", q: "pay*" } });
+  const { view } = await call("POST /api/views", 201, {
+    query: project,
+    body: { name: "Paid", q: "pay*", shared: true },
+  });
   await call("GET /api/views", 200, { query: project });
   await call("PATCH /api/views/{id}", 200, {
     params: { id: view.id },
@@ -402,4 +469,9 @@ test("status and assistants", async () => {
 
 test("every operation has succeeded once", () => {
   expect(contract.withoutSuccess().filter(({ tag }) => tag !== "Drop-in endpoints")).toEqual([]);
+});
+
+test("every change is in the audit log, or says why not", () => {
+  const silent = [...isAudited].flatMap(([operation, isInLog]) => (isInLog ? [] : [operation]));
+  expect(silent.toSorted()).toEqual(Object.values(notAudited).flat().toSorted());
 });
