@@ -18,7 +18,7 @@ export function BoardTabs({
   return (
     <nav
       aria-label="Boards"
-      className="flex max-h-29 min-w-0 max-w-full grow flex-wrap gap-1 overflow-y-auto max-md:basis-full"
+      className="flex max-h-29 min-w-0 max-w-full grow flex-wrap gap-1 overflow-y-auto max-md:min-h-10 max-md:basis-full"
     >
       {boards.map((each) => (
         <Link

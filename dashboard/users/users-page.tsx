@@ -61,7 +61,7 @@ export function UsersPage() {
             className="min-w-0 flex-1 bg-transparent text-sm outline-none placeholder:text-faint placeholder-shown:text-ellipsis max-md:text-lg"
           />
         </label>
-        <div className="flex items-center gap-2 md:ml-auto">
+        <div className="flex items-center gap-2 max-md:w-full md:ml-auto">
           <label htmlFor={sortId} className="text-muted text-sm max-md:sr-only">
             Sort by
           </label>
