@@ -125,3 +125,29 @@ test("the bell says what it shows, and messages cover no control", async () => {
   expect(covered).toEqual([]);
   await page.context().close();
 }, 20_000);
+
+test("what arrives late moves nothing on a phone", async () => {
+  await dashboard.put("/api/users/cus_1", { plan: "pro" });
+  const context = await dashboard.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true });
+  await context.addInitScript(`
+    window.layoutShift = 0;
+    new PerformanceObserver((list) => {
+      for (const { value } of list.getEntries()) window.layoutShift += value;
+    }).observe({ type: "layout-shift", buffered: true });
+  `);
+  await context.route("**/api/**", async (route) => {
+    await Bun.sleep(300);
+    await route.continue();
+  });
+  const page = await context.newPage();
+  for (const [path, last] of [
+    ["users", page.getByRole("button", { name: "Columns" })],
+    ["boards", page.getByRole("button", { name: "Menu of the board" })],
+  ] as const) {
+    await page.goto(`${dashboard.address}/p/default/${path}`);
+    await last.waitFor();
+    // 0.1 is what people notice (https://web.dev/articles/cls).
+    expect(await page.evaluate<number>("window.layoutShift")).toBeLessThan(0.02);
+  }
+  await context.close();
+}, 20_000);

@@ -92,6 +92,11 @@ export async function openDashboard({
       });
       return ((await response.json()) as { event: Event }).event;
     },
+    /** Replaces something with the API key, as another client would. */
+    async put(path: string, body: object): Promise<void> {
+      const headers = { "content-type": "application/json" };
+      await request(path, { method: "PUT", headers, body: JSON.stringify(body) });
+    },
     /** Deletes with the API key, as another client would. */
     async delete(path: string): Promise<void> {
       await request(path, { method: "DELETE" });
