@@ -23,7 +23,7 @@ const erase = (app: Pick<TestApp, "request">, id = userId) =>
   app.request(`/api/users/${encodeURIComponent(id)}`, { method: "DELETE" });
 
 async function expectNoTrace(app: Pick<TestApp, "config">): Promise<void> {
-  for (const trace of traces) expect(await tracesOf(app.config, trace)).toBe("");
+  for (const trace of traces) expect([trace, await tracesOf(app.config, trace)]).toEqual([trace, ""]);
 }
 
 async function postMany(app: TestApp, count: number, event: (n: number) => object): Promise<Event[]> {
