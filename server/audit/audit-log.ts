@@ -10,7 +10,7 @@ export type NewAuditEntry = {
   action: AuditAction;
   /** The project that it concerns, if any. */
   projectId?: number | null;
-  /** What it was done to: a member's email address, a key's name, a channel. */
+  /** The object of the action: a member's email address, a key's name, a channel. */
   target?: string | null;
   /** More about it. Never a secret. */
   detail?: object;

@@ -15,7 +15,7 @@ type Purpose = keyof typeof purposes;
 
 /** The account that a link is for, and the credential epoch under which its maker may make it. */
 type OfAccount = { accountId: string; epoch: number };
-/** What a link is for. `email` is the address that it proves to be its owner's: the link was sent there. */
+/** The purpose of a link. `email` is the address that it proves to be its owner's: the link was sent there. */
 type LinkOf = {
   /** Its `email` is null if the link was printed for whoever runs the server. */
   "reset-password": OfAccount & { email: string | null };
@@ -51,7 +51,7 @@ export async function createLink<P extends Purpose>(
   return token;
 }
 
-/** What a link is for, without using it up. Throws `link-invalid`. */
+/** Returns a link's purpose, without using it up. Throws `link-invalid`. */
 export async function findLink<P extends Purpose>(
   control: Kysely<ControlTables>,
   purpose: P,

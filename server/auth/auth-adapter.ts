@@ -121,7 +121,7 @@ function withWrites(adapter: Adapter, atomically: Atomically): Adapter {
   };
 }
 
-/** What is known of the rows of a condition. */
+/** Values that a condition sets for its rows. */
 function rowOf(where: Where[]): Row {
   return Object.fromEntries(where.map(({ field, value }) => [field, value]));
 }

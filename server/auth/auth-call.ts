@@ -21,7 +21,7 @@ export type AuthCall = {
    * epoch, because what it checked before may be void by now.
    */
   epochs?: Map<string, number>;
-  /** What was recorded in the audit log, and whose account it is about. */
+  /** The action in the audit log, and the account that it is about. */
   recorded?: { action: AuditAction; account: Addressee }[];
   /** The problem that better-auth logged. */
   problem?: ProblemError;

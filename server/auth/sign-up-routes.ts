@@ -44,7 +44,7 @@ type Deps = {
   streamAuthorizer: { check: () => Promise<void> };
 };
 
-/** What people need before they have a session: the first account, sign-up, and a new password. */
+/** Routes for people without a session: the first account, sign-up, and a new password. */
 export function addSignUpRoutes(routes: Routes, deps: Deps): void {
   const { config, baseUrl, auth, passwords, reauthentication, emails, failures, streamAuthorizer } = deps;
   const { control } = deps.store;

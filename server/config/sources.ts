@@ -4,14 +4,17 @@ import { nearest } from "../validation/nearest.ts";
 
 type Environment = Record<string, string | undefined>;
 
-/** What a setting is called in each source. */
+/** A setting's name in each source. */
 export type SettingName = { variable: string; isSecret: boolean };
 
 /** A setting's text, and where it is from, such as "environment" or the path of a file. */
 export type SourcedText = { text: string; source: string };
 
 const settingsFileVariable = "TIDINGS_CONFIG";
-/** Variables that are not the server's settings: of commands (config.ts), of clients in the documentation, and of builds. */
+/**
+ * Variables that are not the server's settings: of commands (config.ts), of clients in the documentation, and of
+ * builds.
+ */
 const otherVariables = ["TIDINGS_API_KEY", "TIDINGS_WEBHOOK_SECRET", "TIDINGS_COMMIT"];
 const defaultSettingsFile = "tidings.toml";
 
@@ -48,13 +51,13 @@ export function settingTexts(
 }
 
 /**
- * What Kubernetes and Docker set in a container beside a service called Tidings, such as
+ * Variables that Kubernetes and Docker set in a container beside a service called Tidings, such as
  * `TIDINGS_PORT_4242_TCP_ADDR` (https://kubernetes.io/docs/tutorials/services/connect-applications-service/).
  */
 const ofService = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:ADDR|PORT|PROTO))?$/;
 const ofLinkedPort = /^(?:tcp|udp|sctp):\/\//;
 
-/** What to say of variables that begin like settings and are none. */
+/** Warnings about variables that begin like settings and are none. */
 function unknownVariables(settings: SettingName[], environment: Environment): string[] {
   const known = new Set([settingsFileVariable, ...otherVariables]);
   for (const { variable, isSecret } of settings) {

@@ -106,7 +106,7 @@ export function parseConnections(text: string): number {
   return Number(text);
 }
 
-/** What the words in TRUSTED_PROXIES stand for: RFC 1122, RFC 1918, RFC 4193 and RFC 4291. */
+/** The networks that the words in TRUSTED_PROXIES stand for: RFC 1122, RFC 1918, RFC 4193 and RFC 4291. */
 const proxyBlocks = new Map([
   ["loopback", ["127.0.0.0/8", "::1/128"]],
   ["private", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fe80::/10"]],

@@ -5,7 +5,7 @@ export const restoreAdvice =
   "Stop the server, and restore a backup: tidings restore (docs/backup.md). Without one: tidings salvage (docs/doctor.md).";
 const rebuild = "Stop the server, and run: tidings doctor --fix";
 
-/** What can be wrong, and what to do about it. On PostgreSQL, backups are made with its own tools. */
+/** Faults and advice. On PostgreSQL, backups are made with its own tools. */
 function partsOn(engine: "sqlite" | "postgres") {
   const restore =
     engine === "sqlite"

@@ -1,17 +1,17 @@
 /** The result of one check of `tidings doctor`. */
 export type Finding = {
-  /** What was checked, such as "search index". */
+  /** The name of the check, such as "search index". */
   check: string;
   state: "ok" | "warning" | "problem";
-  /** What was found. */
+  /** The result, as a sentence. */
   detail: string;
-  /** What to do about it; null if nothing. */
+  /** Advice; null if there is nothing to do. */
   advice: string | null;
-  /** What `--fix` can rebuild. */
+  /** The part that `--fix` can rebuild. */
   fix: Fix | null;
 };
 
-/** What can be rebuilt from the events. */
+/** Parts that can be rebuilt from the events. */
 export type Fix = "index" | "counters" | "blocks" | "ids" | "rights";
 
 export function ok(check: string, detail: string): Finding {

@@ -7,7 +7,7 @@ import { cleanLine, cleanLines, cut, filledText, type JsonObject, lineOf, textOf
 /** An event as `POST /api/events` takes it. What is missing or wrong is found by the same check. */
 export type DropInEvent = JsonObject;
 
-/** What a client's message says, before it is fit for an event. */
+/** A client's message, before it is fit for an event. */
 export type Message = {
   channel: unknown;
   name: unknown;

@@ -4,7 +4,7 @@ import type { DropInEvent } from "./event.ts";
 /** A change of one of the project's values, with the value's title and icon. */
 type ValueChange = { key: string; title: string; icon?: string } & ({ value: number } | { add: number });
 
-/** What a wire makes of one of a request's messages. Without any of them, there is nothing to do. */
+/** The effects of one of a request's messages: some of these, or none. */
 export type Item = {
   event?: DropInEvent;
   user?: UserChange;

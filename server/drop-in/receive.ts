@@ -43,7 +43,7 @@ export type Wire<Body> = {
   map: (body: Body, nowMs: number, request: Request) => Iterable<Item>;
   /** The response when all was recorded, or some was and the rest rejected. May throw a problem. */
   respond: (outcomes: Outcome[], body: Body, request: Request) => Response;
-  /** What the client reads of a problem, if it isn't our own form. */
+  /** Turns a problem into the client's own form. */
   explain?: (response: Response, request: Request) => Response | Promise<Response>;
 };
 

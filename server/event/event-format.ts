@@ -46,7 +46,7 @@ export function csvRow(event: Event): string {
   return `${cellsBeforeTags(event)},${cellOf(JSON.stringify(event.tags))}\r\n`;
 }
 
-/** What the name of a tag's column begins with, so that it is none of an event's fields. */
+/** The prefix of a tag's column, so that its name is none of an event's fields. */
 export const tagColumnPrefix = "tags.";
 
 /** Header row of a CSV listing with a column for each of these tags, and one for all others. */

@@ -19,7 +19,7 @@ export const timestamp = z
   })
   .openapi({ format: "date-time" });
 
-/** What is wrong with a time in a query, as the second half of a sentence, or null. */
+/** The fault of a time in a query, as the second half of a sentence, or null. */
 function faultInTimestamp(value: string): string | null {
   const ms = msOf(value);
   if (Number.isNaN(ms))
@@ -108,9 +108,9 @@ export const RecordQuery = z.strictObject({
 });
 
 /**
- * Parses a query by its schema, in which a parameter that may be repeated is an array; `tag.KEY` parameters are returned
- * separately. Throws `query-invalid`, also for unknown
- * parameters: if a filter were ignored, the result would contain more than was requested.
+ * Parses a query by its schema, in which a parameter that may be repeated is an array; `tag.KEY` parameters are
+ * returned separately. Throws `query-invalid`, also for unknown parameters: if a filter were ignored, the result would
+ * contain more than was requested.
  */
 export function readQuery<Schema extends z.ZodObject>(
   parameters: URLSearchParams,

@@ -118,7 +118,7 @@ export class ArrivalClock {
     return this.#last;
   }
 
-  /** What the clock showed at the last arrival. Earlier than that arrival if the clock was set back. */
+  /** The clock's time at the last arrival. Earlier than that arrival if the clock was set back. */
   get nowMs(): number {
     return this.#nowMs;
   }

@@ -24,8 +24,8 @@ export type Condition = ConditionOf<TokenLeaf | NumberCondition>;
 export type TokenCondition = ConditionOf<TokenLeaf>;
 
 /**
- * What blocks can find, and without numbers an index of tokens: events that match all of `needed` (every event if empty)
- * and none of `excluded`. If it isn't exact, it finds too much, never too little.
+ * A condition that blocks can evaluate, and without numbers an index of tokens: events that match all of `needed`
+ * (every event if empty) and none of `excluded`. If it isn't exact, it finds too much, never too little.
  */
 export type Match = { needed: Condition[]; excluded: Condition[]; isExact: boolean };
 
@@ -147,7 +147,7 @@ export function tokenConditionOf(projectId: number, condition: Condition): Token
         return isUpper;
       case "all":
       case "any": {
-        // What decides alone: an alternative that is on every event, or a part that is on none.
+        // A part that decides alone: an alternative that is on every event, or a part that is on none.
         const decisive = part.kind === "any";
         const of: TokenCondition[] = [];
         for (const each of part.of) {

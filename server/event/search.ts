@@ -79,7 +79,7 @@ const bareHead = /[^\s"():=,*<>]+/y;
 const bareValue = /[^\s"(),*]+/y;
 const space = /\s*/y;
 const comparison = /[<>]=?/y;
-/** What people write instead: `=>` and `=<`. */
+/** Mistaken forms: `=>` and `=<`. */
 const reversed = /=[<>]/y;
 
 class Parser extends SearchScanner {

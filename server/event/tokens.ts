@@ -37,7 +37,7 @@ export const token = {
   /** The hour and the day since 1970, for the engine whose index has no order. */
   hour: (project: number, hour: number) => `${project}h${hour}`,
   day: (project: number, day: number) => `${project}d${day}`,
-  /** What a block keeps of numbers: which keys have some, a key's directory, its buckets, and all. */
+  /** Tokens of a block's numbers: which keys have some, a key's directory, its buckets, and all. */
   numericKeys: (project: number) => `${project}r`,
   numbers: (project: number, key: string) => `${project}v${exact(key)}`,
   numberBucket: (numbers: string, bucket: number) => `${numbers}_z${bucket}`,

@@ -52,7 +52,7 @@ function parseHop(hop: string): Address | null {
 }
 
 /**
- * What counts as one client for limits: an IPv4 address, or the first 64 bits of an IPv6 address, of which every
+ * The key by which limits count a client: an IPv4 address, or the first 64 bits of an IPv6 address, of which every
  * customer of a provider has at least that many (RFC 6177).
  */
 export function clientNetwork(address: string | null): string {

@@ -1,6 +1,6 @@
 import { clientAddresses } from "./client-address.ts";
 
-/** What the server knows of the connections that requests come on. */
+/** The connections that requests come on. */
 export class Connections {
   readonly #server: Pick<Bun.Server<undefined>, "requestIP" | "timeout">;
   readonly #baseUrl: string;

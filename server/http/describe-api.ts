@@ -8,7 +8,7 @@ import { tags } from "./tags.ts";
 
 const jsonType = "application/json";
 
-/** What a problem's status says, for the API description. */
+/** The meaning of a problem's status, for the API description. */
 const statusTexts: Record<number, string> = {
   400: "The request can't be read, or its query is invalid.",
   401: "The API key or session is missing or unknown.",
@@ -160,7 +160,7 @@ function otherFormsOf({ otherResponseTypes = [], description = "" }: DescribedRo
     : `The response can also be ${others.map((type) => `\`${type}\``).join(" or ")}.`;
 }
 
-/** What a route's callers need, for the API description. */
+/** The credentials that a route's callers need, for the API description. */
 function requirementOf(by: AllowedCallers): string {
   if (by === "anyone") return "Needs no credentials.";
   if (by === "account") return "Needs a session.";

@@ -11,7 +11,7 @@ export type Progress = {
 
 export const progressType = "text/event-stream";
 
-/** What the API description says of a route that uses `withProgress`. */
+/** A note in the API description of routes that use `withProgress`. */
 export const progressNote =
   "With `Accept: text/event-stream`, the response is Server-Sent Events: `progress` with `done`, from 0 to 1, and then `result`, or `problem`.";
 

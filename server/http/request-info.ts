@@ -1,4 +1,4 @@
-/** What is known of a request beside itself: an id that its response, its problem and the log share, and its route. */
+/** Facts about a request: an id that its response, its problem and the log share, and its route. */
 
 const ids = new WeakMap<Request, string>();
 const routes = new WeakMap<Request, string>();

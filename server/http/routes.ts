@@ -35,7 +35,7 @@ type CallerOf<By extends AllowedCallers> = By extends MemberPermission
         ? { caller: Caller }
         : object;
 
-/** What two people can edit, as the first part of the audit log's actions names it. */
+/** A thing that two people can edit, as the first part of the audit log's actions names it. */
 export type VersionedThing =
   | "board"
   | "channel"
@@ -126,7 +126,7 @@ export class Routes {
   readonly app = new Hono();
   /** Every route, in the order of declaration. */
   readonly declared: { method: string; path: string; by: AllowedCallers }[] = [];
-  /** What the API description says (`describe-api.ts`). */
+  /** The declarations, for the API description (`describe-api.ts`). */
   readonly described: DescribedRoute[] = [];
   readonly #lookup: CallerLookup;
   readonly #addressOf: (request: Request) => string | null;

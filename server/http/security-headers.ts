@@ -1,10 +1,10 @@
 /**
- * What browsers may do with responses (https://owasp.org/www-project-secure-headers). A response that is no page may do
- * nothing, even if someone opens it as one.
+ * Limits for what browsers do with responses (https://owasp.org/www-project-secure-headers). A response that is no page
+ * may do nothing, even if someone opens it as one.
  */
 export const dataPolicy = "default-src 'none'; frame-ancestors 'none'";
 
-/** What the dashboard's pages and workers may do: use files and routes of this server, and draw images from data. */
+/** The policy of the dashboard's pages and workers: use files and routes of this server, and draw images from data. */
 export const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -6,7 +6,7 @@ const secondsKept = 60;
 export class CommitMeter {
   readonly #times = new Float64Array(timesMax);
   #commits = 0;
-  /** What each of the last seconds stored, by second modulo `secondsKept`. */
+  /** Events stored in each of the last seconds, by second modulo `secondsKept`. */
   readonly #stored = new Uint32Array(secondsKept);
   readonly #secondOf = new Float64Array(secondsKept);
 

@@ -10,7 +10,7 @@ export type AccountSettings = {
   emailDigest: EmailDigest | null;
 };
 
-/** What a member of a project wants to be notified of. Times are in milliseconds since 1970. */
+/** A member's preferences in a project. Times are in milliseconds since 1970. */
 export type MemberPreferences = AccountSettings & {
   isUnsubscribed: boolean;
   /** By `levelKey`. */
@@ -45,7 +45,7 @@ export function levelKey(channel: string, destinationId: string): string {
   return `${destinationId} ${channel}`;
 }
 
-/** What a destination gets of a channel. Its own level counts before the project's. */
+/** The level of a destination in a channel. Its own level counts before the project's. */
 function levelOf({ levels }: MemberPreferences, destinationId: string, channel: string | null): Level {
   const own = channel === null ? undefined : levels.get(levelKey(channel, destinationId));
   return own ?? levels.get(levelKey("", destinationId)) ?? "matters";

@@ -291,7 +291,7 @@ function nextAttemptMs({ state, nextAttemptAt, heldUntil }: Row): number | null 
     : nextAttemptAt;
 }
 
-/** What a delivery tells of, as one line; null if its event was deleted. */
+/** The title of a delivery; null if its event was deleted. */
 async function titleOf(
   events: Pick<RecentEvents, "find">,
   { projectId, eventId, notification }: Pick<Row, "projectId" | "eventId" | "notification">,

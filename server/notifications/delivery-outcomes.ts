@@ -23,7 +23,7 @@ const holdingAttemptsMax = 5;
 /** A delivery that did not succeed within a day is dead. */
 const giveUpMs = 24 * 60 * 60 * 1_000;
 
-/** What recording outcomes has led to, by which more may be due. */
+/** Effects of recording outcomes by which more may be due. */
 type Recorded = { madeDeliveries: boolean; releasedQueues: boolean };
 
 /**

@@ -158,8 +158,8 @@ export async function removeDestination(
 }
 
 /**
- * Cancels what waits for a destination that is gone or turned off, or what one project sends it, in small steps. It would
- * not be sent anyway, because the delivery worker checks the destination first.
+ * Cancels what waits for a destination that is gone or turned off, or what one project sends it, in small steps. It
+ * would not be sent anyway, because the delivery worker checks the destination first.
  */
 export async function cancelDeliveries(
   control: Kysely<ControlTables>,
@@ -167,7 +167,7 @@ export async function cancelDeliveries(
   detail: string,
   projectId?: number,
 ): Promise<void> {
-  // What is added later, for example when it is turned on again, needn't wait.
+  // Later deliveries, for example after it is turned on again, needn't wait.
   if (projectId === undefined)
     await control.deleteFrom("deliveryQueues").where("destinationId", "=", destinationId).execute();
   // Literals, so that the planner can use the indexes of what waits.

@@ -27,7 +27,7 @@ export type KnownDestination = {
   createdMs: number;
 };
 
-/** What is known about an event when somebody asks why it was not delivered. Times are milliseconds since 1970. */
+/** The facts about an event that explain why it was not delivered. Times are milliseconds since 1970. */
 export type Known = {
   event: Event;
   arrivedMs: number;
@@ -46,8 +46,9 @@ export type Known = {
 const dayMs = 24 * 60 * 60 * 1_000;
 
 /**
- * Says why members, their destinations, and those of the project have no delivery of an event. What members chose themselves is not in it:
- * that is stored with the deliveries that it skipped. Rules are as they are now, because their changes are not kept.
+ * Says why members, their destinations, and those of the project have no delivery of an event. What members chose
+ * themselves is not in it: that is stored with the deliveries that it skipped. Rules are as they are now, because their
+ * changes are not kept.
  */
 export function explain(known: Known): Explanation[] {
   const { event, arrivedMs, nowMs, deliveryDays, deliveries, people } = known;

@@ -137,7 +137,7 @@ export async function notificationsOf(events: EventFinder, rows: InboxRow[]): Pr
   });
 }
 
-/** What a notification says, and where it leads. */
+/** The text of a notification, and where it leads. */
 function contentOf(
   { id, slug, name, ruleId }: InboxRow,
   stored: StoredNotification | OwnerNotice | null,

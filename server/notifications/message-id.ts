@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 const digits = 32;
 
 /**
- * What a delivery's message is called by its receivers. It is the same for all attempts, and unique over installations,
+ * The id of a delivery's message for its receivers. It is the same for all attempts, and unique over installations,
  * also after a backup was restored, when numbers of deliveries begin anew.
  */
 export function messageIdOf(

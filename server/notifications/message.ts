@@ -1,6 +1,6 @@
 import type { Event } from "../event/event.ts";
 
-/** What a notification says, for every kind of destination. */
+/** The content of a notification, for every kind of destination. */
 export type Message = {
   /** Constant over all attempts of a delivery; receivers use it to drop repetitions. Without full stops. */
   id: string;
@@ -19,7 +19,7 @@ export type Message = {
   project: { slug: string; name: string };
   /** The rule that it comes from; null for a test. */
   rule: { id: string; name: string } | null;
-  /** What a rule over time found from one moment to another (ISO 8601); null for the other types. */
+  /** The matches of a rule over time, and their period (ISO 8601); null for the other types. */
   matches: { count: number; from: string; to: string } | null;
   /** The event that it tells of, or by which a rule over time was met; null if there is none. */
   event: Event | null;
@@ -32,7 +32,7 @@ export type Message = {
   urgent: boolean;
 };
 
-/** What was collected for a digest by email, the newest first. `others` are too many to list. Times are as people read them. */
+/** The items of a digest by email, the newest first. `others` are too many to list. Times are as people read them. */
 export type Digest = { items: DigestItem[]; others: number; at: string };
 export type DigestItem = { title: string; about: string; at: string; url: string };
 
@@ -40,8 +40,8 @@ export type DigestItem = { title: string; about: string; at: string; url: string
 export type FirstOfThread = Pick<Message, "title" | "icon" | "urgent" | "event" | "project">;
 
 /**
- * What a notification of an account says. Owners are also told about the destinations of their projects and about the
- * server, and `digest` is what a digest by email lists.
+ * The content of a notification of an account. Owners are also told about the destinations of their projects and about
+ * the server, and `digest` is what a digest by email lists.
  */
 export type AccountMessage = Omit<Message, "type"> & {
   type: Message["type"] | "destination-off" | "delivery-dead" | "server-notice" | "email-digest";
@@ -76,7 +76,7 @@ export function threadOf(ruleId: string, began: string | number): string {
   return `${ruleId}.${began}`;
 }
 
-/** What a message shows of an event besides its name and description. */
+/** The fields of an event besides its name and description. */
 export function fieldsOfEvent({ channelId, userId, tags }: Event): Message["fields"] {
   return [
     { name: "Channel", value: channelId },

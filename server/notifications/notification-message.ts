@@ -7,8 +7,8 @@ type OverTime = Exclude<RuleNotification, { type: "event" }>;
 type WithoutEvent<Notification> = Notification extends unknown ? Omit<Notification, "event"> : never;
 
 /**
- * What a rule over time found, as a delivery stores it: with the rule as it was then, and without its event, which may be
- * deleted in the meantime.
+ * A match of a rule over time, as a delivery stores it: with the rule as it was then, and without its event, which may
+ * be deleted in the meantime.
  */
 export type StoredNotification = WithoutEvent<OverTime> & { rule: { name: string; q: string } };
 
@@ -27,13 +27,13 @@ export type DeliveryDead = Omit<DestinationOff, "type"> & { type: "delivery-dead
 /** Something about the server that its owner must know, such as a backup that failed (server-outages.ts). */
 export type ServerNotice = { type: "server-notice"; atMs: number; title: string; detail: string };
 
-/** What owners are told besides events. */
+/** Notices for owners besides events. */
 export type OwnerNotice = DestinationOff | DeliveryDead | ServerNotice;
 
-/** What the delivery of a digest by email stores: not what was collected, because events can be deleted before it is sent. */
+/** A delivery of a digest by email stores no events, because they can be deleted before it is sent. */
 export type StoredEmailDigest = { type: "email-digest"; fromMs: number; atMs: number };
 
-/** What a delivery tells of instead of an event, or besides it. */
+/** The content of a delivery that isn't one event. */
 export type StoredContent = StoredNotification | OwnerNotice | StoredEmailDigest;
 
 /** Reads what a delivery stores; null for an event itself. */

@@ -24,7 +24,7 @@ export type PushMessage = {
   url: string;
   /** Notifications with the same tag replace each other. */
   tag: string;
-  /** What its buttons mute. */
+  /** The events that its buttons mute. */
   mute?: { project: string; channel: string; name: string };
 };
 

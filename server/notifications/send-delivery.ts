@@ -163,7 +163,7 @@ function messageOf(
   return messageOfEvent(event, { ...about, rule, url: `${baseUrl}/p/${slug}/events/${event.id}` });
 }
 
-/** What the receiver calls the message about the event that began the burst. */
+/** Returns the receiver's reference to the message about the event that began the burst. */
 async function findPrevious(
   control: Kysely<ControlTables>,
   { eventId, ruleId, destinationId }: Delivery,

@@ -1,6 +1,6 @@
 import type { AccountMessage } from "./message.ts";
 
-/** What a transport sends, and to whom. */
+/** A message to one address. */
 type NotificationMessage = {
   message: AccountMessage;
   address: string;

@@ -42,7 +42,10 @@ export class UnsubscribeLinks {
   }
 }
 
-/** What a link would end. Throws `unsubscribe-link-unknown` if the account is no longer a member of the project. */
+/**
+ * Returns the project and account of a link. Throws `unsubscribe-link-unknown` if the account is no longer a member of
+ * the project.
+ */
 export async function previewUnsubscribe(
   control: Kysely<ControlTables>,
   { accountId, projectId }: Subscriber,

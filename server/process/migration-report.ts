@@ -83,7 +83,7 @@ export class MigrationReport {
   }
 }
 
-/** What is done of all steps. Each counts the same, as nothing tells how long it will take. */
+/** The share of the steps that is done. Each counts the same, as nothing tells how long it will take. */
 function barOf({ number, of, share }: MigrationProgress): string {
   const done = Math.max(number - 1 + (share ?? 0), 0) / Math.max(of, 1);
   const filled = Math.round(done * barCharacters);

@@ -19,9 +19,9 @@ const overloadedDetail =
   "This project has too many requests in progress. Wait for some of them, and try again.";
 
 /**
- * Admits tasks to a resource that projects share. Owners take turns, then each owner's tasks in order, so a project with
- * many tasks delays another one's by those in progress, not by those that wait. A task whose weight is more than the
- * capacity is admitted when nothing else is in progress.
+ * Admits tasks to a resource that projects share. Owners take turns, then each owner's tasks in order, so a project
+ * with many tasks delays another one's by those in progress, not by those that wait. A task whose weight is more than
+ * the capacity is admitted when nothing else is in progress.
  */
 export class FairQueue<Owner extends TurnOwner | string = TurnOwner> {
   readonly #options: Required<Options>;
@@ -76,7 +76,7 @@ export class FairQueue<Owner extends TurnOwner | string = TurnOwner> {
         waiters.splice(waiters.indexOf(waiter), 1);
         if (waiters.length === 0) this.#waiting.delete(owner);
         reject(signal!.reason);
-        // What it held up may fit now.
+        // Tasks that it held up may fit now.
         this.#admit();
       };
       const waiter = {

@@ -19,7 +19,7 @@ const termsMax = 5;
 const valuesMax = 20;
 /** Values of a key that are looked at for numbers. */
 const sampleValues = 50;
-/** What was typed is compared with all texts for a near one only from here on. */
+/** Typed text is compared with all texts for a near one only from here on. */
 const nearCharacters = 4;
 
 /** Suggests fields, and texts of the project's events, for the cursor position in a search. */

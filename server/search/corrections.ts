@@ -14,7 +14,7 @@ const usersMax = 3;
 /** Characters at the end of a user's ID that may be wrong. */
 const userEndMax = 4;
 const nearUsers = 50;
-/** What people write for the fields, in lower case without "_". */
+/** Other names for the fields, in lower case without "_". */
 const fieldsCalled: Record<string, SearchField> = {
   user: "user",
   userid: "user",
@@ -86,7 +86,9 @@ export function createCorrections(store: Store) {
     ];
   }
 
-  /** The key of a tag that was probably meant. Parameters of a listing are called `tag.plan`, in a search it is `plan`. */
+  /**
+   * The key of a tag that was probably meant. Parameters of a listing are called `tag.plan`, in a search it is `plan`.
+   */
   async function keyMeant(projectId: number, written: string): Promise<string | null> {
     const keys = (await known.keys(projectId, "")).map(({ text }) => text);
     if (keys.includes(written)) return written;

@@ -46,7 +46,7 @@ export async function listCountedUsers(
   };
 }
 
-/** What the event of each user matches. */
+/** The condition that each user's event matches. */
 function filterOf(counted: CountedUsers): EventFilter {
   if (counted.of === "events") return counted.filter;
   if (counted.of === "funnel") return counted.funnel.steps[counted.step - 1]!;

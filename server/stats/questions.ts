@@ -69,7 +69,7 @@ export function retentionQuestionOf({
   };
 }
 
-/** What to compute for retention: `first` says which of a user's starts counts. */
+/** A question about retention: `first` says which of a user's starts counts. */
 export async function retentionQueryOf(
   events: Store["events"],
   {

@@ -4,7 +4,7 @@ import type { Store } from "../storage/store.ts";
 
 type Control = Transaction<ControlTables>;
 
-/** What the list of users is sorted by, of one user: the number of events, and the `createdAt` of the first and last. */
+/** A user's sort keys in the list of users: the number of events, and the `createdAt` of the first and last. */
 export type ActivityEntry = {
   projectId: number;
   userId: string;

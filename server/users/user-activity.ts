@@ -25,15 +25,15 @@ class Stopped extends Error {}
 
 /** The events up to a position are counted. */
 type Position = ArrivalStamp & { removals: number };
-/** What one commit adds: entries, and the positions before and after. */
+/** The additions of one commit: entries, and the positions before and after. */
 type Addition = { entries: ActivityEntry[]; moves: Map<number, { from: Position; to: ArrivalStamp }> };
 
 type Deps = { store: Store; onError: (error: unknown) => void };
 
 /**
- * Keeps what the list of users is sorted by: the number of each user's events, the first and the last. Recording doesn't
- * touch it: this reads the events that arrived, of all projects in turns, and adds them up. Removals subtract from it in
- * their own commit. One node does it at a time.
+ * Keeps what the list of users is sorted by: the number of each user's events, the first and the last. Recording
+ * doesn't touch it: this reads the events that arrived, of all projects in turns, and adds them up. Removals subtract
+ * from it in their own commit. One node does it at a time.
  */
 export class UserActivity {
   readonly #deps: Deps;
@@ -69,7 +69,7 @@ export class UserActivity {
   /** Resolves when the events that arrived before are counted, or after a while if there are many. */
   async update(withinMs: number): Promise<void> {
     if (!(await this.#isBehind())) return;
-    // What is running may have read the project before its newest event.
+    // The current run may have read the project before its newest event.
     const running = this.#running;
     this.start();
     const counted = async () => {

@@ -68,7 +68,7 @@ export async function markSeen(
 const messageCharactersMax = 1_500;
 
 /**
- * What the account's streams are told of marks.
+ * The message about marks to the account's streams.
  *
  * @param marked - the response: those that are known
  */

@@ -8,7 +8,7 @@ import { propertiesOf } from "../user-properties.ts";
 /** Unix times from here on are milliseconds. */
 const millisecondsFrom = 1e11;
 
-/** What a body of `/v1/log` makes. */
+/** Maps a body of `/v1/log`. */
 export function logItemOf(body: JsonObject, nowMs: number): Item {
   const { channel, event, user_id, icon, notify, description, tags, timestamp } = body;
   const seconds = typeof timestamp === "number" ? timestamp : Number.NaN;
@@ -33,7 +33,7 @@ export function logItemOf(body: JsonObject, nowMs: number): Item {
 
 const isDate = (ms: number) => !Number.isNaN(new Date(ms).getTime());
 
-/** What a body of `/v1/insight` makes: the event, and the value if it is a number. */
+/** Maps a body of `/v1/insight`: the event, and the value if it is a number. */
 export function insightItemOf(body: JsonObject, nowMs: number): Item {
   const { title, icon, value } = body;
   const increment = isObject(value) ? value.$inc : undefined;
@@ -60,7 +60,7 @@ function insightKeyOf(title: string): string {
   return /\P{ASCII}/u.test(title) || key === "" ? `insight-${sha256(title).slice(0, 16)}` : key;
 }
 
-/** What a body of `/v1/identify` or `/v1/group` makes. */
+/** Maps a body of `/v1/identify` or `/v1/group`. */
 export function userItemOf(body: JsonObject, type: "identify" | "group"): Item {
   const userId = filledText(body.user_id);
   const properties = objectOf(body.properties);

@@ -5,8 +5,8 @@ import type { JsonObject } from "../text.ts";
 import type { RecordGroup, SentRecord } from "./logs.ts";
 
 /**
- * What we read of opentelemetry/proto/logs/v1/logs.proto and common/v1/common.proto, and google/rpc/status.proto, with
- * their field numbers. Unknown fields are skipped, as Protocol Buffers intend.
+ * The parts that we read of opentelemetry/proto/logs/v1/logs.proto and common/v1/common.proto, and
+ * google/rpc/status.proto, with their field numbers. Unknown fields are skipped, as Protocol Buffers intend.
  */
 const root = protobuf.Root.fromJSON({
   nested: {

@@ -31,7 +31,7 @@ export function keyIn(body: unknown): string | undefined {
   return filledText(first.api_key) ?? filledText(first.token) ?? filledText(objectOf(first.properties).token);
 }
 
-/** What an event makes: an event, a change to its user's properties, or both. */
+/** Maps an event to an event, a change to its user's properties, or both. */
 export function itemOf(sent: unknown, nowMs: number): Item {
   if (!isObject(sent)) return { fault: "An event must be an object.", sent };
   const all = objectOf(sent.properties);
@@ -66,8 +66,8 @@ export function itemOf(sent: unknown, nowMs: number): Item {
 }
 
 /**
- * The properties that become tags: the application's own, then ours, then those of the library, which begin with `$`. If
- * an event has too many, the last ones are left out.
+ * The properties that become tags: the application's own, then ours, then those of the library, which begin with `$`.
+ * If an event has too many, the last ones are left out.
  */
 function tagged(all: JsonObject, ours: JsonObject): JsonObject {
   const properties: JsonObject = {};

@@ -2,7 +2,7 @@ import { isPublishable } from "../../auth/key-secret.ts";
 import { dataHeaders, problem } from "../../core/problems.ts";
 
 /**
- * What the library for browsers may do by itself: autocapture, which needs no script from a server of PostHog's. Nothing
+ * Features of the library for browsers: autocapture, which needs no script from a server of PostHog's. Nothing
  * is said of surveys, because the library loads their script even if they are off.
  */
 const features = {

@@ -9,7 +9,7 @@ export type MessageType = (typeof messageTypes)[number];
 /** The channel of events whose address doesn't name one. */
 export const segmentChannel = "segment";
 
-/** What a message makes: an event, or a change to a user's properties. */
+/** Maps a message to an event, or a change to a user's properties. */
 export function itemOf(sent: unknown, type: unknown, nowMs: number, channel = segmentChannel): Item {
   if (!isObject(sent)) return { fault: "A message must be an object.", sent };
   const userId = filledText(sent.userId) ?? filledText(sent.anonymousId);

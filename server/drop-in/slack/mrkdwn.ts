@@ -44,7 +44,9 @@ function proseToMarkdown(text: string): string {
   return decodeEntities(linked);
 }
 
-/** What a reader of Slack sees: `<!here>` as @here, `<#C1|ops>` as #ops, `<!date^…|at noon>` as its fallback. */
+/**
+ * The text as a reader of Slack sees it: `<!here>` as @here, `<#C1|ops>` as #ops, `<!date^…|at noon>` as its fallback.
+ */
 function labelOf(target: string, label: string | undefined): string {
   const [sign] = target;
   if (sign === "#") return `#${label || target.slice(1)}`;

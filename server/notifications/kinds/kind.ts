@@ -69,7 +69,7 @@ function wellFormed(message: Message): Message {
   return JSON.parse(JSON.stringify(message), repair);
 }
 
-/** What is declared about a setting, also if it is optional or has a default. */
+/** The metadata of a setting, also if it is optional or has a default. */
 export function settingMeta(field: z.ZodType): z.GlobalMeta {
   const meta = z.globalRegistry.get(field);
   if (meta) return meta;

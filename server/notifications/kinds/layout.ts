@@ -22,7 +22,7 @@ export function linkOf({ url }: Message): string | null {
   return href !== undefined && href.length <= urlMax ? href : null;
 }
 
-/** What a link to the message's URL is called. */
+/** The label of a link to the message's URL. */
 export function linkLabelOf({ type }: Message): string {
   if (type === "test") return "Open Tidings";
   return type === "event" ? "View event" : "View events";
@@ -42,7 +42,7 @@ function newestText(type: Message["type"], newest: Message["newest"]): string {
   return `${newestLabelOf(type)}: ${lineOfEvent(first)}`;
 }
 
-/** What the newest event of a message is called. */
+/** The label of a message's newest event. */
 export function newestLabelOf(type: string): string {
   if (type === "silence") return "Last";
   return type === "recovery" ? "Now" : "Newest";

@@ -2,7 +2,7 @@ import type { Token, Tokens } from "marked";
 import { decodeEntities, parseMarkdown } from "../../event/markdown.ts";
 import { type BoundedWriter, shorten } from "../shorten.ts";
 
-/** What is written before and after a part of a text. */
+/** The marks before and after a part of a text. */
 type Enclosure = readonly [before: string, after: string];
 
 /** How a service writes formatted text. */
@@ -93,8 +93,8 @@ export const markdown: Markup = {
 export const markdownMax = 4_000;
 
 /**
- * Writes the first 4,000 characters of Markdown in another markup. HTML is shown as text, images become links (loading them would tell their server
- * who reads the message), and only links to http, https and mailto stay links.
+ * Writes the first 4,000 characters of Markdown in another markup. HTML is shown as text, images become links (loading
+ * them would tell their server who reads the message), and only links to http, https and mailto stay links.
  */
 export function writeMarkdown(writer: BoundedWriter, text: string, markup: Markup): void {
   const source = shorten(text, markdownMax);
