@@ -43,8 +43,8 @@ export class UnsubscribeLinks {
 }
 
 /**
- * Returns the project and account of a link. Throws `unsubscribe-link-unknown` if the account is no longer a member of
- * the project.
+ * Returns the project whose email a link ends, and the address. Throws `unsubscribe-link-unknown` if the account is no
+ * longer a member of the project.
  */
 export async function previewUnsubscribe(
   control: Kysely<ControlTables>,
