@@ -121,7 +121,7 @@ type Props = {
   close: () => void;
 };
 
-/** Asks for a rule, and shows what it would have notified of. */
+/** Asks for a rule, and shows the alerts that it would have raised. */
 function RuleDialog({ form, onChange, ...dialog }: Props) {
   const project = useProjectSlug();
   const { data: members = [] } = useQuery(membersQuery(project));

@@ -16,7 +16,7 @@ const listed = 10;
 
 type Props = { q: string; when: RuleWhen | null };
 
-/** What the rule would have notified of in the last days. */
+/** The alerts that the rule would have raised in the last days. */
 export function RulePreview({ q, when }: Props) {
   const project = useProjectSlug();
   const draft = useTypedDraft(q, when);

@@ -10,7 +10,7 @@ export function rulesQuery(project: string) {
   });
 }
 
-/** What a rule would have notified of lately. */
+/** The alerts that a rule would have raised lately. */
 export function previewQuery(project: string, draft: { q: string; when: RuleWhen } | null) {
   return queryOptions({
     queryKey: ["rule-preview", project, draft],

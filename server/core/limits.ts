@@ -212,7 +212,7 @@ export const limits = {
   muteMinutes: 366 * 24 * 60,
   /** Channels of all projects for which an account has chosen levels, times its destinations. */
   levelsPerAccount: 5_000,
-  /** Events of a project in a second that go to members who want all, besides those that rules notify of. */
+  /** Events of a project in a second that go to members who want all, besides those that rules match. */
   followedEventsPerSecond: 20,
   /**
    * Notifications by email, apart from digests, to an account and by a project, in an hour of the clock. Further ones
@@ -224,7 +224,9 @@ export const limits = {
   emailDigestDeliveries: 2_000,
   /** Newest of them that the email lists. */
   emailDigestItems: 50,
-  /** Requests with the link that unsubscribes from one address in a minute. Mail providers send those of many people. */
+  /**
+   * Requests with the link that unsubscribes from one address in a minute. Mail providers send those of many people.
+   */
   unsubscribeRequestsPerMinute: 300,
   /** Members for whom an event's page explains why they were not notified. */
   explainedMembers: 100,
@@ -257,7 +259,9 @@ export const limits = {
   insightTitleCharacters: 80,
   /** Sums of whole numbers up to this are exact. */
   insightValue: 1e15,
-  /** A value's history has a point for every so many minutes in which it was set, and so many points: a week's worth. */
+  /**
+   * A value's history has a point for every so many minutes in which it was set, and so many points: a week's worth.
+   */
   insightPointMinutes: 5,
   insightPoints: 2_016,
   /** Rules of a project. */

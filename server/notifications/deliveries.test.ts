@@ -298,7 +298,7 @@ describe("retrying", () => {
   });
 });
 
-// Last, because it adds a member, who is notified of events.
+// Last, because it adds a member, who gets notifications.
 test("members see those to the project's destinations and their own, admins all", async () => {
   const { control } = app.running.store;
   await app.addMember("member@example.com", "member");

@@ -161,7 +161,7 @@ function explainDestination(
   return null;
 }
 
-/** Why a rule that matches the event did not notify of it at once, and what it was folded into. */
+/** Why a rule that matches the event did not alert on it at once, and what it was folded into. */
 function explainFolding({ folded, arrivedMs, event }: Known, { id, name, when }: Rule): Explanation {
   const into = folded.find(
     ({ ruleId, fromMs, toMs }) => ruleId === id && fromMs <= arrivedMs && arrivedMs <= toMs,

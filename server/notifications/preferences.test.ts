@@ -94,7 +94,7 @@ function quietNow() {
   return { days: [...weekdays], from: at(hour - 10), to: at(hour + 10) };
 }
 
-test("without preferences, what rules notify of goes everywhere", async () => {
+test("without preferences, what rules match goes everywhere", async () => {
   expect(await preferences()).toEqual({
     timeZone: "UTC",
     quietHours: null,
@@ -137,7 +137,7 @@ test("each destination has a level for each channel, and one for the project", a
   expect((await preferences()).levels).toEqual([]);
 });
 
-test("the level all is for events that no rule notifies of, at once after the change", async () => {
+test("the level all is for events that no rule matches, at once after the change", async () => {
   const before = await record({ notify: false });
   const { deliveries, explanations } = await sentOf(before);
   expect([deliveries, explanations.map(({ reason }) => reason)]).toEqual([[], ["no-flag"]]);

@@ -2,7 +2,7 @@ import { countInGroup, type EventGroup, largestFirst } from "./event-groups.ts";
 import { minuteMs, type RuleKind, type RuleNotification, type WhenOf } from "./rule-kind.ts";
 
 /**
- * The window in which events are counted; null if the next event is notified of at once. `total` counts all events of
+ * The window in which events are counted; null if the next event alerts at once. `total` counts all events of
  * the burst, the other fields are of the window.
  */
 export type BurstState = null | {
@@ -15,7 +15,7 @@ export type BurstState = null | {
 };
 
 /**
- * Notifies of the first event at once, and of those that follow in a summary at the end of each window. After a window
+ * Alerts on the first event at once, and on those that follow in a summary at the end of each window. After a window
  * without events, the next event is a first one again.
  */
 export const burst: RuleKind<WhenOf<"burst">, BurstState> = {

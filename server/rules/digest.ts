@@ -15,7 +15,7 @@ export type DigestState = null | {
 };
 
 /**
- * Notifies of all events since the last digest together. The time of a digest is set by its first event, so there is no
+ * Alerts on all events since the last digest together. The time of a digest is set by its first event, so there is no
  * digest without events, and one that is overdue comes once.
  */
 export const digest: RuleKind<WhenOf<"digest">, DigestState> = {

@@ -10,13 +10,13 @@ const stateless = {
   setBack: () => null,
 };
 
-/** Notifies of each event. */
+/** Alerts on each event. */
 export const each: RuleKind<WhenOf<"each">, null> = {
   ...stateless,
   onMatch: (_, __, event, nowMs) => notifyOf(event, nowMs),
 };
 
-/** Notifies of each event with a tag that is a larger number. */
+/** Alerts on each event with a tag that is a larger number. */
 export const number: RuleKind<WhenOf<"number">, null> = {
   ...stateless,
   onMatch({ tag, above }, state, event, nowMs) {

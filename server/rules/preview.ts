@@ -13,8 +13,8 @@ export type ReceivedEvent = { event: Event; receivedMs: number };
 export type RulePreview = { count: number; notifications: RuleNotification[] };
 
 /**
- * What a rule would have notified of if it had begun at `fromMs`, up to `toMs`; milliseconds since 1970. It is run as it
- * would have been then, on events that arrived in that time, in the order of arrival.
+ * The alerts that a rule would have raised if it had begun at `fromMs`, up to `toMs`; milliseconds since 1970. It is
+ * run as it would have been then, on events that arrived in that time, in the order of arrival.
  */
 export async function previewRule(
   rule: Pick<Rule, "q" | "when">,

@@ -5,13 +5,13 @@ import type { EventGroup } from "./event-groups.ts";
 export type WhenOf<Type extends RuleWhen["type"]> = Extract<RuleWhen, { type: Type }>;
 
 /**
- * What a rule notifies of. `atMs` is when it was due, in milliseconds since 1970, even if it was noticed later. For a
+ * An alert of a rule. `atMs` is when it was due, in milliseconds since 1970, even if it was noticed later. For a
  * summary and a digest, that is also the end of their period.
  */
 export type RuleNotification = { atMs: number } & (
   | { type: "event"; event: Event }
   /**
-   * Further events of a burst. `firstId` is the event that began it, which was notified of at once. `total` counts all
+   * Further events of a burst. `firstId` is the event that began it, which alerted at once. `total` counts all
    * events of the burst until now.
    */
   | ({ type: "summary"; firstId: string; total: number } & Collected)
@@ -28,7 +28,7 @@ export type RuleNotification = { atMs: number } & (
 /** The newest events come first, and so do the largest groups. Events of further groups are only in `count`. */
 type Collected = { count: number; fromMs: number; newestIds: string[]; groups: EventGroup[] };
 
-/** A rule's next state, and what it notifies of on the way there. */
+/** A rule's next state, and its alerts on the way there. */
 export type Step<State> = { state: State; notifications: RuleNotification[] };
 
 /**
@@ -37,9 +37,9 @@ export type Step<State> = { state: State; notifications: RuleNotification[] };
  */
 export type RuleKind<When, State> = {
   start: (nowMs: number) => State;
-  /** When `onTime` has something to notify of; null as long as that takes another event. */
+  /** When `onTime` has something to alert on; null as long as that takes another event. */
   dueAt: (when: When, state: State) => number | null;
-  /** Notifies of everything that is due. */
+  /** Alerts on everything that is due. */
   onTime: (when: When, state: State, nowMs: number) => Step<State>;
   /** Takes in a matching event, after `onTime` for the same moment. */
   onMatch: (when: When, state: State, event: Event, nowMs: number) => Step<State>;

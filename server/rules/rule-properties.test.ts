@@ -67,7 +67,7 @@ const isMatch = ({ event }: ReceivedEvent) => event.name === "match";
 const q = "name:match";
 
 describe("any sequence of events", () => {
-  test("the preview equals what a rule notifies of, whenever time is checked and however often it restarts", async () => {
+  test("the preview equals what a rule alerts on, whenever time is checked and however often it restarts", async () => {
     const lateness = fc.infiniteStream(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3 * hourMs })));
     await fc.assert(
       fc.asyncProperty(anyWhen, arrivals, pauseMs, lateness, async (when, events, restMs, lateMs) => {
@@ -99,7 +99,7 @@ describe("any sequence of events", () => {
     );
   });
 
-  test("each event is notified of or counted once, also if time runs ahead or the clock is set back", () => {
+  test("each event alerts or is counted once, also if time runs ahead or the clock is set back", () => {
     const collecting = anyWhen.filter(({ type }) => type === "each" || type === "burst" || type === "digest");
     const moment = fc.integer({ min: startMs, max: startMs + 3 * 24 * hourMs });
     const steps = fc.array(fc.record({ isEvent: fc.boolean(), moment }), { maxLength: 60 });

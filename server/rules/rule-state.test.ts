@@ -12,7 +12,7 @@ const hourMs = 60 * minuteMs;
 const at = (minutes: number) => startMs + minutes * minuteMs;
 
 describe("each", () => {
-  test("notifies of each event at once", () => {
+  test("alerts on each event at once", () => {
     const rule = new RunningRule({ type: "each" });
     const event = eventAt(at(1));
     expect(rule.match(at(1), event)).toEqual([{ type: "event", atMs: at(1), event }]);

@@ -1,5 +1,5 @@
 /**
- * What a rule notifies of, and when: pure functions over a small state that can be stored as JSON.
+ * What a rule alerts on, and when: pure functions over a small state that can be stored as JSON.
  *
  * Time is what the caller passes in: for an event, when it arrived, as the server's clock showed it. An event first
  * makes up for everything that was due before it arrived. So being late, after a restart for example, delays
@@ -66,7 +66,7 @@ export function dueAt({ when }: Pick<Rule, "when">, state: RuleState): number | 
 }
 
 /**
- * Notifies of everything that is due. Returns the same state if nothing changes.
+ * Alerts on everything that is due. Returns the same state if nothing changes.
  *
  * @param nowMs - all events that arrived before were passed in
  */

@@ -75,7 +75,7 @@ test("a project begins with the rule for events with notify, which can be change
   await call("PATCH", `/api/rules/${first!.id}`, { to: everyone });
 });
 
-test("a rule notifies of what its search matches, from the next event on, whatever the flag", async () => {
+test("a rule alerts on what its search matches, from the next event on, whatever the flag", async () => {
   const before = await record({ channel: "payments", name: "before" });
   const { rule } = await call("POST", "/api/rules", each, 201);
   expect(rule).toMatchObject({ ...each, urgent: false, enabled: true });

@@ -28,7 +28,7 @@ export async function addFirstRule(control: Control, projectId: number): Promise
   await insertRule(control, projectId, firstRule);
 }
 
-/** Lets only one transaction at a time, on all nodes, change rules, or take what they notify of further. */
+/** Lets only one transaction at a time, on all nodes, change rules, or turn their matches into deliveries. */
 export async function lockRules(transaction: Transaction<ControlTables>): Promise<void> {
   await withLock(transaction, "rules");
 }
@@ -57,7 +57,9 @@ export async function findRule(control: Control, projectId: number, id: string):
   return row;
 }
 
-/** Creates a rule. It begins now: earlier events don't count. Throws `rule-exists`, `limit-reached` and `body-invalid`. */
+/**
+ * Creates a rule. It begins now: earlier events don't count. Throws `rule-exists`, `limit-reached` and `body-invalid`.
+ */
 export async function createRule({ transaction, projectId, record }: Change, rule: NewRule): Promise<Rule> {
   await lockRules(transaction);
   const { count } = await transaction
@@ -157,7 +159,7 @@ export async function changeRule(
   return ruleOf(changed);
 }
 
-/** Deletes a rule. What it has notified of is still sent. Throws `rule-unknown`. */
+/** Deletes a rule. Notifications that it has made are still sent. Throws `rule-unknown`. */
 export async function deleteRule({ transaction, projectId, record }: Change, id: string): Promise<Rule> {
   await lockRules(transaction);
   const rule = ruleOf(await findRule(transaction, projectId, id));

@@ -1,8 +1,9 @@
 import { minuteMs, type RuleKind, type WhenOf } from "./rule-kind.ts";
 
 /**
- * When the last event arrived, or the rule began, and whether the silence since then was notified of. `lastId` is that
- * event's, null if there was none yet. It is not notified of before `notBeforeMs`, which is null if that needs no delay.
+ * When the last event arrived, or the rule began, and whether the rule alerted on the silence since then. `lastId` is
+ * that event's, null if there was none yet. The rule alerts on it no sooner than `notBeforeMs`, which is null if that
+ * needs no delay.
  */
 export type SilenceState = {
   sinceMs: number;

@@ -12,8 +12,8 @@ const hourMs = 60 * 60 * 1_000;
 const pageEvents = 1_000;
 
 /**
- * What a rule would have notified of in the last days. The events are taken in the order of `createdAt`, as if each had
- * arrived then: when it did arrive is not known any more.
+ * The alerts that a rule would have raised in the last days. The events are taken in the order of `createdAt`, as if
+ * each had arrived then: when it did arrive is not known any more.
  */
 export async function previewStored(
   events: Events,

@@ -70,7 +70,7 @@ describe("expired months with several nodes", () => {
     });
   }
 
-  /** Adds a delivery of an event. No rule notifies of events that are so old, but they were new once. */
+  /** Adds a delivery of an event. No rule alerts on events that are so old, but they were new once. */
   async function addDelivery({ event, receivedMs }: AcceptedEvent): Promise<void> {
     const state = { kind: "dashboard", label: "Dashboard", state: "delivered" } as const;
     await nodes[0].control
