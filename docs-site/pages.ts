@@ -62,7 +62,7 @@ export function resolveLink(page: Page, href: string, pages: Page[]): { href: st
   if (/^(?:https?|mailto):/.test(href)) return { href };
   const [path = "", fragment] = href.split("#");
   const file = path === "" ? page.file : inRepository(join(dirname(page.file), path));
-  const other = /^docs\/.+\.png$/.test(file) ? `/${file}` : otherFiles[file];
+  const other = /^docs\/.+\.webp$/.test(file) ? `/${file}` : otherFiles[file];
   if (other) return existsSync(join(root, file)) ? { href: other } : { fault: `${href} does not exist.` };
   const target = pages.find((each) => each.file === file);
   if (!target) return { fault: `${href} is no page of the documentation.` };

@@ -1,10 +1,11 @@
 /**
- * Takes a screenshot of each page of the dashboard, with a populated database, in both themes.
+ * Takes screenshots of the dashboard with a populated database.
  *
- *   npm run screenshots                    replaces docs/screenshots/, for a desktop and a phone
- *   npm run screenshots -- /tmp/shots      writes there, also dialogs, awkward texts, a small laptop and a tablet
+ *   npm run screenshots                    replaces docs/screenshots/: the pictures that the documentation shows
+ *   npm run screenshots -- /tmp/shots      writes there each page and dialog, and awkward texts, in both themes and four
+ *                                          sizes
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -18,12 +19,17 @@ const target = customTarget ?? join(import.meta.dir, "../../../docs/screenshots"
 const desktop = { width: 1440, height: 900 };
 const sizes = {
   "": desktop,
-  "-phone": { width: 390, height: 844 },
-  ...(customTarget && { "-laptop": { width: 1024, height: 768 }, "-tablet": { width: 768, height: 1024 } }),
+  ...(customTarget && {
+    "-phone": { width: 390, height: 844 },
+    "-laptop": { width: 1024, height: 768 },
+    "-tablet": { width: 768, height: 1024 },
+  }),
 };
 const themes = ["light", "dark"] as const;
-/** Pages that docs/screenshots/ leaves out. */
-const notInDocs = ["audit", "account", "status"];
+/** The pictures in docs/screenshots/. */
+const shownInDocs = ["feed-light", "board-light", "board-dark"];
+/** Each picture stays in the history of the repository for good, so those of the documentation are small. */
+const docsBytesMax = 60_000;
 
 const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first();
 
@@ -68,7 +74,7 @@ mkdirSync(target, { recursive: true });
 
 const browser = await launchChromium();
 try {
-  await shootSetup(browser);
+  if (customTarget) await shootSetup(browser);
   await shootPages(browser);
 } finally {
   await browser.close();
@@ -91,11 +97,9 @@ async function shootSetup(browser: Browser): Promise<void> {
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("Waiting for your first event").first().waitFor();
   await shoot(page, "waiting-light");
-  if (customTarget) {
-    for (const name of ["users", "boards", "rules", "destinations", "webhooks", "deliveries", "rejected"]) {
-      await page.goto(`${server.address}/p/default/${name}`);
-      await shoot(page, `${name}-empty-light`);
-    }
+  for (const name of ["users", "boards", "rules", "destinations", "webhooks", "deliveries", "rejected"]) {
+    await page.goto(`${server.address}/p/default/${name}`);
+    await shoot(page, `${name}-empty-light`);
   }
   await page.close();
   await server.end("SIGTERM");
@@ -110,7 +114,7 @@ async function shootPages(browser: Browser): Promise<void> {
   const awkward = customTarget ? await addAwkwardTexts(shop) : null;
   await forEachVariant(browser, async (page, variant) => {
     const visit = async (name: string, path: string) => {
-      if (only && !new RegExp(only).test(name)) return;
+      if (customTarget ? only && !new RegExp(only).test(name) : !shownInDocs.includes(name + variant)) return;
       await page.goto(address + path);
       await shoot(page, name + variant);
     };
@@ -123,7 +127,6 @@ async function shootPages(browser: Browser): Promise<void> {
     }
     await page.context().addCookies(cookies.map((cookie) => ({ ...cookie, url: address })));
     for (const [name, path] of Object.entries(pages)) {
-      if (!customTarget && notInDocs.includes(name)) continue;
       // Next to the feed on a desktop.
       const shown = name === "feed" && !variant.startsWith("-phone") ? pages.event : path;
       await visit(name, shown);
@@ -167,6 +170,18 @@ async function forEachVariant(
 async function shoot(page: Page, name: string): Promise<void> {
   await page.waitForLoadState("load");
   // Because of the live stream the network is never idle, so give the page this long to settle.
-  await page.waitForTimeout(900);
-  await page.screenshot({ path: join(target, `${name}.png`) });
+  await page.waitForTimeout(customTarget ? 900 : 5_000);
+  const path = join(target, name);
+  if (customTarget) await page.screenshot({ path: `${path}.png` });
+  else writeFileSync(`${path}.webp`, await smallPicture(page));
+}
+
+/** A WebP of the page, as good as the size allows. */
+async function smallPicture(page: Page): Promise<Buffer> {
+  const chromium = await page.context().newCDPSession(page);
+  for (let quality = 90; ; quality -= 5) {
+    const { data } = await chromium.send("Page.captureScreenshot", { format: "webp", quality });
+    const picture = Buffer.from(data, "base64");
+    if (picture.length <= docsBytesMax) return picture;
+  }
 }

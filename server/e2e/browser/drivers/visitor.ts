@@ -6,7 +6,7 @@ import type { Key, TestBrowser } from "./browser.ts";
 const waitMaxMs = 20_000;
 const pollMs = 50;
 /** Where a picture of the page is written when something isn't found. */
-const pictures = join(import.meta.dir, "../../../node_modules/.cache/tidings-browsers");
+const pictures = join(import.meta.dir, "../../../../node_modules/.cache/tidings-browsers");
 
 /** A text, or a part of it. */
 type Words = string | RegExp;
