@@ -105,7 +105,10 @@ async function writeFontConfiguration(directory: string): Promise<string> {
  * `@expo-google-fonts/noto-color-emoji` is installed.
  */
 function fontConfiguration(directory: string): string {
-  const modules = [join(import.meta.dir, "../../../node_modules"), join(import.meta.dir, "../../node_modules")];
+  const modules = [
+    join(import.meta.dir, "../../../node_modules"),
+    join(import.meta.dir, "../../node_modules"),
+  ];
   const directories = [join(directory, "fonts"), ...modules.map((path) => join(path, "@expo-google-fonts"))];
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
