@@ -1,6 +1,6 @@
 /**
- * The quick checks: types, lint and format, generated files, engine independence, import order, unused code, lock
- * files, known vulnerabilities, and the sizes of the client and of the first load.
+ * The quick checks: types, lint and format, generated files, engine independence, import order, invariants, unused
+ * code, lock files, known vulnerabilities, and the sizes of the client and of the first load.
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -19,6 +19,7 @@ const checks = {
   "documentation links": ["bun", "docs-site/check.ts"],
   "engine independence": ["node", "scripts/engines.mjs"],
   "import order": ["node", "scripts/imports.mjs"],
+  invariants: ["node", "scripts/invariants.mjs"],
   "unused code": ["knip"],
   "lock files": ["node", "scripts/locks.mjs"],
   "known vulnerabilities": ["node", "scripts/audit.mjs"],

@@ -26,6 +26,10 @@ const attemptMs = 300;
 /**
  * Like React's `lazy`, but a failed load is retried, and its error says whether the server is unreachable or has been
  * updated.
+ *
+ * Invariant: the scripts `vendor` and `index` contain what the first page needs and what reports errors. Everything
+ * else is loaded on first use, and each file of the first load has a budget. Checked by
+ * `server/e2e/browser/first-load-budget.ts`.
  */
 export function lazyPart<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   let Loaded: ComponentType<Props> | undefined;

@@ -48,9 +48,10 @@ type Conflict<Thing, Form> = Edited<Thing, Form> & {
 };
 
 /**
- * A form for something that others can edit too. It sends the version that editing began with. If there is another one
- * by now, it shows both and asks what to keep; if it was deleted, it offers to create it again. Nothing that was entered
- * is lost.
+ * A form for something that others can edit too. If there is another version by now, it shows both and asks what to
+ * keep; if it was deleted, it offers to create it again. Nothing that was entered is lost.
+ *
+ * Invariant: the dashboard sends the version that editing began with. Checked by `server/e2e/pages-conflicts.test.ts`.
  */
 export function useEdit<Thing extends { version: string }, Form, Result = unknown>(
   options: EditOptions<Thing, Form, Result>,

@@ -54,8 +54,12 @@ type Room = {
 };
 
 /**
- * Shares one stream per project among tabs. The stream is open while a tab follows it. Runs in a shared worker for all
- * tabs of a browser, or in a page for that page only.
+ * Shares streams among tabs. A stream is open while a tab follows it. Runs in a shared worker for all tabs of a browser,
+ * or in a page for that page only.
+ *
+ * Invariant: the tabs of a browser share one event stream for each project, since six streams use up the connections of
+ * HTTP/1.1. Without shared workers, each tab has its own and closes it while hidden. Checked by
+ * `server/e2e/pages-tabs.test.ts`.
  */
 export function createHub() {
   const rooms = new Map<string, Room>();

@@ -25,7 +25,16 @@ export const commandActor: Actor = {
   userAgent: null,
 };
 
-/** Adds an entry to the audit log, in the transaction of what it tells of. */
+/**
+ * Adds an entry to the audit log.
+ *
+ * Invariant: what members, keys and commands change in accounts, projects, members, keys, channels and rules, and what
+ * they remove or export, is in the audit log. Events, user properties and an account's own destinations and views are
+ * not audited. Checked by `server/e2e/contract.test.ts`.
+ *
+ * Invariant: an entry is committed with its change, and the id of an erased user is in no entry. Checked by
+ * `server/audit/audit.test.ts`.
+ */
 export async function recordAudit(
   control: Kysely<ControlTables> | Transaction<ControlTables>,
   actor: Actor,

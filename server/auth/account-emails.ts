@@ -29,8 +29,11 @@ export type Addressee = { email: string; emailVerified: boolean };
  * Sends the emails about an account. They are sent in the background, so that the time of a response doesn't tell
  * whether an account exists; failures are logged.
  *
- * Anyone can enter a stranger's address. Until its owner has confirmed it, it gets only what somebody just asked to be
- * sent there (`#answer`), which is limited by recipient; what Tidings tells by itself goes through `#tell`.
+ * Anyone can enter a stranger's address, so what Tidings tells by itself goes through `#tell`.
+ *
+ * Invariant: an address that nobody confirmed gets only emails that somebody just asked for: links to confirm it, to
+ * sign up or to choose a password, and invitations. They are limited by recipient or sender (`#answer`). Checked by
+ * `server/auth/account-emails.test.ts`.
  */
 export class AccountEmails {
   readonly #mailer: Mailer;

@@ -28,7 +28,12 @@ type LinkOf = {
 export const linkHours = purposes["reset-password"].hours;
 export const restoreDays = purposes["restore-email"].hours / 24;
 
-/** Creates a link that works once and returns its token. Only a hash is stored. */
+/**
+ * Creates a link that works once and returns its token. Only a hash is stored.
+ *
+ * Invariant: links are made only here, and only "This wasn't me" outlasts changes. Checked by
+ * `server/auth/credential-epoch.test.ts`.
+ */
 export async function createLink<P extends Purpose>(
   control: Kysely<ControlTables>,
   purpose: P,

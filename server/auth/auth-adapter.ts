@@ -30,8 +30,10 @@ const signInMethods: Record<string, string> = {
 
 /**
  * better-auth's adapter for our tables. What belongs in the audit log is recorded there in the transaction of the
- * change. Whatever better-auth makes for an account is stamped with its credential epoch, and it reads nothing of an
- * earlier epoch, whichever of its routes it is.
+ * change.
+ *
+ * Invariant: the rows that better-auth makes for an account are stamped with its credential epoch, and those of an
+ * earlier epoch are not read, whichever route it is. Checked by `server/auth/credential-epoch.test.ts`.
  *
  * @param secret - seals the secrets of authenticator apps
  */

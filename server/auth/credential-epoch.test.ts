@@ -1,6 +1,8 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { commandActor } from "../audit/audit-log.ts";
 import { auditOf, callAs, testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import type { SmtpInbox } from "../testing/smtp-inbox.ts";
@@ -428,4 +430,14 @@ describe('"this wasn\'t me"', () => {
     const links = control.selectFrom("accountLinks").select("tokenHash").where("email", "=", email);
     expect(await links.execute()).toEqual([]);
   });
+});
+
+test("links are made in one place, and elsewhere only deleted", () => {
+  const server = resolve(import.meta.dir, "..");
+  const users = readdirSync(server, { recursive: true, encoding: "utf8" })
+    .filter((path) => /^(?!node_modules|testing).*(?<!\.test)\.ts$/.test(path))
+    .filter((path) =>
+      /(?:insertInto|updateTable)\("accountLinks"\)/.test(readFileSync(join(server, path), "utf8")),
+    );
+  expect(users).toEqual(["auth/account-links.ts"]);
 });

@@ -29,11 +29,14 @@ export type CredentialChange = {
 };
 
 /**
- * Raises an account's credential epoch, in the transaction of the change, and returns it. All of the account's links,
- * unfinished sign-ins and sessions are of an earlier epoch then, and void. Sessions that go on are stamped anew.
+ * Raises an account's credential epoch, and returns it. Sessions that go on are stamped with the new one.
  *
  * Throws `sign-in-needed` if another change came first: whoever makes this one proved who they are with something that
  * may no longer be valid.
+ *
+ * Invariant: a session, a link or an unfinished sign-in is valid only in the account's credential epoch that it was
+ * made in. What changes how the account is signed in to raises the epoch in its own transaction, from the epoch that it
+ * was allowed in. Checked by `server/auth/credential-epoch.test.ts`.
  */
 export async function raiseCredentialEpoch(
   transaction: Transaction<ControlTables>,

@@ -44,7 +44,13 @@ type Deps = {
   streamAuthorizer: { check: () => Promise<void> };
 };
 
-/** Routes for people without a session: the first account, sign-up, and a new password. */
+/**
+ * Routes for people without a session: the first account, sign-up, and a new password.
+ *
+ * Invariant: responses to people without a session never tell, by text or time, whether an account exists: what depends
+ * on it happens after the response. Sign-up without email creates the account at once, so it tells, and is limited by
+ * client. Checked by `server/auth/sign-up.test.ts`.
+ */
 export function addSignUpRoutes(routes: Routes, deps: Deps): void {
   const { config, baseUrl, auth, passwords, reauthentication, emails, failures, streamAuthorizer } = deps;
   const { control } = deps.store;

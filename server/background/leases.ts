@@ -12,8 +12,11 @@ const renewals = 3;
 const clockSkewMaxMs = 60_000;
 
 /**
- * Makes sure that only one of the nodes that share a database does something at a time. Timestamps come from the nodes'
- * clocks, which must agree within a few seconds.
+ * Lets only one of the nodes that share a database do something at a time. Timestamps come from the nodes' clocks, which
+ * must agree within a few seconds.
+ *
+ * Invariant: one node at a time holds a lease, and another takes it over when its node dies. Checked by
+ * `server/background/leases.test.ts`.
  */
 export class Leases {
   readonly #control: Kysely<ControlTables>;

@@ -14,8 +14,10 @@ import { rangeOf } from "./range.ts";
 import { tileData } from "./tile-data.ts";
 
 /**
- * Routes for those who have a board's public link. They name a tile, never a search, so they can't ask for anything that
- * the board doesn't show.
+ * Routes for those who have a board's public link.
+ *
+ * Invariant: who has a board's public link names a tile, never a search, so the link shows what the board shows and
+ * nothing else. Checked by `server/boards/boards.test.ts`.
  */
 export function addPublicBoardRoutes(
   routes: Routes,

@@ -32,6 +32,8 @@ export type SettingInForce = { variable: string; value: string | null; isSecret:
 /**
  * Reads every setting from the environment, from the files of secrets and from the settings file. Returns all mistakes,
  * and each setting with its source.
+ *
+ * Invariant: only this file reads settings from the environment. Checked by `server/config/config.test.ts`.
  */
 export function inspectConfig(environment: Record<string, string | undefined> = process.env) {
   const mistakes: string[] = [];

@@ -26,7 +26,12 @@ export function parseIfMatch(header: string | null): IfMatch {
   });
 }
 
-/** Throws `changed-meanwhile`, with the thing as it is now, if a change is meant for another version. */
+/**
+ * Throws `changed-meanwhile`, with the thing as it is now, if a change is meant for another version.
+ *
+ * Invariant: what two people can edit has a version, a hash of all that can be changed. A change with `If-Match` is
+ * made only to that version, which is checked in its transaction. Checked by `server/core/edit-version.test.ts`.
+ */
 export function checkVersion(ifMatch: IfMatch, current: { version: string }): void {
   if (ifMatch === null || ifMatch.includes(current.version)) return;
   throw problem("changed-meanwhile", {

@@ -17,8 +17,11 @@ type Options<Key, Value> = {
 };
 
 /**
- * Values that are read when they are needed, and kept for a second. Callers get the value itself, to pass on: what is in
- * memory can change or disappear while they wait for something else.
+ * Values that are read when they are needed. Callers get the value itself, to pass on: what is in memory can change or
+ * disappear while they wait for something else.
+ *
+ * Invariant: what nodes must agree on is decided in the database. What a node has in memory is read again within a
+ * second. Checked by `server/core/recent-reads.test.ts` and `server/e2e/nodes.test.ts`.
  */
 export class RecentReads<Key, Value extends object> {
   readonly #read: (key: Key) => Promise<Value>;

@@ -83,8 +83,10 @@ type ClockOptions = {
 };
 
 /**
- * Hands out arrivals that only grow, even if the machine's clock is set back. Arrivals are an order, not a date:
- * `nowMs` is what the clock shows.
+ * Hands out arrivals. They are an order, not a date: `nowMs` is the clock's time.
+ *
+ * Invariant: arrivals only grow, even if the clock is set back or the process restarts. Checked by
+ * `server/event/id.test.ts` and `server/storage/store.test.ts`.
  */
 export class ArrivalClock {
   #last: ArrivalStamp;
@@ -118,7 +120,12 @@ export class ArrivalClock {
     return this.#last;
   }
 
-  /** The clock's time at the last arrival. Earlier than that arrival if the clock was set back. */
+  /**
+   * The clock's time at the last arrival. Earlier than that arrival if the clock was set back.
+   *
+   * Invariant: a `createdAt` that the client did not send is the clock's time. It is never moved to keep an order.
+   * Checked by `server/ingest/clock.test.ts`.
+   */
   get nowMs(): number {
     return this.#nowMs;
   }

@@ -22,6 +22,10 @@ const wordCharactersMax = 64;
 /** A token and its text. */
 export type Term = { token: string; text: string };
 
+/**
+ * Invariant: every query names a project, and its number is part of each token. Checked by
+ * `server/projects/isolation.test.ts`.
+ */
 export const token = {
   /** Token of sentinel rows, which are not events. */
   sentinel: "m",

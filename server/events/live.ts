@@ -44,6 +44,8 @@ export class LiveStreams {
   /**
    * Publishes a committed event. If a project's streams are too far behind, because matching takes longer than events
    * take to arrive, their clients are told to read the listing again.
+   *
+   * Invariant: a project's queue of live events is bounded. Checked by `server/events/project-stream.test.ts`.
    */
   publish(event: Arrival): void {
     this.#committed = event.arrival;
@@ -134,6 +136,8 @@ export class LiveStreams {
   /**
    * Opens a stream. It ends when the client closes it, when the listener is disconnected, or when the client reads too
    * slowly. Throws `streams-exceeded`.
+   *
+   * Invariant: a live stream's buffer is bounded. Checked by `server/events/live.test.ts`.
    *
    * @param setIdleTimeout - closes the connection after this many idle seconds
    */

@@ -1,9 +1,13 @@
 import { expect, test } from "bun:test";
+import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import type { EventFilter } from "../event/filter.ts";
+import { ArrivalClock } from "../event/id.ts";
 import { parseSearch } from "../event/search.ts";
 import { nextTurn } from "../scheduling/turns.ts";
+import type { EventReader } from "../storage/event-store.ts";
 import { until } from "../testing/until.ts";
+import { LiveStreams } from "./live.ts";
 import { ProjectStream } from "./project-stream.ts";
 import type { StreamClient } from "./stream-client.ts";
 
@@ -114,4 +118,18 @@ test("a client that caught up beyond the first events of a chunk gets only the o
   for (const n of [1, 2, 3, 4]) stream.publish(arrivalOf(n));
   await until(() => sent.some((frame) => frame.includes('{"n":4}')));
   expect(sent.map((frame) => /\{.*\}/.exec(frame)?.[0])).toEqual(['{"n":3}', '{"n":4}']);
+});
+
+test("a project whose streams are too far behind is reset, so what waits is bounded", async () => {
+  const clock = new ArrivalClock(null);
+  const streams = new LiveStreams({} as EventReader, clock, (error) => expect.unreachable(String(error)));
+  const reader = streams.open({ projectId: 1, filter: {} }, () => {}).getReader();
+  const long = `"${"x".repeat(1_048_576)}"`;
+  for (let n = 0; n <= limits.streamQueueCharacters / long.length; n++)
+    streams.publish({ ...arrivalOf(n), json: long });
+  const texts: string[] = [];
+  while (!texts.some((text) => text.includes("event: reset")))
+    texts.push(decoder.decode((await reader.read()).value));
+  expect(texts.join("")).not.toContain("xxx");
+  streams.closeAll();
 });

@@ -7,7 +7,12 @@ import type { Listener } from "./stream-client.ts";
 /** How often the listeners' keys and sessions are checked. They may end elsewhere, for example on another node. */
 const checkEveryMs = 1_000;
 
-/** Ends the live streams of revoked and expired keys and those that may no longer read, ended sessions and former members. */
+/**
+ * Ends the live streams of those who may no longer read.
+ *
+ * Invariant: a live stream ends within a second once its key, session or membership has ended, on any node. Checked by
+ * `server/e2e/nodes.test.ts`.
+ */
 export class StreamAuthorizer {
   readonly #control: Kysely<ControlTables>;
   readonly #streams: LiveStreams;

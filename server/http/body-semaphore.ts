@@ -9,6 +9,9 @@ type Waiter = { owner: Owner; bytes: number; admit: () => void };
  * Limits the memory for large bodies. A body takes several times its size until it is answered, so only a few are
  * processed at once, and each project has a share of its own. So do all together who have not shown a key: they can't
  * take the room of those with one. The others wait in order, unread: what their clients send stays in the network.
+ *
+ * Invariant: the memory of bodies in progress is bounded. Bun has no limit of its own. Checked by
+ * `server/http/body-semaphore.test.ts`.
  */
 export class BodySemaphore {
   #bytes = 0;

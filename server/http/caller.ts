@@ -9,7 +9,12 @@ export type ProjectAccess = {
   knownChannelsOnly: boolean;
   /** Null is unlimited. */
   eventsPerDay: number | null;
-  /** Whether it may read events. Responses to those who may not contain nothing that they didn't send. */
+  /**
+   * Whether it may read events.
+   *
+   * Invariant: whoever may not read events gets nothing back that they didn't send. Checked by
+   * `server/auth/sending-keys.test.ts`.
+   */
   mayRead: boolean;
 };
 

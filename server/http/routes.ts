@@ -22,6 +22,9 @@ const noQuery = z.strictObject({});
  * Who may call a route: those who have a permission in the project of the request, a signed-in account, a key with the
  * scope `read` or an account ("caller"), a key that may send events, wherever the request carries it ("sender"), or
  * anyone. The handler checks a sender, because the key can be in the body.
+ *
+ * Invariant: each route declares who may call it: a permission, an account, or anyone. Checked by
+ * `server/auth/matrix.test.ts`.
  */
 export type AllowedCallers = PermissionName | "account" | "caller" | "sender" | "anyone";
 

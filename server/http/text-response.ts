@@ -19,9 +19,11 @@ const gzipInThreadPool = promisify(gzip);
 /**
  * Returns a text, gzipped if it is long and `Accept-Encoding` allows it.
  *
- * Not for responses with a secret, such as a new key: the length of a compressed response shows whether text that
- * somebody else chose repeats a part of the secret (BREACH, CVE-2013-3587). Not for streams either: compressing them
- * would take CPU time from recording events.
+ * The length of a compressed response shows whether text that somebody else chose repeats a part of a secret (BREACH,
+ * CVE-2013-3587). Compressing streams would take CPU time from recording events.
+ *
+ * Invariant: only responses to GET are compressed: no response that may contain a secret, such as a new key, and no
+ * stream. Checked by `server/http/text-response.test.ts`.
  */
 export async function textResponse(request: Request, text: string, init: Init): Promise<Response> {
   if (text.length < lengthMin) return new Response(text, init);

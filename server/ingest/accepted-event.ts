@@ -12,7 +12,12 @@ export type EventSource = ProjectAccess & {
   isSilent?: boolean;
 };
 
-/** The event as it is stored, returned and streamed. */
+/**
+ * The event as it is stored, returned and streamed.
+ *
+ * Invariant: an event's JSON is written once, with `id` first and `createdAt` last. Checked by
+ * `server/ingest/record.test.ts`.
+ */
 export function acceptedEvent(
   checked: CheckedEvent,
   { projectId, isSilent }: EventSource,
@@ -21,7 +26,7 @@ export function acceptedEvent(
   watched: WatchedEvents,
 ): AcceptedEvent {
   const createdAtMs = checked.createdAtMs ?? receivedMs;
-  // Fields in the order of the schema `Event`. `storage/` relies on `id` first and `createdAt` last.
+  // Fields in the order of the schema `Event`.
   const event: Event = {
     id: checked.id ?? eventIdOf(arrival),
     name: checked.name,

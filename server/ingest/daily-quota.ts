@@ -65,8 +65,10 @@ class Reservation {
 }
 
 /**
- * The daily quotas of projects. Each node counts in memory and shares its count once a second, so with several nodes a
- * project can get a second's worth of events too many.
+ * The daily quotas of projects. Each node counts in memory and shares its count once a second.
+ *
+ * Invariant: with several nodes, a project exceeds its daily quota by at most a second's worth of events. Checked by
+ * `server/e2e/nodes.test.ts`.
  */
 export class DailyQuota {
   readonly #control: Kysely<ControlTables>;

@@ -48,8 +48,10 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
   }
 
   /**
-   * Accepts an event. The caller passes it to the store without awaiting anything in between: commits keep the order of
-   * arrival.
+   * Accepts an event, for the caller to pass on to the store.
+   *
+   * Invariant: commits keep the order of arrivals: nothing is awaited between an event's arrival and its place in the
+   * writer's queue. Checked by `server/events/live.test.ts`.
    */
   function accept(
     body: unknown,

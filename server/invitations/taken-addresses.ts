@@ -6,9 +6,12 @@ import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";
 
 /**
- * Limits how often sign-up with an invitation tells that an address has an account. It has to tell, since it creates the
- * account at once; but anyone can make a project and invitations, and try addresses with them. Others sign up as often
- * as they like: one who succeeds has used an invitation up, and is not counted.
+ * Sign-up with an invitation has to tell that an address has an account, since it creates the account at once; but
+ * anyone can make a project and invitations, and try addresses with them. Others sign up as often as they like: one who
+ * succeeds has used an invitation up, and is not counted.
+ *
+ * Invariant: sign-up with an invitation tells whether an account exists, and is limited by inviter and client. Checked
+ * by `server/invitations/invitations.test.ts`.
  */
 export class TakenAddresses {
   readonly #told: RateLimiter;

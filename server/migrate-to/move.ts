@@ -26,6 +26,9 @@ export type MoveWatch = {
  * The directory keeps its data.
  *
  * Throws `MoveRefused` if the directory can't be moved into this database.
+ *
+ * Invariant: a moved event keeps its id, its timestamps and its place in the order of arrival. Nothing is moved into a
+ * database that was in use. Checked by `server/migrate-to/move.test.ts` and `server/migrate-to/refused.test.ts`.
  */
 export async function move(dataDirectory: string, url: string, watch: MoveWatch): Promise<Compared[]> {
   const source = new Source(dataDirectory);

@@ -30,6 +30,10 @@ export type Candidate = {
   isByRule: boolean;
 };
 
+/**
+ * Invariant: a notification that preferences hold back is a delivery too, skipped or collected, with the reason. It is
+ * deleted with its event, and later choices don't change it. Checked by `server/notifications/preferences.test.ts`.
+ */
 export type Decision =
   | { action: "send" }
   | { action: "skip"; reason: DeliveryReason; untilMs: number | null }

@@ -80,7 +80,12 @@ const isDead = sql<boolean>`deliveries.state = 'dead'`;
 /** Ids of deliveries, from inclusive (null is the oldest) to exclusive. */
 type Window = { from: number | null; before: number };
 
-/** Divides a project's deliveries, newest first, so that one statement looks at few of them. */
+/**
+ * Divides a project's deliveries, newest first, so that one statement looks at few of them.
+ *
+ * Invariant: a search through many deliveries is divided, since a store may read control tables on the thread that
+ * answers all requests. Not checked by a test: only the time of each statement would show it.
+ */
 async function* windowsOf(
   control: Control,
   projectId: number,

@@ -17,6 +17,10 @@ const paceForgottenMs = 60_000;
 /**
  * Takes queues whose messages are sent one at a time, so that nobody else sends from them before `untilMs`. Returns those
  * that were free.
+ *
+ * Invariant: a chat gets one message at a time, in order, from all nodes: who sends from such a queue has taken it.
+ * When a receiver asks for a pause, its whole queue waits, in a row that outlives the process. Checked by
+ * `server/notifications/project-deliveries.test.ts`.
  */
 export async function takeQueues(
   control: Kysely<ControlTables>,

@@ -31,8 +31,12 @@ export async function nextDigestAt(control: Control): Promise<number | null> {
 }
 
 /**
- * Makes the deliveries of digests that are due: one for each destination and project. What was collected becomes part of
- * it in the same transaction, so it is in one digest only. Returns whether these were all.
+ * Makes the deliveries of digests that are due: one for each destination and project. Returns whether these were
+ * all.
+ *
+ * Invariant: a digest by email stores no texts. Its delivery is made in the transaction that makes the collected ones
+ * part of it, and reads their events when it is sent. Checked by `server/notifications/preferences.test.ts` and
+ * `server/notifications/email-digest.test.ts`.
  */
 export async function makeEmailDigests(
   transaction: Transaction<ControlTables>,

@@ -35,8 +35,10 @@ const idleMs = 60_000;
  *
  * An event that may notify is stored with an entry in the outbox
  * (https://microservices.io/patterns/data/transactional-outbox.html), so it costs ingest one row, however many members
- * are notified. A step takes entries out, advances the rules' states and makes the deliveries, all in one transaction.
- * So no delivery is made twice or left out, even if a process is killed.
+ * are notified. A step takes entries out, advances the rules' states and makes the deliveries.
+ *
+ * Invariant: an event's deliveries are made in the transaction that removes its outbox entry, so exactly once. Checked
+ * by `server/notifications/fan-out.test.ts`.
  */
 export class FanOut {
   readonly #deps: Deps;

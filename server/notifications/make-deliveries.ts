@@ -134,6 +134,10 @@ function isHeld({ state }: NewDelivery): boolean {
   return state === "skipped" || state === "collected";
 }
 
+/**
+ * Invariant: an address that nobody confirmed gets no notification, and those over the hourly quotas come in a digest.
+ * The delivery says why. Checked by `server/notifications/mail-quota.test.ts`.
+ */
 function decideFor(
   preferences: ProjectPreferences,
   quota: MailQuota,
@@ -143,7 +147,6 @@ function decideFor(
 ): Decision | null {
   const wanted = decideByPreferences(preferences, match, recipient, nowMs);
   if (wanted === null || wanted.action === "skip" || !isByEmail(recipient)) return wanted;
-  // It may be a stranger's address.
   if (recipient.emailVerified === 0) return { action: "skip", reason: "email-unverified", untilMs: null };
   if (wanted.action === "collect" || quota.take(recipient)) return wanted;
   const settings = preferences.of(recipient.projectId, recipient.accountId) ?? defaultSettings;

@@ -57,7 +57,12 @@ export function isOwnerNotice(notification: StoredContent | null): notification 
 
 type About = Pick<Message, "id" | "project" | "urgent"> & { baseUrl: string; ruleId: string | null };
 
-/** The events that a message tells of. Deleted ones are missing. */
+/**
+ * The events that a message tells of.
+ *
+ * Invariant: a rule's message names events by their ids and is rendered when it is sent, so deleted events are not in
+ * it. Checked by `server/notifications/project-deliveries.test.ts`.
+ */
 export type ToldEvents = Pick<Message, "event" | "newest">;
 
 /** Whether a delivery can't be sent without its event. */
@@ -118,6 +123,10 @@ function threadOfNotification(notification: StoredNotification, ruleId: string):
 /**
  * The message of the event that began a burst, with what a summary says of the others: what it is updated to where
  * messages can be.
+ *
+ * Invariant: the first message of a burst and its summaries are one message where the service can update it, and a
+ * thread in email. Checked by `server/notifications/project-deliveries.test.ts` and
+ * `server/notifications/email.test.ts`.
  *
  * @param summary - the summary's own message
  */

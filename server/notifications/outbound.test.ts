@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { hostname } from "node:os";
+import { join, resolve } from "node:path";
 import { until } from "../testing/until.ts";
 import {
   AddressRefused,
@@ -368,4 +370,22 @@ test("a name of the server's own network fails like one that doesn't exist", asy
     expect(failures[index]).toBeInstanceOf(OutboundFailure);
     expect(failures[index]!.message).toBe(`The host name ${host} was not found, or has no public address.`);
   }
+});
+
+test("nothing else calls addresses", () => {
+  const server = resolve(import.meta.dir, "..");
+  const calls =
+    /(?<![\w.#])fetch\(|\bfrom "(?:node:)?(?:https?|http2|undici)"|\bnew (?:WebSocket|EventSource)\(/;
+  const callers = readdirSync(server, { recursive: true, encoding: "utf8" })
+    .filter((path) => /^(?!node_modules|testing|e2e).*(?<!\.test)\.ts$/.test(path))
+    .filter((path) => calls.test(readFileSync(join(server, path), "utf8")));
+  expect(callers.toSorted()).toEqual([
+    // Commands call their own server, and the doctor calls the public address of the settings.
+    "commands/healthcheck.ts",
+    "commands/source.ts",
+    "doctor/check-machine.ts",
+    "notifications/outbound.ts",
+    // Answers requests with the functions of that name.
+    "serve.ts",
+  ]);
 });

@@ -38,12 +38,14 @@ export class OutboundFailure extends Error {
 }
 
 /**
- * Calls an address that a user entered. Nothing else in the service does this. Redirects are not followed (a 3xx is a
- * response like any other), proxies from the environment are ignored, and each call has its own connection.
+ * Calls an address that a user entered. Redirects are not followed (a 3xx is a response like any other), proxies from
+ * the environment are ignored, and each call has its own connection.
  *
  * Throws `AddressRefused` if the policy forbids the address, which is checked on the IP addresses that are connected
  * to, and `OutboundFailure` if no complete response arrives in time. A 2xx needn't be complete: the call is accepted, and
  * must not be repeated.
+ *
+ * Invariant: addresses from users are called only here. Checked by `server/notifications/outbound.test.ts`.
  *
  * @example await callOutbound("https://example.com/hook", { method: "POST", body: "{}" }, { allowPrivate: false })
  */

@@ -18,6 +18,7 @@ import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import type { NewRule, Rule } from "../wire/rule.ts";
+import { takeQueues } from "./delivery-holds.ts";
 import { listQueues } from "./delivery-queues.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { messageIdOf } from "./message-id.ts";
@@ -277,6 +278,20 @@ for (const engine of stores) {
       await until(async () => (await rows(id)).every(({ state }) => state === "delivered"), patienceMs);
       expect(limiter.names).toEqual(sent.map(({ name }) => name));
       expect(limiter.rejected).toBe(1);
+    });
+
+    test("while a chat gets a message, no other node takes its queue", async () => {
+      const id = await add("matrix", receiver.settings.matrix);
+      const takes: Promise<Set<string>>[] = [];
+      receiver.answerAll(() => {
+        takes.push(takeQueues(store.control, [id], now, now + 1));
+        return [200, { event_id: "$1" }];
+      });
+      await deliver(id, [{ notification: silence() }]);
+      expect(await sendAll(worker(), id)).toMatchObject([{ state: "delivered" }]);
+      expect(await Promise.all(takes)).toEqual([new Set()]);
+      const both = await Promise.all([1, 2].map(() => takeQueues(store.control, [id], now, now + 1)));
+      expect(both.map(({ size }) => size).toSorted()).toEqual([0, 1]);
     });
 
     test("a chat keeps the order over an outage, and one bad message delays the others only for a while", async () => {

@@ -75,7 +75,11 @@ type OpenServices = {
   close: () => Promise<void>;
 };
 
-/** Opens the store and wires up all services. Waits while the storage is unavailable. */
+/**
+ * Opens the store and wires up all services. Waits while the storage is unavailable.
+ *
+ * Invariant: a node keeps nothing that another one could not continue without. Checked by `server/e2e/nodes.test.ts`.
+ */
 export async function openServices(deps: Deps): Promise<OpenServices> {
   /** Resolves when the owner can be told. */
   const outagesOpen = Promise.withResolvers<ServerOutages>();

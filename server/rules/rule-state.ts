@@ -40,7 +40,12 @@ const kinds: { [Type in RuleWhen["type"]]: RuleKind<WhenOf<Type>, States[Type]> 
 
 type KindState = States[keyof States];
 
-/** JSON of limited size, however many events match. `clockMs` is the latest moment that it knows of. */
+/**
+ * JSON of limited size, however many events match. `clockMs` is the latest moment that it knows of.
+ *
+ * Invariant: what a rule alerts on depends on its events and their times of arrival alone, not on when time is checked.
+ * A preview, a restart and a late worker give the same. Checked by `server/rules/rule-properties.test.ts`.
+ */
 export type RuleState = { clockMs: number; kind: KindState };
 
 /** How far behind `clockMs` an event may be before the clock was set back: nodes' clocks differ a little. */

@@ -19,9 +19,11 @@ const overloadedDetail =
   "This project has too many requests in progress. Wait for some of them, and try again.";
 
 /**
- * Admits tasks to a resource that projects share. Owners take turns, then each owner's tasks in order, so a project
- * with many tasks delays another one's by those in progress, not by those that wait. A task whose weight is more than
- * the capacity is admitted when nothing else is in progress.
+ * Admits tasks to a resource that projects share. Owners take turns, then each owner's tasks in order. A task whose
+ * weight is more than the capacity is admitted when nothing else is in progress.
+ *
+ * Invariant: a project with many tasks delays another's by those in progress, not by those that wait. Checked by
+ * `server/scheduling/fair-queue.test.ts`.
  */
 export class FairQueue<Owner extends TurnOwner | string = TurnOwner> {
   readonly #options: Required<Options>;

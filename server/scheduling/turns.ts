@@ -14,6 +14,10 @@ let isScheduled = false;
  * Splits long work into short turns. Between two turns, the thread does everything else, however many tasks are in
  * progress. Owners take turns, then each owner's tasks: a project with a hundred tasks gets no more of the thread than
  * one with a single task.
+ *
+ * Invariant: what a project does within its limits delays another's requests by a few turns. Work that grows with a
+ * request names its project here or to `FairQueue`. Checked by `server/scheduling/turns.test.ts` and
+ * `server/ingest/budgets.test.ts`.
  */
 export class Turns {
   readonly #owner: TurnOwner;

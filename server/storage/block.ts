@@ -19,7 +19,12 @@ export type Block = MsRange & {
   changed: number;
 };
 
-/** Reads what a block stores. */
+/**
+ * Reads what a block stores.
+ *
+ * Invariant: a block may return false positives, never false negatives. Later changes are in `late_events`. Checked by
+ * `server/storage/blocks.test.ts`.
+ */
 export type BlockReader<Of extends Block> = {
   /** The ordinals of events that have any of the tokens, and the tokens that the block does not know. */
   withAny: (block: Of, tokens: string[]) => WithAny;

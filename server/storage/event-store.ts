@@ -51,7 +51,11 @@ export type AcceptedEvent = {
   wasNotified?: true;
 };
 
-/** The result of storing an event. For a duplicate, the JSON of the stored event. */
+/**
+ * The result of storing an event. For a duplicate, the JSON of the stored event.
+ *
+ * Invariant: a project has one event for each `id`. Checked by `server/storage/store.test.ts`.
+ */
 export type AppendResult =
   | { kind: "created" }
   | { kind: "duplicate"; json: string }
@@ -123,7 +127,12 @@ export type AccountMessage = {
  */
 export type OnCommit = (events: number, ms: number, syncMs: number | null) => void;
 
-/** Stores events. */
+/**
+ * Stores events.
+ *
+ * Invariant: an event, its index tokens, its counter changes and its outbox entry are committed together or not at all.
+ * Checked by `server/ingest/crash.test.ts`.
+ */
 export interface EventAppender {
   observeCommits(observer: OnCommit): void;
   /** How many events wait for a commit. */
@@ -158,8 +167,10 @@ export interface EventReader {
   /** Up to `limit` events in the order of `createdAt`, then id. An aborted signal ends a long search. */
   page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page>;
   /**
-   * The complete listing in UTF-8, in constant memory, in chunks, some of which can be empty. JSON texts of one chunk
+   * The complete listing in UTF-8, in chunks, some of which can be empty. JSON texts of one chunk
    * are separated by commas; lines and rows end themselves.
+   *
+   * Invariant: a chunk of a listing is bounded, however long the events are. Checked by `server/events/list.test.ts`.
    */
   stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** The JSON of one event, or null. */
@@ -227,8 +238,10 @@ interface EventRemover {
   /** How many events a removal applies to. */
   countRemovable(removal: Removal): Promise<number>;
   /**
-   * Removes up to `limit` events, oldest first, or the one with an id, with their index entries, counters, channel
-   * counts and deliveries. Resolves once that is durable.
+   * Removes up to `limit` events, oldest first, or the one with an id. Resolves once that is durable.
+   *
+   * Invariant: a removal also takes rows, index, counters, channels, outbox, deliveries and user counts in one commit.
+   * For a month that is removed at once, deliveries, ids and users follow. Checked by `server/storage/expired.test.ts`.
    *
    * @param jobId - the job whose `done` counts them, in the same commit
    */

@@ -9,7 +9,7 @@ import type {
   RejectedRetention,
 } from "./event-store.ts";
 
-/** Events that wait for the writer. Beyond this, events are rejected with 503, so that memory stays bounded. */
+/** Events that wait for the writer. */
 const eventsMax = 50_000;
 const charactersMax = 24 * 1_024 * 1_024;
 /** Rejected events that wait to be kept. Beyond this, they are dropped. */
@@ -70,7 +70,12 @@ export type BatchResults = {
   syncMs: number | null;
 };
 
-/** Stores a batch. Resolves once it is durable; rejects if nothing of it was stored. */
+/**
+ * Stores a batch. Resolves once it is durable; rejects if nothing of it was stored.
+ *
+ * Invariant: a 2xx is sent only after the commit's fsync, and is never taken back. Checked by
+ * `server/storage/sqlite/power-cut.test.ts`.
+ */
 export type CommitBatch = (batch: Batch) => Promise<BatchResults>;
 
 export type OnCreated = (event: AcceptedEvent) => void;
@@ -80,7 +85,12 @@ export const batchesMax = 2;
 
 const created: AppendResult = { kind: "created" };
 
-/** Stores events in batches. What arrives while two batches are in progress waits and shares the next commit. */
+/**
+ * Stores events in batches. What arrives while two batches are in progress waits and shares the next commit.
+ *
+ * Invariant: the writer's queue is bounded. Events beyond it are rejected with 503. Checked by
+ * `server/storage/sqlite/pressure.test.ts`.
+ */
 export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
   readonly #commit: CommitBatch;
   readonly #onCreated: OnCreated;

@@ -5,7 +5,12 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const algorithm = "aes-256-gcm";
 
-/** Encrypts secrets before they are stored: AES-256-GCM (NIST SP 800-38D) with a random nonce for each. */
+/**
+ * Encrypts secrets before they are stored: AES-256-GCM (NIST SP 800-38D) with a random nonce for each.
+ *
+ * Invariant: a secret that must be readable is stored sealed, with a key that is not in the database. All others are
+ * stored as hashes. Checked by `server/storage/secret-key.test.ts`.
+ */
 export class SecretBox {
   readonly #key: Buffer;
   /** Names the key in everything that it sealed, so that a later version can have several. */

@@ -816,6 +816,18 @@ for (const engine of stores) {
         expect(await setting("thrown")).toBeUndefined();
       });
 
+      test("is one message to the writer, if there is one", async () => {
+        const messages: string[] = [];
+        store.observeWriter((work) => messages.push(work));
+        await store.together("fan-out", async (transaction) => {
+          for (const name of ["one", "two", "three"]) await put(transaction, name, "1");
+        });
+        store.observeWriter(() => {});
+        expect(messages.filter((work) => work !== "counters")).toEqual(
+          engine.name === "sqlite" ? ["fan-out"] : [],
+        );
+      });
+
       test("decides by what is there at its commit", async () => {
         await put(store.control, "count", "0");
         await Promise.all(

@@ -8,8 +8,10 @@ import type { RateLimiter, RateLimiterOptions } from "./rate-limiter.ts";
 export type DeliveryShare = { destinationId: string; count: number };
 
 /**
- * Claims due deliveries for one process, the longest due first. No other process gets them until `untilMs`, when they
- * are due again. `attempts` counts each claim.
+ * Claims due deliveries for one process until `untilMs`, the longest due first. Then they are due again. `attempts` counts each claim.
+ *
+ * Invariant: one process at a time has claimed a delivery, and another claims it when that one dies. Checked by
+ * `server/notifications/delivery-worker.test.ts` and `server/notifications/nodes.test.ts`.
  */
 export type ClaimDeliveries = (
   nowMs: number,
@@ -37,13 +39,16 @@ export type OnHeld = (work: WriterWork, ms: number) => void;
 
 /**
  * Runs a transaction that the program makes by itself, such as the deliveries of events, without holding up events. On
- * SQLite its statements go to the writer in one message, when `run` has returned:
+ * SQLite its statements go to the writer when `run` has returned:
  *
  * - A `SELECT` runs at once and doesn't see what the transaction writes. If it would give other rows by the time of the
  *   commit, nothing is written and `run` is called again, so it must have no other effects.
  * - What is written gives no result, so there is no `RETURNING`, and no number of rows.
  *
  * On PostgreSQL it is an ordinary transaction.
+ *
+ * Invariant: on SQLite, a transaction that the program makes by itself goes to the writer as one message. Checked by
+ * `server/storage/store.test.ts`.
  */
 export type Together = <Result>(
   work: WriterWork,
@@ -103,7 +108,12 @@ export type StoreWatch = {
   connectTimeoutMs: number;
   /** Whether opening creates a database where there is none; otherwise it throws `NoDatabase`. */
   mayCreate: boolean;
-  /** Whether opening upgrades a database of an older version; otherwise it fails. */
+  /**
+   * Whether opening upgrades a database of an older version; otherwise it fails.
+   *
+   * Invariant: only a server upgrades a database. A command may run beside an older server, so it refuses. Checked by
+   * `server/storage/upgrade.test.ts`.
+   */
   mayUpgrade: boolean;
   /**
    * What records events here. On SQLite, one process at a time does, which has the data directory for itself; opening

@@ -44,6 +44,9 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
 /**
  * Erases all traces of erased users from every file, of many users as quickly as of one. Each receipt counts the copies
  * of the database that were deleted.
+ *
+ * Invariant: after an erasure, no file of the data directory contains the user's id. Checked by
+ * `server/users/erase-user.test.ts`.
  */
 export async function eraseTraces(context: JobContext, jobs: JobRow[]): Promise<void> {
   const { control, events } = context.store;

@@ -51,7 +51,11 @@ const comparisons: Record<string, (left: unknown, right: unknown) => boolean> = 
   contains,
 };
 
-/** Throws `ExpressionError`. */
+/**
+ * Throws `ExpressionError`.
+ *
+ * Invariant: a mapping takes time by its own length and the body's. Checked by `server/webhooks/mapping.test.ts`.
+ */
 export function compileTemplate(text: string): Template {
   const parts: (string | Evaluate<unknown>)[] = [];
   let at = 0;
@@ -150,7 +154,9 @@ function parseOperand(tokens: Tokens): Evaluate<unknown> {
   throw mistake(token?.at ?? tokens.at, `expected a path, such as customer.email, not ${found}`);
 }
 
-/** Only own members are read, so that `constructor` and `__proto__` are members like any others. */
+/**
+ * Invariant: a mapping reads own fields of a request only, so `constructor` and `__proto__` are like others. Checked by `server/webhooks/mapping.test.ts`.
+ */
 function valueAt(body: unknown, path: string[]): unknown {
   let value = body;
   for (const part of path) {

@@ -102,8 +102,11 @@ export function mapEvent(
 }
 
 /**
- * The id of a delivery's event: the same for the same delivery, so that the store keeps it once. A UUIDv7 stays as it
- * is. Others become one of 74 hashed bits and the webhook's own time, because a repeated delivery arrives at another one.
+ * The id of a delivery's event. A UUIDv7 stays as it is. Others become one of 74 hashed bits and the webhook's own
+ * time, because a repeated delivery arrives at another one.
+ *
+ * Invariant: a delivery that is sent again has the same event id, so it is recorded once. Checked by
+ * `server/webhooks/mapping.test.ts` and `server/webhooks/webhooks.test.ts`.
  */
 export function eventIdOfDelivery(deliveryId: string, webhook: { id: string; createdAt: number }): string {
   const own = deliveryId.toLowerCase();

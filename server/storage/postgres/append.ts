@@ -64,8 +64,11 @@ type Row = {
 const created: AppendResult = { kind: "created" };
 
 /**
- * Stores units in one transaction and waits until it is durable. Returns the results of each unit, or null for a unit
- * whose companion could not be recorded, and the commit.
+ * Stores units in one transaction. Returns the results of each unit, or null for a unit whose companion could not be
+ * recorded, and the commit.
+ *
+ * Invariant: nothing is acknowledged or streamed before its log is durable. Checked by
+ * `server/storage/postgres/crash.test.ts`.
  *
  * @param node - this node's id in notifications
  */

@@ -169,6 +169,26 @@ describe("blocks with several nodes", () => {
     expect(await found(one, { userId: "goes" })).toBe(0);
   });
 
+  test("events that another node stores during a build are found", async () => {
+    const [one, other] = nodes as [Store, Store];
+    await append(300);
+    let stored = 300;
+    const store = async () => {
+      const index = stored - 300;
+      const event = { channelId: "a", name: "Paid", tags: { side: "left", odd: String(index) } };
+      const createdAtMs = startMs + ((index * 37) % 300) * 1_000 + 1;
+      const late = acceptedEvent({ projectId, arrival: clock.next(), event, createdAtMs });
+      await other.events.appendAll([late]);
+      stored++;
+    };
+    await one.events.indexBlocks(store, laterMs);
+    expect(await finished()).toBeGreaterThan(0);
+    expect(stored).toBeGreaterThan(302);
+    const filter: EventFilter = { tags: [["side", "left"]] };
+    const counts = await one.events.count({ projectId, filter, bounds: [startMs, laterMs], series: 1 });
+    expect(counts).toMatchObject({ all: [stored - 150] });
+  });
+
   test("the newest events get small blocks, which are merged into one", async () => {
     const [one] = nodes as [Store, Store];
     const later = async (minute: number) => {

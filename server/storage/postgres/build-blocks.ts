@@ -21,7 +21,12 @@ const goneSeconds = 60;
 
 type BlockRange = MsRange & { projectId: number };
 
-/** Builds all missing blocks, newest first, and rebuilds changed ones. Of several nodes, one builds at a time. */
+/**
+ * Builds all missing blocks, newest first, and rebuilds changed ones. Of several nodes, one builds at a time.
+ *
+ * Invariant: everyone who stores events sees a block before the first of its events is read for it. Checked by
+ * `server/storage/postgres/build-blocks.test.ts`.
+ */
 export function createBuildBlocks(runQuery: Query, blockEvents: number) {
   const node = crypto.randomUUID();
   const partEvents = Math.ceil(blockEvents / partsOfBlock);

@@ -55,9 +55,10 @@ type Deps = {
 };
 
 /**
- * Reports what this and other nodes commit, in the order of arrival. Commits follow one another (`append_events`). So
- * once an arrival is reported, everything before it was, too, and only what comes after it is missing, however the feed
- * learns of it.
+ * Reports what this and other nodes commit, in the order of arrival (`append_events`).
+ *
+ * Invariant: commits of events follow one another, whichever node makes them. Once a node reports an arrival, it has
+ * reported all before it. Checked by `server/storage/postgres/feed.test.ts`.
  */
 export class Feed {
   readonly #deps: Deps;

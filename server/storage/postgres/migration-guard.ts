@@ -8,6 +8,9 @@ export const moving = { underWay: "under way", done: "done" } as const;
 /**
  * Takes over a database that a data directory was moved into. From now on nothing can be moved into it, as that would
  * undo changes. Throws if the move is not finished.
+ *
+ * Invariant: no server uses a database into which a data directory is being moved. Checked by
+ * `server/migrate-to/cut-short.test.ts`.
  */
 export async function takeOver(pool: Pool): Promise<void> {
   for (;;) {

@@ -8,7 +8,12 @@ import { storageProblem } from "./failure.ts";
 /** A limit that can't be checked in this time holds up what it limits. */
 const statementMs = 3_000;
 
-/** Counts in the table `rate_limits`, for all nodes. A node remembers exhausted keys, and doesn't ask for them again. */
+/**
+ * Counts in the table `rate_limits`, for all nodes. A node remembers exhausted keys, and doesn't ask for them again.
+ *
+ * Invariant: rate limits are counted in the database, so they are one for all nodes. Checked by
+ * `server/storage/rate-limiter.test.ts`.
+ */
 export function createRateLimiter(pool: Pool, options: RateLimiterOptions): RateLimiter {
   const { name, points, seconds } = options;
   const limiter = new RateLimiterPostgres({

@@ -7,8 +7,11 @@ import type { Damage } from "./damage.ts";
 const afterMs = 1_000;
 
 /**
- * Checks the whole database for damage once, on a thread of its own, shortly after it was opened. A gigabyte takes one
- * to three seconds of CPU time.
+ * Checks for damage once, on a thread of its own, shortly after the database was opened. A gigabyte takes one to three
+ * seconds of CPU time.
+ *
+ * Invariant: each start of a server checks the whole database for damage. Checked by
+ * `server/storage/sqlite/damage.test.ts`.
  */
 export class Check {
   #timer: Timer | null;

@@ -4,7 +4,12 @@ import { isDamage, type StatementError, storageProblem } from "./failure.ts";
 /** Makes the error to throw for SQLite's failure. */
 export type ErrorOf = (code: string, message: string) => ProblemError | StatementError;
 
-/** Reports damage to the database the first time it is met, and remembers it. */
+/**
+ * Remembers whether the database was found damaged.
+ *
+ * Invariant: damage is reported once, and each request that needs a damaged page fails. A listing that meets one is cut
+ * off. Checked by `server/storage/sqlite/damage.test.ts`.
+ */
 export class Damage {
   readonly #file: string;
   readonly #onDamage: (error: Error) => void;

@@ -20,8 +20,11 @@ type Run = (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResul
 export type DialectDeps = { writer: Writer; reading: Database; errorOf: ErrorOf };
 
 /**
- * Kysely over the writer thread. Statements that write go to the writer; a transaction holds it until its end. A
- * `SELECT` outside a transaction runs at once on this thread, on a read-only connection: the control tables are small.
+ * Kysely over the writer thread. A `SELECT` outside a transaction runs at once on this thread, on a read-only
+ * connection: the control tables are small.
+ *
+ * Invariant: control tables are written through the writer too, and an ordinary transaction holds it until its end.
+ * Checked by `server/storage/store.test.ts`.
  */
 export function createDialect(deps: DialectDeps, work: WriterWork = "control"): Dialect {
   return dialectOf(() => new WriterConnection(deps, work));

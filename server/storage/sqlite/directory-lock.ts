@@ -45,7 +45,12 @@ function holderPath(dataDirectory: string): string {
   return join(dataDirectory, "tidings.holder");
 }
 
-/** Takes a data directory, which must exist, for this process alone. Throws `DirectoryInUse`. */
+/**
+ * Takes a data directory, which must exist, for this process alone. Throws `DirectoryInUse`.
+ *
+ * Invariant: one process records events in a data directory: a server, or a command if there is none. A command that
+ * replaces the database counts too. The lock `tidings.lock` ends with its process. Checked by `server/main.test.ts`.
+ */
 export function lockDirectory(dataDirectory: string, what: Holder["what"]): FileLock {
   const lock = lockFile(lockPath(dataDirectory));
   if (!lock) throw new DirectoryInUse(dataDirectory, readHolder(dataDirectory));

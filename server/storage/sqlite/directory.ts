@@ -14,7 +14,12 @@ import { basename, dirname, join } from "node:path";
 import { createIfMissing, giveToOwner, keepPrivate } from "../private-file.ts";
 import { isHeld, otherHolder } from "./directory-lock.ts";
 
-/** The file in the data directory that has all data, next to SQLite's `-wal` and `-shm`. */
+/**
+ * The file in the data directory that has all data, next to SQLite's `-wal` and `-shm`.
+ *
+ * Invariant: only SQLite opens this file. Closing it elsewhere in the process would drop the process's locks. Not
+ * checked by a test: no test sees which part of a process opens a file.
+ */
 export function databaseFile(dataDirectory: string): string {
   return join(dataDirectory, "tidings.db");
 }
@@ -44,6 +49,9 @@ const settleMs = 200;
  * the owner.
  *
  * Throws if the database or its log was removed.
+ *
+ * Invariant: nothing is created anew in a directory that was in use. If the database or its log was taken away, the
+ * server does not start. Checked by `server/storage/sqlite/damage.test.ts`.
  */
 export function prepareDirectory(dataDirectory: string): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });

@@ -25,6 +25,10 @@ export function isDiskFull(code: string | undefined): boolean {
  * Whether the disk can't be trusted any more. After a failed fsync the kernel can have dropped what it could not write,
  * and the next fsync still succeeds (https://wiki.postgresql.org/wiki/Fsync_Errors). A failed write is different: it is
  * reported before the commit, so nothing is in doubt.
+ *
+ * Invariant: after a failed fsync the process ends, and nothing is acknowledged on a disk in doubt. A write that fails
+ * before it is answered with 503 or 507, and the next one is tried again. Checked by
+ * `server/storage/sqlite/pressure.test.ts`.
  */
 export function isFatal(code: string): boolean {
   return /^SQLITE_(?:IOERR_(?:DIR_)?FSYNC|IOERR_CORRUPTFS)/.test(code);

@@ -7,13 +7,14 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { testWatch } from "../../testing/engine.ts";
 import { runTidings, startServer } from "../../testing/server-process.ts";
 import { type MigrationProgress, readMigrations } from "../migrations.ts";
@@ -233,4 +234,27 @@ test("all files of a directory become readable only by the owner, even existing 
   const second = await startServer({ TIDINGS_DATA: directory });
   expect(modes()).toEqual(all);
   await second.end("SIGTERM");
+});
+
+test("only the writer, the checkpointer and what runs before or without them open a connection that writes", () => {
+  const server = resolve(import.meta.dir, "../..");
+  const opening =
+    /openForWriting\(databaseFile|openForWriting\(file|openForCheckpoints\(file|readwrite: true/;
+  const openers = readdirSync(server, { recursive: true, encoding: "utf8" })
+    .filter((path) => /^(?!node_modules|testing).*(?<!\.test)\.ts$/.test(path))
+    .filter((path) => opening.test(readFileSync(join(server, path), "utf8")));
+  expect(openers.toSorted()).toEqual([
+    // Commands that have the directory for themselves: doctor --fix, migrate-to and restore.
+    "doctor/check-database.ts",
+    "migrate-to/source.ts",
+    "storage/sqlite/backup.ts",
+    "storage/sqlite/checkpoint-thread.ts",
+    // Locks an empty database of its own.
+    "storage/sqlite/file-lock.ts",
+    // Migrations, and undoing what a killed process left.
+    "storage/sqlite/open.ts",
+    // Empties the log of a full disk before the database is opened.
+    "storage/sqlite/reserve.ts",
+    "storage/sqlite/writer-thread.ts",
+  ]);
 });

@@ -48,6 +48,10 @@ export function walPagesMax(dataDirectory: string): number {
   return Math.min(checkpointPages, Math.max(walPagesMin, pages));
 }
 
+/**
+ * Invariant: after the migrations, only the writer's thread has a connection that writes. The checkpointer's moves what
+ * was written, and a command is a process with a writer of its own. Checked by `server/storage/sqlite/open.test.ts`.
+ */
 export const openForWriting = namingFile((file) => {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);

@@ -1,7 +1,13 @@
 import { eventJson } from "../../event-row.ts";
 import type { RowId, StoredRow, Value } from "./records.ts";
 
-/** A row of the tables that are salvaged. Which table it is from is told by its columns, which no other table has. */
+/**
+ * A row of the tables that are salvaged.
+ *
+ * Invariant: the columns of a row tell its table, without SQLite. A migration that changes `events`, `channels`,
+ * `users`, `projects`, `channel_counters` or `uncounted` also changes this file. Checked by
+ * `server/storage/sqlite/salvage/salvage.test.ts`.
+ */
 export type SalvagedRow =
   | { kind: "event"; projectId: number; ms: number; json: string }
   | { kind: "user"; projectId: number; userId: string; properties: object }
