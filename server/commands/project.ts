@@ -1,9 +1,9 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
-import { commandActor, recordAudit } from "../audit/audit-log.ts";
+import { commandActor } from "../audit/audit-log.ts";
 import { changesOf } from "../audit/changes.ts";
 import { startJob } from "../background/jobs.ts";
-import { closeProject, createProject, findProject } from "../projects/projects.ts";
+import { addProject, closeProject, findProject } from "../projects/projects.ts";
 import { NewProject } from "../wire/project.ts";
 import { jsonArg, printMessage, printResult } from "./output.ts";
 import { printTable } from "./table.ts";
@@ -34,13 +34,7 @@ const create = defineCommand({
           .executeTakeFirst();
         if (!owner && args.owner !== undefined)
           throw new UsageError(`There is no account with the email address ${args.owner}.`);
-        const { id: projectId, project } = await createProject(transaction, args.name, owner?.id ?? null);
-        await recordAudit(transaction, commandActor, {
-          action: "project.created",
-          projectId,
-          target: project.slug,
-        });
-        return project;
+        return addProject(transaction, commandActor, args.name, owner?.id ?? null);
       });
       await printResult(args.json, { slug, name: args.name }, slug);
     }),

@@ -1,8 +1,9 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import type { Change } from "../audit/changes.ts";
+import { type Change, changeIn } from "../audit/changes.ts";
 import { addFirstBoard } from "../boards/boards.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { problem } from "../core/problems.ts";
+import type { Actor } from "../http/caller.ts";
 import { addFirstRule } from "../rules/rules.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Project, ProjectChange } from "../wire/project.ts";
@@ -22,6 +23,21 @@ export async function createProject(
   await addFirstBoard(control, row.id);
   if (ownerId !== null) await addMember(control, row.id, ownerId, "owner");
   return { id: row.id, project: projectOf({ ...row, role: "owner" }) };
+}
+
+/** Creates a project that somebody asked for, with an entry in its audit log. */
+export async function addProject(
+  transaction: Transaction<ControlTables>,
+  actor: Actor,
+  name: string,
+  ownerId: string | null,
+): Promise<Project> {
+  const { id, project } = await createProject(transaction, name, ownerId);
+  await changeIn(transaction, { actor, projectId: id }).record({
+    action: "project.created",
+    target: project.slug,
+  });
+  return project;
 }
 
 export async function addMember(

@@ -1,5 +1,4 @@
 import { z } from "@hono/zod-openapi";
-import { recordAudit } from "../audit/audit-log.ts";
 import { changesOf } from "../audit/changes.ts";
 import { startJob } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
@@ -11,7 +10,7 @@ import type { Store } from "../storage/store.ts";
 import { JobResponse } from "../wire/job.ts";
 import { NewProject, ProjectChange, ProjectList, ProjectResponse } from "../wire/project.ts";
 import { checkProjectCreation } from "./project-creation.ts";
-import { changeProject, closeProject, createProject, listProjects } from "./projects.ts";
+import { addProject, changeProject, closeProject, listProjects } from "./projects.ts";
 
 const DeletionQuery = z.strictObject({
   confirm: z.string().openapi({ description: "The project's slug, to confirm." }),
@@ -61,16 +60,9 @@ export function addProjectRoutes(
       problems: [409],
     },
     async ({ account, actor, body }) => {
-      const { project } = await control.transaction().execute(async (transaction) => {
+      const project = await control.transaction().execute(async (transaction) => {
         await checkProjectCreation(transaction, account.id, config.projectCreation);
-        const created = await createProject(transaction, body.name, account.id);
-        const { id, project } = created;
-        await recordAudit(transaction, actor, {
-          action: "project.created",
-          projectId: id,
-          target: project.slug,
-        });
-        return created;
+        return addProject(transaction, actor, body.name, account.id);
       });
       return { ok: true, project };
     },
