@@ -27,9 +27,9 @@ process.exit(problems.length > 0 ? 1 : 0);
 function invariantsIn(path) {
   const lines = readFileSync(root + path, "utf8").split("\n");
   return lines.flatMap((first, index) => {
-    const begin = /^(\s*(?:\/\*\*|\*|\/\/|--) )Invariant: (.*)$/.exec(first);
+    const begin = /(?:\/\*\*?|\*|\/\/|--) Invariant: (.*)$/.exec(first);
     if (!begin) return [];
-    const texts = [begin[2]];
+    const texts = [begin[1]];
     // It goes on to the end of its paragraph.
     while (!texts.at(-1).endsWith("*/")) {
       const next = /^\s*(?:\*|\/\/|--) (?!@|Invariant: )(.*)$/.exec(lines[index + texts.length] ?? "");

@@ -33,7 +33,8 @@ export type Addressee = { email: string; emailVerified: boolean };
  *
  * Invariant: an address that nobody confirmed gets only emails that somebody just asked for: links to confirm it, to
  * sign up or to choose a password, and invitations. They are limited by recipient or sender (`#answer`). Checked by
- * `server/auth/account-emails.test.ts`.
+ * `server/auth/account-emails.test.ts`, `server/auth/password-reset.test.ts` and
+ * `server/invitations/invitations.test.ts`.
  */
 export class AccountEmails {
   readonly #mailer: Mailer;

@@ -47,9 +47,11 @@ type Deps = {
 /**
  * Routes for people without a session: the first account, sign-up, and a new password.
  *
- * Invariant: responses to people without a session never tell, by text or time, whether an account exists: what depends
- * on it happens after the response. Sign-up without email creates the account at once, so it tells, and is limited by
- * client. Checked by `server/auth/sign-up.test.ts`.
+ * Invariant: responses to people without a session never tell whether an account exists. Sign-up without email creates
+ * the account at once, so it tells, and is limited by client. Checked by `server/auth/sign-up.test.ts`.
+ *
+ * Invariant: what depends on whether an account exists happens after the response, so its time tells nothing. Not
+ * checked by a test: the differences are smaller than those between two equal requests.
  */
 export function addSignUpRoutes(routes: Routes, deps: Deps): void {
   const { config, baseUrl, auth, passwords, reauthentication, emails, failures, streamAuthorizer } = deps;

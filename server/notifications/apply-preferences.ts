@@ -31,8 +31,9 @@ export type Candidate = {
 };
 
 /**
- * Invariant: a notification that preferences hold back is a delivery too, skipped or collected, with the reason. It is
- * deleted with its event, and later choices don't change it. Checked by `server/notifications/preferences.test.ts`.
+ * Invariant: a notification that preferences hold back is a delivery too, skipped or collected, with the reason. So it
+ * is deleted with its event, and later choices don't change the reason. Checked by
+ * `server/notifications/preferences.test.ts` and `server/notifications/fan-out.test.ts`.
  */
 export type Decision =
   | { action: "send" }

@@ -110,6 +110,11 @@ for (const engine of stores) {
       await applyRules();
       const made = await digests();
       expect(made).toMatchObject([{ state: "waiting", nextAttemptAt: now }]);
+      expect(JSON.parse(made[0]!.notification!)).toEqual({
+        type: "email-digest",
+        fromMs: expect.any(Number),
+        atMs: now,
+      });
       const collected = (await emails()).filter(({ eventId }) => eventId !== null);
       expect(collected.map(({ digestId, nextAttemptAt }) => [digestId, nextAttemptAt])).toEqual(
         Array(3).fill([made[0]!.id, null]),

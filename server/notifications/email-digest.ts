@@ -35,8 +35,8 @@ export async function nextDigestAt(control: Control): Promise<number | null> {
  * all.
  *
  * Invariant: a digest by email stores no texts. Its delivery is made in the transaction that makes the collected ones
- * part of it, and reads their events when it is sent. Checked by `server/notifications/preferences.test.ts` and
- * `server/notifications/email-digest.test.ts`.
+ * part of it, and reads their events when it is sent. Checked by `server/notifications/email-digest.test.ts` and
+ * `server/notifications/preferences.test.ts`.
  */
 export async function makeEmailDigests(
   transaction: Transaction<ControlTables>,

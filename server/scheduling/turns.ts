@@ -17,7 +17,7 @@ let isScheduled = false;
  *
  * Invariant: what a project does within its limits delays another's requests by a few turns. Work that grows with a
  * request names its project here or to `FairQueue`. Checked by `server/scheduling/turns.test.ts` and
- * `server/ingest/budgets.test.ts`.
+ * `server/events/project-stream.test.ts`.
  */
 export class Turns {
   readonly #owner: TurnOwner;

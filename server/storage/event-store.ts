@@ -131,7 +131,7 @@ export type OnCommit = (events: number, ms: number, syncMs: number | null) => vo
  * Stores events.
  *
  * Invariant: an event, its index tokens, its counter changes and its outbox entry are committed together or not at all.
- * Checked by `server/ingest/crash.test.ts`.
+ * Checked by `server/ingest/crash.test.ts` and `server/storage/store.test.ts`.
  */
 export interface EventAppender {
   observeCommits(observer: OnCommit): void;
@@ -241,7 +241,8 @@ interface EventRemover {
    * Removes up to `limit` events, oldest first, or the one with an id. Resolves once that is durable.
    *
    * Invariant: a removal also takes rows, index, counters, channels, outbox, deliveries and user counts in one commit.
-   * For a month that is removed at once, deliveries, ids and users follow. Checked by `server/storage/expired.test.ts`.
+   * For a month that is removed at once, deliveries, ids and users follow. Checked by `server/storage/expired.test.ts` and
+   * `server/storage/store.test.ts`.
    *
    * @param jobId - the job whose `done` counts them, in the same commit
    */

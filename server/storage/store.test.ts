@@ -1,6 +1,7 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { sql } from "kysely";
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import { csvRow } from "../event/event-format.ts";
@@ -201,6 +202,29 @@ for (const engine of stores) {
         // The id is free again.
         if (each.id) await append(projectId, each);
       }
+    });
+
+    test("an event is stored and removed with its counters and its entry in the outbox, or not at all", async () => {
+      const projectId = await newProject();
+      const event = make(projectId, { notifies: true });
+      const removal = { projectId, id: event.event.id };
+      const withoutOutbox = async (work: () => Promise<unknown>) => {
+        await sql`ALTER TABLE outbox RENAME TO outbox_away`.execute(store.control);
+        expect(await work().catch((error: Error) => error)).toBeInstanceOf(Error);
+        await sql`ALTER TABLE outbox_away RENAME TO outbox`.execute(store.control);
+      };
+      const expectStored = async (times: number) => {
+        expect((await store.events.page(all(projectId), 10)).events).toHaveLength(times);
+        const counts = { projectId, filter: {}, bounds: [0, Date.now() + hour], series: 1 };
+        expect((await store.events.count(counts))!.all).toEqual([times]);
+      };
+      await withoutOutbox(() => store.events.append(event));
+      await expectStored(0);
+      await store.events.append(event);
+      await withoutOutbox(() => store.events.remove(removal, 1));
+      await expectStored(1);
+      await store.events.remove(removal, 1);
+      await expectStored(0);
     });
 
     test("a purge and shrink leave stored events unchanged", async () => {
