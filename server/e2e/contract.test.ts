@@ -56,7 +56,6 @@ const notAudited = {
     "POST /api/sign-in/provider",
     "POST /api/sign-up",
   ],
-  "there is nothing left to retry or to end": ["DELETE /api/sessions", "POST /api/deliveries/retry"],
   "nothing is changed": [
     "POST /api/boards/preview",
     "POST /api/destinations/{id}/test",
@@ -84,6 +83,9 @@ afterAll(async () => {
   await withEmail[Symbol.asyncDispose]();
   await provider[Symbol.asyncDispose]();
 });
+
+/** The operations that are recorded only if there was something left to end or to retry. */
+const sometimesAudited = ["DELETE /api/sessions", "POST /api/deliveries/retry"];
 
 /** Whether each operation that has succeeded added to the audit log. */
 const isAudited = new Map<string, boolean>();
@@ -472,6 +474,8 @@ test("every operation has succeeded once", () => {
 });
 
 test("every change is in the audit log, or says why not", () => {
-  const silent = [...isAudited].flatMap(([operation, isInLog]) => (isInLog ? [] : [operation]));
+  const silent = [...isAudited].flatMap(([operation, isInLog]) =>
+    isInLog || sometimesAudited.includes(operation) ? [] : [operation],
+  );
   expect(silent.toSorted()).toEqual(Object.values(notAudited).flat().toSorted());
 });
