@@ -7,9 +7,9 @@
 import { join } from "node:path";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { Event, EventList, NewEvent } from "../server/event/event.ts";
-import { BatchResponse } from "../server/wire/batch.ts";
-import { Problem } from "../server/wire/problem.ts";
-import { User } from "../server/wire/user.ts";
+import { BatchResponse } from "../server/schemas/batch.ts";
+import { Problem } from "../server/schemas/problem.ts";
+import { User } from "../server/schemas/user.ts";
 
 const file = join(import.meta.dir, "src/wire.gen.ts");
 

@@ -1,5 +1,5 @@
 import { createRootRoute, createRoute, createRouter, notFound, redirect } from "@tanstack/react-router";
-import { withoutTilde, withTilde } from "../server/wire/path-segment.ts";
+import { withoutTilde, withTilde } from "../server/schemas/path-segment.ts";
 import { meQuery } from "./account/me.ts";
 import { ApiError } from "./api.ts";
 import { lazyPart } from "./components/lazy-part.tsx";

@@ -15,7 +15,7 @@ const sources = [
   "server/core/problems.ts",
   "server/transfer",
   "server/validation",
-  "server/wire",
+  "server/schemas",
   "package-lock.json",
   "docs-site",
   "docs",

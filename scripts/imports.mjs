@@ -16,7 +16,7 @@ const order = [
   "process/log.ts",
   "http/listen.ts",
   "event",
-  "wire",
+  "schemas",
   "http",
   "storage",
   "storage/sqlite",

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Funnel } from "../../server/wire/funnel.ts";
-import type { Stats } from "../../server/wire/stats.ts";
+import type { Funnel } from "../../server/schemas/funnel.ts";
+import type { Stats } from "../../server/schemas/stats.ts";
 import { runReads } from "../generators.ts";
 import { dayMs, type Month } from "../month.ts";
 import { copyDatabase } from "../postgres.ts";

@@ -1,6 +1,6 @@
 import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
-import type { AccountResponse, SignInOptions } from "../../server/wire/account.ts";
-import type { SessionInfo } from "../../server/wire/session.ts";
+import type { AccountResponse, SignInOptions } from "../../server/schemas/account.ts";
+import type { SessionInfo } from "../../server/schemas/session.ts";
 import { api } from "../api.ts";
 
 export type AccountDetails = AccountResponse["account"];

@@ -1,5 +1,5 @@
 import { type QueryClient, queryOptions, useSuspenseQuery } from "@tanstack/react-query";
-import type { Me } from "../../server/wire/account.ts";
+import type { Me } from "../../server/schemas/account.ts";
 import { api } from "../api.ts";
 
 export const meQuery = queryOptions({

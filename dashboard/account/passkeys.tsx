@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { KeyRound, Pencil, Plus, X } from "lucide-react";
 import { useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { Passkey } from "../../server/wire/account.ts";
+import type { Passkey } from "../../server/schemas/account.ts";
 import { api } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";

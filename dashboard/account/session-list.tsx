@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { LogOut, MonitorSmartphone } from "lucide-react";
-import type { SessionInfo } from "../../server/wire/session.ts";
+import type { SessionInfo } from "../../server/schemas/session.ts";
 import { api, errorMessage } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";

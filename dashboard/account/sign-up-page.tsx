@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { SignUpResponse } from "../../server/wire/account.ts";
+import type { SignUpResponse } from "../../server/schemas/account.ts";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";

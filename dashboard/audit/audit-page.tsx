@@ -1,7 +1,7 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Download, ScrollText } from "lucide-react";
 import { useDeferredValue, useState } from "react";
-import type { AuditEntry } from "../../server/wire/audit.ts";
+import type { AuditEntry } from "../../server/schemas/audit.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Field, SelectField } from "../components/ui/field.tsx";

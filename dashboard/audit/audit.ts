@@ -1,5 +1,5 @@
 import { infiniteQueryOptions } from "@tanstack/react-query";
-import type { AuditList } from "../../server/wire/audit.ts";
+import type { AuditList } from "../../server/schemas/audit.ts";
 import { api } from "../api.ts";
 import { type TimeFilter, timeQuery } from "../time-range/time-range.ts";
 

@@ -1,4 +1,4 @@
-import type { AuditAction, AuditEntry } from "../../server/wire/audit.ts";
+import type { AuditAction, AuditEntry } from "../../server/schemas/audit.ts";
 
 /** What was done, without the target: "created the channel". */
 const actions: Record<AuditAction, string> = {

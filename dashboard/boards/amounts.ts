@@ -1,4 +1,4 @@
-import { stepNameOf } from "../../server/wire/step-name.ts";
+import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { formatAmount, formatCompact, formatShare } from "../components/locale.ts";
 import type { ShownTile } from "./boards.ts";
 

@@ -1,4 +1,4 @@
-import type { Tile } from "../../server/wire/tile.ts";
+import type { Tile } from "../../server/schemas/tile.ts";
 import { countOf } from "../components/counts.ts";
 import { type Comparison, type Difference, isSame, whoChanged } from "../edits/differences.ts";
 import { metricText, splitHead, titleOf } from "./amounts.ts";

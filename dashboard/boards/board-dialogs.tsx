@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { starterTiles } from "../../server/boards/starter-tiles.ts";
 import { limits } from "../../server/core/limits.ts";
-import type { Board, BoardSummary } from "../../server/wire/board.ts";
+import type { Board, BoardSummary } from "../../server/schemas/board.ts";
 import { api, errorMessage } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { SecretBox } from "../components/ui/copy-button.tsx";

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { clsx } from "clsx";
-import type { BoardSummary } from "../../server/wire/board.ts";
+import type { BoardSummary } from "../../server/schemas/board.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import type { useRange } from "./use-range.ts";
 

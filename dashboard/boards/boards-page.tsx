@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { Ellipsis, Globe, LayoutDashboard, Maximize2, Pencil, Plus } from "lucide-react";
 import { Suspense, useMemo, useState } from "react";
-import type { Board } from "../../server/wire/board.ts";
+import type { Board } from "../../server/schemas/board.ts";
 import { ApiError } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";

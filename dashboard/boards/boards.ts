@@ -1,9 +1,9 @@
 import { queryOptions } from "@tanstack/react-query";
 import { createContext, use } from "react";
-import type { Board, BoardSummary } from "../../server/wire/board.ts";
-import type { InsightInList } from "../../server/wire/insight.ts";
-import type { Tile } from "../../server/wire/tile.ts";
-import type { TileData } from "../../server/wire/tile-data.ts";
+import type { Board, BoardSummary } from "../../server/schemas/board.ts";
+import type { InsightInList } from "../../server/schemas/insight.ts";
+import type { Tile } from "../../server/schemas/tile.ts";
+import type { TileData } from "../../server/schemas/tile-data.ts";
 import { api } from "../api.ts";
 import { queries } from "../queries.ts";
 import { type BoardRange, isLive, rangeQuery } from "./ranges.ts";

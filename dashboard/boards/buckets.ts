@@ -1,4 +1,4 @@
-import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { dayStart, startOfDay, wallAt } from "../components/zone.ts";
 
 type BucketUnit = TileDataOf<"number">["by"];

@@ -1,5 +1,5 @@
 import { Suspense, useEffect, useRef, useState } from "react";
-import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { colorsOfValues, distinctColors, type SeriesColor } from "../charts/colors.ts";

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { parseSearch, printSearch, type Search } from "../../server/event/search.ts";
-import type { TileData, TileDataOf } from "../../server/wire/tile-data.ts";
+import type { TileData, TileDataOf } from "../../server/schemas/tile-data.ts";
 import type { Filters } from "../feed/filters.ts";
 import { addressOf, type Question } from "../who/question.ts";
 import type { ShownTile } from "./boards.ts";

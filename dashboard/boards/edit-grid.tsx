@@ -1,6 +1,6 @@
 import { CopyPlus, GripVertical, Pencil, Trash2 } from "lucide-react";
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
-import type { Tile } from "../../server/wire/tile.ts";
+import type { Tile } from "../../server/schemas/tile.ts";
 import { titleOf } from "./amounts.ts";
 import { placeStyle } from "./board-grid.tsx";
 import { moveTile, resizeTile, stepTile } from "./layout.ts";

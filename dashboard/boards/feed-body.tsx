@@ -1,7 +1,7 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { type RefObject, useLayoutEffect, useRef, useState } from "react";
-import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { measured, rowWidths } from "../feed/chip-widths.ts";

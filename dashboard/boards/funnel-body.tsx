@@ -1,5 +1,5 @@
 import { Fragment } from "react";
-import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { amountText, changeText, labelOf, shareText, stepText, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";

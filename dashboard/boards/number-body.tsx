@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import type { CSSProperties } from "react";
-import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { amountText, changeOf, metricText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { isLastPartial } from "./buckets.ts";

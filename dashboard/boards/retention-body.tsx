@@ -1,5 +1,5 @@
-import { stepNameOf } from "../../server/wire/step-name.ts";
-import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import { stepNameOf } from "../../server/schemas/step-name.ts";
+import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { formatDate } from "../components/dates.ts";
 import { amountText, shareText, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";

@@ -1,4 +1,4 @@
-import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { assignChannelColors, suggestedColor } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { Metric, Tile, TileType } from "../../server/wire/tile.ts";
+import type { Metric, Tile, TileType } from "../../server/schemas/tile.ts";
 import { Choice, Choices, Field, SelectField, TextField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { memberError } from "../components/ui/form-errors.tsx";

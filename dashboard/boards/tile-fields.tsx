@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { limits } from "../../server/core/limits.ts";
-import { stepNameOf } from "../../server/wire/step-name.ts";
+import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import type { MemberProps } from "../components/ui/form-errors.tsx";

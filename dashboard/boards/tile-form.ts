@@ -1,4 +1,4 @@
-import type { Metric, Tile, TileType } from "../../server/wire/tile.ts";
+import type { Metric, Tile, TileType } from "../../server/schemas/tile.ts";
 
 /** The fields of the tile editor. They keep what was entered when another type is chosen. */
 export type TileForm = {

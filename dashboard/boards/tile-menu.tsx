@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Image, Newspaper, Table, UserRound } from "lucide-react";
 import type { RefObject } from "react";
-import type { TileData } from "../../server/wire/tile-data.ts";
+import type { TileData } from "../../server/schemas/tile-data.ts";
 import { errorMessage } from "../api.ts";
 import { download } from "../charts/png.ts";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";

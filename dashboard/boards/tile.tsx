@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Ellipsis } from "lucide-react";
 import { type ReactNode, Suspense, useRef, useState } from "react";
-import type { TileData } from "../../server/wire/tile-data.ts";
+import type { TileData } from "../../server/schemas/tile-data.ts";
 import { errorMessage } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { LazyMenu } from "../components/ui/lazy-menu.tsx";

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { Board } from "../../server/wire/board.ts";
+import type { Board } from "../../server/schemas/board.ts";
 import { api, errorMessage } from "../api.ts";
 import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";

@@ -1,4 +1,4 @@
-import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { amountText } from "./amounts.ts";
 import { Change, charactersOf } from "./number-body.tsx";

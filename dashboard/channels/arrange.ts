@@ -1,4 +1,4 @@
-import type { Sidebar } from "../../server/wire/view.ts";
+import type { Sidebar } from "../../server/schemas/view.ts";
 import { api, errorMessage } from "../api.ts";
 import { queries, refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";

@@ -1,5 +1,5 @@
-import { pathSegment } from "../../server/wire/path-segment.ts";
-import type { Sidebar } from "../../server/wire/view.ts";
+import { pathSegment } from "../../server/schemas/path-segment.ts";
+import type { Sidebar } from "../../server/schemas/view.ts";
 import { api, errorMessage } from "../api.ts";
 import { retryChange } from "../edits/retry-change.ts";
 import { queries, refresh } from "../queries.ts";

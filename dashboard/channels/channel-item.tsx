@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Hash, MoreHorizontal } from "lucide-react";
 import { memo } from "react";
-import type { SidebarChannel } from "../../server/wire/view.ts";
+import type { SidebarChannel } from "../../server/schemas/view.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
 import { countOf, shortCount } from "../components/counts.ts";
 import { EventIcon } from "../components/event-icon.tsx";

@@ -1,4 +1,4 @@
-import type { Channel } from "../../server/wire/channel.ts";
+import type { Channel } from "../../server/schemas/channel.ts";
 
 /** Below a channel's title: its description, and whether it is archived. */
 export function ChannelLine({ channel, className }: { channel: Channel; className?: string }) {

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import type { SidebarChannel } from "../../server/wire/view.ts";
+import type { SidebarChannel } from "../../server/schemas/view.ts";
 import { loadChoice, onChoiceChanged, saveChoice } from "../storage.ts";
 
 /** Pinned channels come first. The others are ordered by name, or those with the newest events first. */

@@ -1,7 +1,7 @@
 import { type QueryClient, queryOptions } from "@tanstack/react-query";
 import { limits } from "../../server/core/limits.ts";
 import type { Event } from "../../server/event/event.ts";
-import type { Sidebar } from "../../server/wire/view.ts";
+import type { Sidebar } from "../../server/schemas/view.ts";
 import { api } from "../api.ts";
 import { filtersOfView, matcherOf } from "../feed/filters.ts";
 import { type Looked, sendSeen, sendSeenSoon } from "./seen.ts";

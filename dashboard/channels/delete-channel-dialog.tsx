@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { Channel } from "../../server/wire/channel.ts";
-import type { Job } from "../../server/wire/job.ts";
-import { pathSegment } from "../../server/wire/path-segment.ts";
+import type { Channel } from "../../server/schemas/channel.ts";
+import type { Job } from "../../server/schemas/job.ts";
+import { pathSegment } from "../../server/schemas/path-segment.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { showJob } from "../jobs/started.ts";

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { Channel } from "../../server/wire/channel.ts";
-import { pathSegment } from "../../server/wire/path-segment.ts";
+import type { Channel } from "../../server/schemas/channel.ts";
+import { pathSegment } from "../../server/schemas/path-segment.ts";
 import { ApiError, api } from "../api.ts";
 import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { Button } from "../components/ui/button.tsx";

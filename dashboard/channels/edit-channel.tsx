@@ -1,5 +1,5 @@
 import { Pencil } from "lucide-react";
-import type { Channel } from "../../server/wire/channel.ts";
+import type { Channel } from "../../server/schemas/channel.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { IconButton } from "../components/ui/button.tsx";
 import { openDialog } from "../shell/overlays.tsx";

@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { Channel } from "../../server/wire/channel.ts";
+import type { Channel } from "../../server/schemas/channel.ts";
 import { api } from "../api.ts";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";

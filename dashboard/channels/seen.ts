@@ -1,5 +1,5 @@
 import { limits } from "../../server/core/limits.ts";
-import type { SeenResponse } from "../../server/wire/view.ts";
+import type { SeenResponse } from "../../server/schemas/view.ts";
 import { api } from "../api.ts";
 
 // What was read is sent to the server a little later and together, because it changes with every event.

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import type { SidebarChannel, SidebarView } from "../../server/wire/view.ts";
+import type { SidebarChannel, SidebarView } from "../../server/schemas/view.ts";
 import type { Entry } from "../feed/entries.ts";
 import { queries } from "../queries.ts";
 import { broadcastToTabs, onTabMessage } from "../tabs.ts";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Sidebar } from "../../server/wire/view.ts";
+import type { Sidebar } from "../../server/schemas/view.ts";
 import { assignChannelColors, type ChannelColors } from "./channel-colors.ts";
 import { sidebarQuery } from "./channels.ts";
 

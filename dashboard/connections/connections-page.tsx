@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
-import type { ConnectionSummary } from "../../server/wire/connections.ts";
+import type { ConnectionSummary } from "../../server/schemas/connections.ts";
 import { countOf } from "../components/counts.ts";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useCan } from "../projects/can.ts";

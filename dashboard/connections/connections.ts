@@ -1,5 +1,5 @@
 import { type QueryKey, queryOptions, useQuery } from "@tanstack/react-query";
-import type { ConnectionSummary } from "../../server/wire/connections.ts";
+import type { ConnectionSummary } from "../../server/schemas/connections.ts";
 import { api } from "../api.ts";
 import { formatNumber } from "../components/locale.ts";
 import { refresh } from "../queries.ts";

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, useMutation } from "@tanstack/react-query";
-import type { DeliveryPage } from "../../server/wire/delivery.ts";
+import type { DeliveryPage } from "../../server/schemas/delivery.ts";
 import { api, errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { refreshConnections } from "../connections/connections.ts";

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { ChevronRight, RotateCw } from "lucide-react";
 import { useId, useState } from "react";
-import type { Delivery } from "../../server/wire/delivery.ts";
+import type { Delivery } from "../../server/schemas/delivery.ts";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";

@@ -1,4 +1,4 @@
-import type { Delivery } from "../../server/wire/delivery.ts";
+import type { Delivery } from "../../server/schemas/delivery.ts";
 import { formatDate } from "../components/dates.ts";
 
 /** Why it was skipped or collected. */

@@ -1,6 +1,6 @@
 import { clsx } from "clsx";
 import { Bell, type LucideIcon, Mail, MonitorSmartphone, Send } from "lucide-react";
-import type { Delivery } from "../../server/wire/delivery.ts";
+import type { Delivery } from "../../server/schemas/delivery.ts";
 
 export const accountKinds: Record<string, { icon: LucideIcon; name: string }> = {
   dashboard: { icon: Bell, name: "Dashboard" },

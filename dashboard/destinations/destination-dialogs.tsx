@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { ProjectDestination } from "../../server/wire/destination.ts";
+import type { ProjectDestination } from "../../server/schemas/destination.ts";
 import { api } from "../api.ts";
 import { Dialog } from "../components/ui/dialog.tsx";
 import { Field } from "../components/ui/field.tsx";

@@ -1,4 +1,4 @@
-import type { FormField, ProjectDestination } from "../../server/wire/destination.ts";
+import type { FormField, ProjectDestination } from "../../server/schemas/destination.ts";
 import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 
 /** What is entered into the fields, by their names. Empty texts are not set. */

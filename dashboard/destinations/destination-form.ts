@@ -1,4 +1,4 @@
-import type { FormField, ProjectDestination } from "../../server/wire/destination.ts";
+import type { FormField, ProjectDestination } from "../../server/schemas/destination.ts";
 import { orNone, type Part, part } from "../edits/differences.ts";
 import { type Entered, enteredOf } from "./destination-fields.tsx";
 import type { DestinationKind } from "./project-destinations.ts";

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { Pencil, Power, RefreshCw, Send, Trash2 } from "lucide-react";
-import type { ProjectDestination } from "../../server/wire/destination.ts";
+import type { ProjectDestination } from "../../server/schemas/destination.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";

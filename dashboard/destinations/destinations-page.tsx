@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { PackageCheck, Send } from "lucide-react";
 import { useState } from "react";
-import type { ProjectDestination } from "../../server/wire/destination.ts";
+import type { ProjectDestination } from "../../server/schemas/destination.ts";
 import { buttonClass } from "../components/ui/button.tsx";
 import { useConnectionStates } from "../connections/connections.ts";
 import { useCan } from "../projects/can.ts";

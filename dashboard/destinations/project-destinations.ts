@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { FormField, ProjectDestination } from "../../server/wire/destination.ts";
+import type { FormField, ProjectDestination } from "../../server/schemas/destination.ts";
 import { api } from "../api.ts";
 
 export type DestinationKind = { kind: string; label: string; fields: FormField[] };

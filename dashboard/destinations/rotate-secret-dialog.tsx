@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import type { ProjectDestination } from "../../server/wire/destination.ts";
+import type { ProjectDestination } from "../../server/schemas/destination.ts";
 import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { Delivery, Explanation } from "../../server/wire/delivery.ts";
+import type { Delivery, Explanation } from "../../server/schemas/delivery.ts";
 import { api } from "../api.ts";
 
 type DeliveryList = {

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Delivery, Explanation } from "../../server/wire/delivery.ts";
+import type { Delivery, Explanation } from "../../server/schemas/delivery.ts";
 import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";

@@ -3,7 +3,7 @@ import { Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-route
 import { clsx } from "clsx";
 import { Filter, Hash } from "lucide-react";
 import { Suspense, useCallback, useEffect, useMemo } from "react";
-import type { Channel } from "../../server/wire/channel.ts";
+import type { Channel } from "../../server/schemas/channel.ts";
 import { isTemporary } from "../api.ts";
 import { ChannelLine } from "../channels/channel-line.tsx";
 import { channelsQuery } from "../channels/channels.ts";

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { SearchX } from "lucide-react";
 import type { ReactNode } from "react";
-import type { SearchAlternative, SearchAlternatives } from "../../server/wire/search-alternatives.ts";
+import type { SearchAlternative, SearchAlternatives } from "../../server/schemas/search-alternatives.ts";
 import { api } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { Button } from "../components/ui/button.tsx";

@@ -8,7 +8,7 @@ import {
   useRef,
   useState,
 } from "react";
-import type { Completion } from "../../server/wire/completion.ts";
+import type { Completion } from "../../server/schemas/completion.ts";
 import { api } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import type { EventCount } from "../../server/wire/event-count.ts";
+import type { EventCount } from "../../server/schemas/event-count.ts";
 import { api } from "../api.ts";
 import { listen } from "../live/connection.ts";
 import { type Filters, matcherOf, queryOf } from "./filters.ts";

@@ -1,7 +1,7 @@
+import type { LinesResponse } from "../../server/schemas/batch.ts";
 import { convertRecord } from "../../server/transfer/convert-record.ts";
 import type { SourceRecord } from "../../server/transfer/source-record.ts";
 import { UserChanges } from "../../server/transfer/user-changes.ts";
-import type { LinesResponse } from "../../server/wire/batch.ts";
 import { errorMessage } from "../api.ts";
 import { sidebarQuery } from "../channels/channels.ts";
 import { refreshConnections } from "../connections/connections.ts";

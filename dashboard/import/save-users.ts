@@ -1,6 +1,6 @@
+import { pathSegment } from "../../server/schemas/path-segment.ts";
+import type { User } from "../../server/schemas/user.ts";
 import { applyChanges, type UserChange } from "../../server/users/user-change.ts";
-import { pathSegment } from "../../server/wire/path-segment.ts";
-import type { User } from "../../server/wire/user.ts";
 import { ApiError, api } from "../api.ts";
 import { saveProperties } from "../users/users.ts";
 

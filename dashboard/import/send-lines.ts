@@ -1,4 +1,4 @@
-import type { LinesResponse } from "../../server/wire/batch.ts";
+import type { LinesResponse } from "../../server/schemas/batch.ts";
 import { ApiError, isTemporary, session } from "../api.ts";
 
 /** Waits before each attempt to send lines again. */

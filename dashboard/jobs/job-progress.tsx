@@ -1,4 +1,4 @@
-import type { Job, Receipt } from "../../server/wire/job.ts";
+import type { Job, Receipt } from "../../server/schemas/job.ts";
 import { countOf } from "../components/counts.ts";
 import { formatNumber } from "../components/locale.ts";
 

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { Job } from "../../server/wire/job.ts";
+import type { Job } from "../../server/schemas/job.ts";
 import { api } from "../api.ts";
 
 const pollMs = 500;

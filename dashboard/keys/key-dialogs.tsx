@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Key } from "../../server/wire/key.ts";
+import type { Key } from "../../server/schemas/key.ts";
 import { api } from "../api.ts";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { connectionsQuery, refreshConnections } from "../connections/connections.ts";

@@ -1,6 +1,6 @@
 import { limits } from "../../server/core/limits.ts";
 import type { KeyKind, Scope } from "../../server/core/permissions.ts";
-import type { Key, KeyChange, NewKey } from "../../server/wire/key.ts";
+import type { Key, KeyChange, NewKey } from "../../server/schemas/key.ts";
 import { formatDate } from "../components/dates.ts";
 import { orNone, type Part, part } from "../edits/differences.ts";
 

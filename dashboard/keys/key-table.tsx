@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { clsx } from "clsx";
 import { Ban, Pencil, RefreshCw } from "lucide-react";
 import type { Scope } from "../../server/core/permissions.ts";
-import type { Key } from "../../server/wire/key.ts";
+import type { Key } from "../../server/schemas/key.ts";
 import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
-import type { Key } from "../../server/wire/key.ts";
+import type { Key } from "../../server/schemas/key.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { ExampleTabs } from "../setup/example-tabs.tsx";
 import { ListPage, useItemDialog } from "../shell/list-page.tsx";

@@ -1,4 +1,4 @@
-import type { Key } from "../../server/wire/key.ts";
+import type { Key } from "../../server/schemas/key.ts";
 import { Button } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { SecretBox } from "../components/ui/copy-button.tsx";

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import type { Key } from "../../server/wire/key.ts";
+import type { Key } from "../../server/schemas/key.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { refreshConnections } from "../connections/connections.ts";

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { Key } from "../../server/wire/key.ts";
+import type { Key } from "../../server/schemas/key.ts";
 import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { SelectField } from "../components/ui/field.tsx";

@@ -1,6 +1,6 @@
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
-import type { Notification } from "../../server/wire/notification.ts";
-import type { SeenMessage } from "../../server/wire/view.ts";
+import type { Notification } from "../../server/schemas/notification.ts";
+import type { SeenMessage } from "../../server/schemas/view.ts";
 import { createHub, type FromTab, type LogPosition, pingMs, type ToTab } from "./hub.ts";
 import type { StreamStatus } from "./stream.ts";
 

@@ -1,6 +1,6 @@
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
-import type { Notification } from "../../server/wire/notification.ts";
-import type { SeenMessage } from "../../server/wire/view.ts";
+import type { Notification } from "../../server/schemas/notification.ts";
+import type { SeenMessage } from "../../server/schemas/view.ts";
 import { matcherOfDeleted } from "./deleted.ts";
 import { createStream, type Stream, type StreamStatus } from "./stream.ts";
 

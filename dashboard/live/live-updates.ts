@@ -1,7 +1,7 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
-import type { Notification } from "../../server/wire/notification.ts";
+import type { Notification } from "../../server/schemas/notification.ts";
 import { meQuery, setUnread } from "../account/me.ts";
 import { channelsQuery, countArrivals } from "../channels/channels.ts";
 import { showRead } from "../channels/unread.ts";

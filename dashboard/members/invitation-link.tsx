@@ -1,4 +1,4 @@
-import type { NewInvitationResponse } from "../../server/wire/invitation.ts";
+import type { NewInvitationResponse } from "../../server/schemas/invitation.ts";
 import { formatDate } from "../components/dates.ts";
 import { Button } from "../components/ui/button.tsx";
 import { CopyButton } from "../components/ui/copy-button.tsx";

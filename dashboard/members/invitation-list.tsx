@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link2, Mail, Send, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { roles } from "../../server/core/permissions.ts";
-import type { Invitation, NewInvitationResponse } from "../../server/wire/invitation.ts";
+import type { Invitation, NewInvitationResponse } from "../../server/schemas/invitation.ts";
 import { useMe } from "../account/me.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";

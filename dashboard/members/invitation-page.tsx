@@ -1,8 +1,8 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useEffect } from "react";
-import type { InvitationPreview } from "../../server/wire/invitation.ts";
-import type { Project } from "../../server/wire/project.ts";
+import type { InvitationPreview } from "../../server/schemas/invitation.ts";
+import type { Project } from "../../server/schemas/project.ts";
 import { AccountFields, accountBody, useAccountInput } from "../account/account-fields.tsx";
 import { AuthLayout } from "../account/auth-layout.tsx";
 import { meQuery } from "../account/me.ts";

@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { limits } from "../../server/core/limits.ts";
 import type { Role } from "../../server/core/permissions.ts";
-import type { NewInvitationResponse } from "../../server/wire/invitation.ts";
+import type { NewInvitationResponse } from "../../server/schemas/invitation.ts";
 import { useMe } from "../account/me.ts";
 import { api } from "../api.ts";
 import { Field, SelectField } from "../components/ui/field.tsx";

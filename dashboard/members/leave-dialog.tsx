@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { Project } from "../../server/wire/project.ts";
+import type { Project } from "../../server/schemas/project.ts";
 import { meQuery } from "../account/me.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";

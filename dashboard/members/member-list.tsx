@@ -1,7 +1,7 @@
 import { UserMinus } from "lucide-react";
 import { useState } from "react";
 import type { Role } from "../../server/core/permissions.ts";
-import type { Member } from "../../server/wire/member.ts";
+import type { Member } from "../../server/schemas/member.ts";
 import { meQuery, useMe } from "../account/me.ts";
 import { api, errorMessage } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";

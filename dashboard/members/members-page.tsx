@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { UserPlus } from "lucide-react";
 import { useState } from "react";
-import type { Member } from "../../server/wire/member.ts";
+import type { Member } from "../../server/schemas/member.ts";
 import { useMe } from "../account/me.ts";
 import { Button } from "../components/ui/button.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";

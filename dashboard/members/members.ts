@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { type Role, roles } from "../../server/core/permissions.ts";
-import type { Invitation, InvitationPreview } from "../../server/wire/invitation.ts";
-import type { Member } from "../../server/wire/member.ts";
+import type { Invitation, InvitationPreview } from "../../server/schemas/invitation.ts";
+import type { Member } from "../../server/schemas/member.ts";
 import { api } from "../api.ts";
 import { refresh } from "../queries.ts";
 

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import type { Member } from "../../server/wire/member.ts";
+import type { Member } from "../../server/schemas/member.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";

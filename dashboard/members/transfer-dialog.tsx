@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Project } from "../../server/wire/project.ts";
+import type { Project } from "../../server/schemas/project.ts";
 import { useMe } from "../account/me.ts";
 import { api } from "../api.ts";
 import { SelectField } from "../components/ui/field.tsx";

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Popover } from "radix-ui";
 import { type ReactNode, useEffect, useState } from "react";
-import type { NotificationFilter } from "../../server/wire/notification.ts";
+import type { NotificationFilter } from "../../server/schemas/notification.ts";
 import { useMe } from "../account/me.ts";
 import { errorMessage } from "../api.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";

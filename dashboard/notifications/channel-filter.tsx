@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import type { NotificationFilter } from "../../server/wire/notification.ts";
+import type { NotificationFilter } from "../../server/schemas/notification.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import type { NotificationFilter, NotificationGroupList } from "../../server/wire/notification.ts";
+import type { NotificationFilter, NotificationGroupList } from "../../server/schemas/notification.ts";
 import { api } from "../api.ts";
 import { notificationsKey } from "./notifications.ts";
 

@@ -1,7 +1,11 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Check, ChevronRight } from "lucide-react";
 import { useId, useState } from "react";
-import type { Notification, NotificationFilter, NotificationGroup } from "../../server/wire/notification.ts";
+import type {
+  Notification,
+  NotificationFilter,
+  NotificationGroup,
+} from "../../server/schemas/notification.ts";
 import { api, errorMessage } from "../api.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { formatNumber } from "../components/locale.ts";

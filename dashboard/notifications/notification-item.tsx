@@ -2,7 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { BellOff } from "lucide-react";
 import { type MouseEvent, useRef, useState } from "react";
-import type { Notification } from "../../server/wire/notification.ts";
+import type { Notification } from "../../server/schemas/notification.ts";
 import { useMe } from "../account/me.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";

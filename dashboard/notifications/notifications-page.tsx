@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { BellOff, CheckCheck } from "lucide-react";
 import { useState } from "react";
-import type { NotificationFilter } from "../../server/wire/notification.ts";
+import type { NotificationFilter } from "../../server/schemas/notification.ts";
 import { useMe } from "../account/me.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";

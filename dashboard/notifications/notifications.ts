@@ -4,7 +4,7 @@ import type {
   NotificationFilter,
   NotificationGroup,
   NotificationGroupList,
-} from "../../server/wire/notification.ts";
+} from "../../server/schemas/notification.ts";
 import { setUnread } from "../account/me.ts";
 import { api, errorMessage } from "../api.ts";
 import { queries } from "../queries.ts";

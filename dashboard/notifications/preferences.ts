@@ -1,6 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import type { Destination } from "../../server/wire/account-destination.ts";
-import type { LevelChange, Mute, NewMute, Preferences } from "../../server/wire/preferences.ts";
+import type { Destination } from "../../server/schemas/account-destination.ts";
+import type { LevelChange, Mute, NewMute, Preferences } from "../../server/schemas/preferences.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { queries, refresh } from "../queries.ts";

@@ -4,7 +4,7 @@ import { CalendarClock, FileText, Search, Tag, UserRound } from "lucide-react";
 import { useDeferredValue } from "react";
 import { isEventId } from "../../server/event/id.ts";
 import { parseSearch, printText, SearchError } from "../../server/event/search.ts";
-import type { Completion } from "../../server/wire/completion.ts";
+import type { Completion } from "../../server/schemas/completion.ts";
 import { eventQuery } from "../event/event-query.ts";
 import { filtersOfView } from "../feed/filters.ts";
 import { completionQuery } from "../feed/suggestions.tsx";

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { limits } from "../../server/core/limits.ts";
-import type { Project } from "../../server/wire/project.ts";
+import type { Project } from "../../server/schemas/project.ts";
 import { api } from "../api.ts";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { putProject } from "./put-project.ts";

@@ -1,5 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
-import type { Project } from "../../server/wire/project.ts";
+import type { Project } from "../../server/schemas/project.ts";
 import { meQuery } from "../account/me.ts";
 
 /** Shows a changed or new project everywhere, before the account is read again. */

@@ -1,5 +1,5 @@
 import { useId, useState } from "react";
-import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
+import type { RejectedEvent } from "../../server/schemas/rejected-event.ts";
 import { ApiError, errorMessage } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";

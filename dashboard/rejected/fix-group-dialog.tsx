@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { type FormEvent, useDeferredValue, useState } from "react";
 import { applyFixes, suggestFixes } from "../../server/event/apply-fixes.ts";
 import type { EventFix } from "../../server/event/event-fix.ts";
-import type { RejectedEvent, RejectedGroup } from "../../server/wire/rejected-event.ts";
+import type { RejectedEvent, RejectedGroup } from "../../server/schemas/rejected-event.ts";
 import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { formatNumber } from "../components/locale.ts";

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { ChevronRight } from "lucide-react";
 import { useId } from "react";
-import type { RejectedEvent, RejectedGroup } from "../../server/wire/rejected-event.ts";
+import type { RejectedEvent, RejectedGroup } from "../../server/schemas/rejected-event.ts";
 import { errorMessage } from "../api.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { RejectedGroupList } from "../../server/wire/rejected-event.ts";
+import type { RejectedGroupList } from "../../server/schemas/rejected-event.ts";
 import { api } from "../api.ts";
 
 export function rejectedGroupsQuery(project: string) {

@@ -1,4 +1,4 @@
-import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
+import type { RejectedEvent } from "../../server/schemas/rejected-event.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { useCan } from "../projects/can.ts";

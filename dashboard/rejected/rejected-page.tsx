@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ShieldCheck } from "lucide-react";
 import { useState } from "react";
-import type { RejectedEvent, RejectedGroup } from "../../server/wire/rejected-event.ts";
+import type { RejectedEvent, RejectedGroup } from "../../server/schemas/rejected-event.ts";
 import { countOf } from "../components/counts.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";

@@ -6,7 +6,7 @@ import type {
   RejectedEventList,
   RejectedGroup,
   RejectedReplayResponse,
-} from "../../server/wire/rejected-event.ts";
+} from "../../server/schemas/rejected-event.ts";
 import { api, errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { refreshConnections } from "../connections/connections.ts";

@@ -1,5 +1,5 @@
-import type { ProjectDestination } from "../../server/wire/destination.ts";
-import type { Member } from "../../server/wire/member.ts";
+import type { ProjectDestination } from "../../server/schemas/destination.ts";
+import type { Member } from "../../server/schemas/member.ts";
 import { Choice, Choices, SelectField } from "../components/ui/field.tsx";
 import type { RuleForm } from "./rule-form.ts";
 

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { limits } from "../../server/core/limits.ts";
-import type { Rule } from "../../server/wire/rule.ts";
+import type { Rule } from "../../server/schemas/rule.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { Choice, Field } from "../components/ui/field.tsx";

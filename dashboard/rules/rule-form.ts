@@ -1,4 +1,4 @@
-import type { NewRule, Rule, RuleWhen } from "../../server/wire/rule.ts";
+import type { NewRule, Rule, RuleWhen } from "../../server/schemas/rule.ts";
 import { minutesOf, type Unit, unitOf } from "./rules.ts";
 
 export type WhenType = RuleWhen["type"];

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { clsx } from "clsx";
 import { Pencil, Power, Trash2 } from "lucide-react";
-import type { Rule } from "../../server/wire/rule.ts";
+import type { Rule } from "../../server/schemas/rule.ts";
 import { api, errorMessage } from "../api.ts";
 import { RowMenu } from "../components/ui/row-menu.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";

@@ -1,5 +1,5 @@
-import type { ProjectDestination } from "../../server/wire/destination.ts";
-import type { Member } from "../../server/wire/member.ts";
+import type { ProjectDestination } from "../../server/schemas/destination.ts";
+import type { Member } from "../../server/schemas/member.ts";
 import { orNone, type Part, part } from "../edits/differences.ts";
 import { type RuleForm, ruleOf } from "./rule-form.ts";
 import { listText, recipientNames, whenTexts } from "./rule-sentence.tsx";

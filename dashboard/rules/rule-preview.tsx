@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
 import type { Event } from "../../server/event/event.ts";
-import type { RulePreviewResponse, RuleWhen } from "../../server/wire/rule.ts";
+import type { RulePreviewResponse, RuleWhen } from "../../server/schemas/rule.ts";
 import { errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";

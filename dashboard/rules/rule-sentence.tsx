@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import type { ProjectDestination } from "../../server/wire/destination.ts";
-import type { Member } from "../../server/wire/member.ts";
-import type { Rule, RuleWhen } from "../../server/wire/rule.ts";
+import type { ProjectDestination } from "../../server/schemas/destination.ts";
+import type { Member } from "../../server/schemas/member.ts";
+import type { Rule, RuleWhen } from "../../server/schemas/rule.ts";
 import { formatTimeOfDay } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";
 import { durationText } from "./rules.ts";

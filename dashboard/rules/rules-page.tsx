@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Bell } from "lucide-react";
 import { useState } from "react";
-import type { Rule } from "../../server/wire/rule.ts";
+import type { Rule } from "../../server/schemas/rule.ts";
 import { buttonClass } from "../components/ui/button.tsx";
 import { DraftNote, useDrafts } from "../edits/draft-note.tsx";
 import { useCan } from "../projects/can.ts";

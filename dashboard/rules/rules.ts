@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { Rule, RulePreviewResponse, RuleWhen } from "../../server/wire/rule.ts";
+import type { Rule, RulePreviewResponse, RuleWhen } from "../../server/schemas/rule.ts";
 import { api } from "../api.ts";
 import { formatNumber } from "../components/locale.ts";
 

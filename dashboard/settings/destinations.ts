@@ -1,5 +1,5 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import type { Destination } from "../../server/wire/account-destination.ts";
+import type { Destination } from "../../server/schemas/account-destination.ts";
 import { api, errorMessage } from "../api.ts";
 import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";

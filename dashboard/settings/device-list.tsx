@@ -1,5 +1,5 @@
 import { MonitorSmartphone, Send, X } from "lucide-react";
-import type { Destination } from "../../server/wire/account-destination.ts";
+import type { Destination } from "../../server/schemas/account-destination.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { RowMenu } from "../components/ui/row-menu.tsx";

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Check, Plus } from "lucide-react";
 import { useState } from "react";
-import type { Destination } from "../../server/wire/account-destination.ts";
-import type { Level, NotificationLevel } from "../../server/wire/preferences.ts";
+import type { Destination } from "../../server/schemas/account-destination.ts";
+import type { Level, NotificationLevel } from "../../server/schemas/preferences.ts";
 import { useMe } from "../account/me.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { shortName, useChangeLevel } from "../notifications/preferences.ts";

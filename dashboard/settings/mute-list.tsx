@@ -1,6 +1,6 @@
 import { BellOff, MailX } from "lucide-react";
 import type { ReactNode } from "react";
-import type { Preferences } from "../../server/wire/preferences.ts";
+import type { Preferences } from "../../server/schemas/preferences.ts";
 import { useMe } from "../account/me.ts";
 import { formatDate } from "../components/dates.ts";
 import { Button } from "../components/ui/button.tsx";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Destination } from "../../server/wire/account-destination.ts";
+import type { Destination } from "../../server/schemas/account-destination.ts";
 import { useMe } from "../account/me.ts";
 import { Button } from "../components/ui/button.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";

@@ -1,5 +1,5 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { Destination } from "../../server/wire/account-destination.ts";
+import type { Destination } from "../../server/schemas/account-destination.ts";
 import { deviceName } from "../account/device-name.ts";
 import { api } from "../api.ts";
 import { refresh } from "../queries.ts";

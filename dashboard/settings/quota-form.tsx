@@ -1,5 +1,5 @@
 import { limits } from "../../server/core/limits.ts";
-import type { Project } from "../../server/wire/project.ts";
+import type { Project } from "../../server/schemas/project.ts";
 import { Field } from "../components/ui/field.tsx";
 import { SavedField } from "./saved-field.tsx";
 import { useProjectSetting } from "./use-project-setting.ts";

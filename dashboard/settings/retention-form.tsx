@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { Project } from "../../server/wire/project.ts";
+import type { Project } from "../../server/schemas/project.ts";
 import { countOf } from "../components/counts.ts";
 import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";

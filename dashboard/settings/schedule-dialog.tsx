@@ -1,4 +1,4 @@
-import type { Preferences } from "../../server/wire/preferences.ts";
+import type { Preferences } from "../../server/schemas/preferences.ts";
 import { api } from "../api.ts";
 import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";

@@ -1,4 +1,4 @@
-import type { Preferences } from "../../server/wire/preferences.ts";
+import type { Preferences } from "../../server/schemas/preferences.ts";
 import { formatTimeOfDay } from "../components/dates.ts";
 import { weekdays } from "../rules/rule-form.ts";
 

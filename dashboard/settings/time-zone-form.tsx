@@ -1,4 +1,4 @@
-import type { Project } from "../../server/wire/project.ts";
+import type { Project } from "../../server/schemas/project.ts";
 import { TimeZoneField } from "../components/ui/time-zone-field.tsx";
 import { browserZone } from "../components/zone.ts";
 import { SavedField } from "./saved-field.tsx";

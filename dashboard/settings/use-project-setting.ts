@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import type { Project, ProjectChange } from "../../server/wire/project.ts";
+import type { Project, ProjectChange } from "../../server/schemas/project.ts";
 import { meQuery } from "../account/me.ts";
 import { api } from "../api.ts";
 import { byParts, part } from "../edits/differences.ts";

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { ArrowRight } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { Event, EventList } from "../../server/event/event.ts";
-import type { Project } from "../../server/wire/project.ts";
+import type { Project } from "../../server/schemas/project.ts";
 import { AuthLayout } from "../account/auth-layout.tsx";
 import { meQuery, setUnread } from "../account/me.ts";
 import { api } from "../api.ts";

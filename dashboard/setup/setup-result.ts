@@ -1,4 +1,4 @@
-import type { Project } from "../../server/wire/project.ts";
+import type { Project } from "../../server/schemas/project.ts";
 
 /** What setup created: the first project and its API key. */
 export type SetupResult = { project: Project; secret: string };

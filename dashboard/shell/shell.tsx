@@ -1,6 +1,6 @@
 import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { Suspense, useCallback } from "react";
-import type { Notification } from "../../server/wire/notification.ts";
+import type { Notification } from "../../server/schemas/notification.ts";
 import { useMe } from "../account/me.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { setZone } from "../components/zone.ts";

@@ -11,7 +11,7 @@ import {
   UserRound,
   Users,
 } from "lucide-react";
-import type { Sidebar as SidebarLists } from "../../server/wire/view.ts";
+import type { Sidebar as SidebarLists } from "../../server/schemas/view.ts";
 import { useMe } from "../account/me.ts";
 import { ChannelNav, useInFeed } from "../channels/channel-nav.tsx";
 import { sidebarQuery } from "../channels/channels.ts";

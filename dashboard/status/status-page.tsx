@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { ServerStatus } from "../../server/wire/server-status.ts";
+import type { ServerStatus } from "../../server/schemas/server-status.ts";
 import { api } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { formatNumber } from "../components/locale.ts";

@@ -1,4 +1,4 @@
-import type { StatsQuery } from "../../server/wire/stats.ts";
+import type { StatsQuery } from "../../server/schemas/stats.ts";
 import { momentOf, wallAt } from "../components/zone.ts";
 
 /** A bar's time: as many of the API's buckets as are shown as one. */

@@ -1,5 +1,5 @@
 import type { Event, EventList } from "../../server/event/event.ts";
-import type { Stats } from "../../server/wire/stats.ts";
+import type { Stats } from "../../server/schemas/stats.ts";
 import { api } from "../api.ts";
 import { zone } from "../components/zone.ts";
 import { type Filters, matcherOf, queryOf } from "../feed/filters.ts";

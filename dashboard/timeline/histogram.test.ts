@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../../server/event/event.ts";
-import type { Stats } from "../../server/wire/stats.ts";
+import type { Stats } from "../../server/schemas/stats.ts";
 import { emptyHistogram, histogramOf, withEvents, withRest } from "./histogram.ts";
 
 process.env.TZ = "UTC";

@@ -1,5 +1,5 @@
 import type { Event } from "../../server/event/event.ts";
-import type { Stats } from "../../server/wire/stats.ts";
+import type { Stats } from "../../server/schemas/stats.ts";
 import { type BucketSize, bucketAt } from "./buckets.ts";
 
 /** What bars are split by: nothing, or `channel`, `name` or `tag.KEY`. */

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { UserInList } from "../../server/wire/user.ts";
+import type { UserInList } from "../../server/schemas/user.ts";
 import { loadChoice, saveChoice } from "../storage.ts";
 
 /** Columns that are shown until others are chosen. */

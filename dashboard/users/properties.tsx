@@ -1,7 +1,7 @@
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import type { User } from "../../server/wire/user.ts";
-import type { UserProperties } from "../../server/wire/user-rule.ts";
+import type { User } from "../../server/schemas/user.ts";
+import type { UserProperties } from "../../server/schemas/user-rule.ts";
 import { Button, IconButton } from "../components/ui/button.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";

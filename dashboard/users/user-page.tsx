@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, Eraser, ListFilter, UserRoundX } from "lucide-react";
 import { useState } from "react";
-import type { User } from "../../server/wire/user.ts";
+import type { User } from "../../server/schemas/user.ts";
 import { ApiError } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";

@@ -1,6 +1,6 @@
 import { clsx } from "clsx";
 import type { Event } from "../../server/event/event.ts";
-import type { UserInList } from "../../server/wire/user.ts";
+import type { UserInList } from "../../server/schemas/user.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { UserLink } from "./user-link.tsx";

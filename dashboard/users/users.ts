@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { EventList } from "../../server/event/event.ts";
-import { pathSegment } from "../../server/wire/path-segment.ts";
-import type { Stats } from "../../server/wire/stats.ts";
-import type { User, UserInList, UserSort } from "../../server/wire/user.ts";
+import { pathSegment } from "../../server/schemas/path-segment.ts";
+import type { Stats } from "../../server/schemas/stats.ts";
+import type { User, UserInList, UserSort } from "../../server/schemas/user.ts";
 import { api } from "../api.ts";
 import { zone } from "../components/zone.ts";
 import { activityStart } from "./activity-days.ts";

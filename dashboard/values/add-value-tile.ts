@@ -1,6 +1,6 @@
 import { limits } from "../../server/core/limits.ts";
-import type { Board } from "../../server/wire/board.ts";
-import type { Tile } from "../../server/wire/tile.ts";
+import type { Board } from "../../server/schemas/board.ts";
+import type { Tile } from "../../server/schemas/tile.ts";
 import { api, errorMessage } from "../api.ts";
 import { boardQuery } from "../boards/boards.ts";
 import { freePlace } from "../boards/layout.ts";

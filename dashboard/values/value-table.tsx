@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ChartNoAxesColumn, Trash2 } from "lucide-react";
-import type { InsightInList } from "../../server/wire/insight.ts";
+import type { InsightInList } from "../../server/schemas/insight.ts";
 import { amountText } from "../boards/amounts.ts";
 import { boardsQuery } from "../boards/boards.ts";
 import { RelativeTime } from "../components/relative-time.tsx";

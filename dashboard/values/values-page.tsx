@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Gauge } from "lucide-react";
 import { useState } from "react";
-import type { InsightInList } from "../../server/wire/insight.ts";
+import type { InsightInList } from "../../server/schemas/insight.ts";
 import { api } from "../api.ts";
 import { insightsQuery } from "../boards/boards.ts";
 import { buttonClass } from "../components/ui/button.tsx";

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { View } from "../../server/wire/view.ts";
+import type { View } from "../../server/schemas/view.ts";
 import { api } from "../api.ts";
 import { sidebarQuery } from "../channels/channels.ts";
 import { Field } from "../components/ui/field.tsx";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, CheckCheck, Pencil, Replace, Trash2 } from "lucide-react";
-import type { SidebarView, View } from "../../server/wire/view.ts";
+import type { SidebarView, View } from "../../server/schemas/view.ts";
 import { api, errorMessage } from "../api.ts";
 import { markRead } from "../channels/channel-actions.ts";
 import { sidebarQuery } from "../channels/channels.ts";

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Filter, MoreHorizontal } from "lucide-react";
-import type { SidebarView } from "../../server/wire/view.ts";
+import type { SidebarView } from "../../server/schemas/view.ts";
 import { sidebarQuery } from "../channels/channels.ts";
 import { navLink } from "../channels/roving.ts";
 import { Unread } from "../channels/unread-count.tsx";

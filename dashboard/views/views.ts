@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
-import type { SidebarView } from "../../server/wire/view.ts";
+import type { SidebarView } from "../../server/schemas/view.ts";
 import { sidebarQuery } from "../channels/channels.ts";
 import { type Filters, filtersIn, filtersOfView, searchableIn } from "../feed/filters.ts";
 

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import type { Webhook } from "../../server/wire/webhook.ts";
+import type { Webhook } from "../../server/schemas/webhook.ts";
 import { Button } from "../components/ui/button.tsx";
 import { SecretBox } from "../components/ui/copy-button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";

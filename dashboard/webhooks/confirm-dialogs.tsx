@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import type { Webhook } from "../../server/wire/webhook.ts";
+import type { Webhook } from "../../server/schemas/webhook.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { refreshConnections } from "../connections/connections.ts";

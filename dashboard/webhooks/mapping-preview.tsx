@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import type { WebhookPreviewResponse } from "../../server/wire/webhook.ts";
+import type { WebhookPreviewResponse } from "../../server/schemas/webhook.ts";
 import { errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { EventIcon } from "../components/event-icon.tsx";

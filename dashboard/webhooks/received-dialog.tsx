@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { limits } from "../../server/core/limits.ts";
-import type { Webhook, WebhookRequest } from "../../server/wire/webhook.ts";
+import type { Webhook, WebhookRequest } from "../../server/schemas/webhook.ts";
 import { api, errorMessage } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";

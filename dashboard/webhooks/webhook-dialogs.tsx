@@ -1,7 +1,7 @@
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { Webhook, WebhookPreview, WebhookSource } from "../../server/wire/webhook.ts";
+import type { Webhook, WebhookPreview, WebhookSource } from "../../server/schemas/webhook.ts";
 import { api } from "../api.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { Dialog } from "../components/ui/dialog.tsx";

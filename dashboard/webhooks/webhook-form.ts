@@ -1,4 +1,4 @@
-import type { Webhook, WebhookMapping, WebhookSource } from "../../server/wire/webhook.ts";
+import type { Webhook, WebhookMapping, WebhookSource } from "../../server/schemas/webhook.ts";
 import { orNone, type Part, part, whoChanged } from "../edits/differences.ts";
 import { sources } from "./webhooks.ts";
 

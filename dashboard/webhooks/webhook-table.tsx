@@ -1,5 +1,5 @@
 import { Inbox, Link2, Pencil, RefreshCw, Trash2 } from "lucide-react";
-import type { Webhook } from "../../server/wire/webhook.ts";
+import type { Webhook } from "../../server/schemas/webhook.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { CardRow, CardTable, RowActions } from "../components/ui/card-table.tsx";
 import { RowMenu } from "../components/ui/row-menu.tsx";

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Webhook as WebhookIcon } from "lucide-react";
 import { useState } from "react";
-import type { Webhook } from "../../server/wire/webhook.ts";
+import type { Webhook } from "../../server/schemas/webhook.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { ListPage, useItemDialog } from "../shell/list-page.tsx";

@@ -5,7 +5,7 @@ import type {
   WebhookPreviewResponse,
   WebhookRequest,
   WebhookSource,
-} from "../../server/wire/webhook.ts";
+} from "../../server/schemas/webhook.ts";
 import { api } from "../api.ts";
 
 export function webhooksQuery(project: string) {

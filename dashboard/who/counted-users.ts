@@ -1,5 +1,5 @@
 import { infiniteQueryOptions } from "@tanstack/react-query";
-import type { CountedUserList } from "../../server/wire/counted-users.ts";
+import type { CountedUserList } from "../../server/schemas/counted-users.ts";
 import { api } from "../api.ts";
 import { addressOf, type Question, requestOf } from "./question.ts";
 

@@ -1,6 +1,6 @@
 // Which users and events a page lists, as in its address: those of a search, of a funnel's step, or of a cohort.
 import { limits } from "../../server/core/limits.ts";
-import { stepNameOf } from "../../server/wire/step-name.ts";
+import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { formatDate } from "../components/dates.ts";
 import { type Filters, filtersIn, queryOf } from "../feed/filters.ts";
 

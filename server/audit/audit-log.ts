@@ -3,8 +3,8 @@ import type { LastChange } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
 import type { Actor } from "../http/caller.ts";
 import type { VersionedThing } from "../http/routes.ts";
+import { type AuditAction, type AuditEntry, type AuditQuery, auditActions } from "../schemas/audit.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { type AuditAction, type AuditEntry, type AuditQuery, auditActions } from "../wire/audit.ts";
 
 export type NewAuditEntry = {
   action: AuditAction;

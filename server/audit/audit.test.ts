@@ -2,8 +2,8 @@
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { sql } from "kysely";
+import type { AuditEntry } from "../schemas/audit.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { AuditEntry } from "../wire/audit.ts";
 
 let app: TestApp;
 let owner: Record<string, string>;

@@ -2,8 +2,8 @@ import { limits } from "../core/limits.ts";
 import { acceptedFormat, cellOf, type EventFormat, mediaTypes } from "../event/event-format.ts";
 import type { Routes } from "../http/routes.ts";
 import { textResponse } from "../http/text-response.ts";
+import { type AuditEntry, AuditList, AuditQuery } from "../schemas/audit.ts";
 import type { Store } from "../storage/store.ts";
-import { type AuditEntry, AuditList, AuditQuery } from "../wire/audit.ts";
 import { listAudit } from "./audit-log.ts";
 
 export function addAuditRoutes(routes: Routes, { store }: { store: Store }): void {

@@ -1,6 +1,6 @@
 import type { EmailContent, Mailer } from "../notifications/email.ts";
 import { emailButton, emailPage } from "../notifications/email-page.ts";
-import type { AuditAction } from "../wire/audit.ts";
+import type { AuditAction } from "../schemas/audit.ts";
 import { linkHours, restoreDays } from "./account-links.ts";
 
 type Content = {

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { versionOf } from "../core/edit-version.ts";
+import type { AccountResponse } from "../schemas/account.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AccountResponse } from "../wire/account.ts";
 import { passwordHashOf } from "./reauthenticate.ts";
 
 /** An account, as its owner sees it. */

@@ -7,7 +7,6 @@ import type { Routes } from "../http/routes.ts";
 import { countUnread } from "../notifications/inbox.ts";
 import { ownsInstallation } from "../projects/installation-owner.ts";
 import { listProjects } from "../projects/projects.ts";
-import type { Store } from "../storage/store.ts";
 import {
   AccountChange,
   AccountDeletion,
@@ -18,8 +17,9 @@ import {
   EmailRestored,
   LinkToken,
   Me,
-} from "../wire/account.ts";
-import { Done } from "../wire/done.ts";
+} from "../schemas/account.ts";
+import { Done } from "../schemas/done.ts";
+import type { Store } from "../storage/store.ts";
 import type { AccountEmails } from "./account-emails.ts";
 import { consumeLink, createLink, findLink } from "./account-links.ts";
 import { accountResponse } from "./account-response.ts";

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ProblemError } from "../core/problems.ts";
-import type { AuditAction } from "../wire/audit.ts";
+import type { AuditAction } from "../schemas/audit.ts";
 import type { Addressee } from "./account-emails.ts";
 
 /** Header that `serve.ts` sets to the client's real address, for better-auth's rate limits. */

@@ -2,13 +2,13 @@
 // @long postgres
 /** Changing and rotating keys, their last use, and keys in URLs. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { LinesResponse } from "../schemas/batch.ts";
+import type { Key, NewKey } from "../schemas/key.ts";
 import { environmentOf, removeStorage } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { startServer } from "../testing/server-process.ts";
 import { preparedConfig, type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import type { LinesResponse } from "../wire/batch.ts";
-import type { Key, NewKey } from "../wire/key.ts";
 import { createSecret, isSecret } from "./key-secret.ts";
 
 type NewKeyResponse = { key: Key; secret: string };

@@ -4,9 +4,9 @@ import type { Role } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
 import { addMember, createProject } from "../projects/projects.ts";
+import type { Project } from "../schemas/project.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
-import type { Project } from "../wire/project.ts";
 import { isReserved } from "./account-links.ts";
 
 export type NewAccount = {

@@ -1,8 +1,7 @@
 import { changesOf } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import type { Store } from "../storage/store.ts";
-import { Done } from "../wire/done.ts";
+import { Done } from "../schemas/done.ts";
 import {
   type Key,
   KeyChange,
@@ -12,7 +11,8 @@ import {
   NewKey,
   NewKeyResponse,
   RotatedKeyResponse,
-} from "../wire/key.ts";
+} from "../schemas/key.ts";
+import type { Store } from "../storage/store.ts";
 import type { ApiKeyCache } from "./api-key-cache.ts";
 import { changeKey, createKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 

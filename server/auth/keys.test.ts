@@ -2,10 +2,10 @@
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import type { Key } from "../schemas/key.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import type { Key } from "../wire/key.ts";
 import { createSecret, hashOf, isSecret } from "./key-secret.ts";
 
 let app: TestApp;

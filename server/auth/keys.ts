@@ -4,8 +4,8 @@ import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import type { Scope } from "../core/permissions.ts";
 import { type ProblemError, pointerTo, problem } from "../core/problems.ts";
+import type { Key, KeyChange, NewKey } from "../schemas/key.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Key, KeyChange, NewKey } from "../wire/key.ts";
 import { createSecret, hashOf } from "./key-secret.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;

@@ -1,9 +1,9 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import { problem } from "../core/problems.ts";
 import type { Routes } from "../http/routes.ts";
+import { AccountResponse, PasskeyChange } from "../schemas/account.ts";
+import { Done } from "../schemas/done.ts";
 import type { Store } from "../storage/store.ts";
-import { AccountResponse, PasskeyChange } from "../wire/account.ts";
-import { Done } from "../wire/done.ts";
 import { accountResponse } from "./account-response.ts";
 import { type Auth, requireSession } from "./auth.ts";
 import { raiseCredentialEpoch } from "./credential-epoch.ts";

@@ -1,8 +1,8 @@
 import { recordAudit } from "../audit/audit-log.ts";
 import type { Routes } from "../http/routes.ts";
+import { Done } from "../schemas/done.ts";
+import { SessionList } from "../schemas/session.ts";
 import type { Store } from "../storage/store.ts";
-import { Done } from "../wire/done.ts";
-import { SessionList } from "../wire/session.ts";
 import { type Auth, requireSession } from "./auth.ts";
 import { endSession, endSessions, listSessions } from "./sessions.ts";
 

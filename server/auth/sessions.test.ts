@@ -1,10 +1,10 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { SessionInfo } from "../schemas/session.ts";
 import { auditOf, callAs, memberSession } from "../testing/account-calls.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
-import type { SessionInfo } from "../wire/session.ts";
 
 type SessionList = { sessions: SessionInfo[] };
 

@@ -2,8 +2,8 @@ import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
+import type { SessionInfo } from "../schemas/session.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { SessionInfo } from "../wire/session.ts";
 
 /** An account's sessions, the last used first. */
 export async function listSessions(

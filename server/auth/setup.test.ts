@@ -2,11 +2,11 @@
 // @long postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Config } from "../config/config.ts";
+import type { Me } from "../schemas/account.ts";
+import type { AuditEntry } from "../schemas/audit.ts";
 import { type Running, serve } from "../serve.ts";
 import { removeStorage } from "../testing/engine.ts";
 import { testConfig, testPasswords } from "../testing/test-app.ts";
-import type { Me } from "../wire/account.ts";
-import type { AuditEntry } from "../wire/audit.ts";
 
 let config: Config;
 let running: Running;

@@ -2,7 +2,6 @@ import type { Config } from "../config/config.ts";
 import { problem } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
-import type { Store } from "../storage/store.ts";
 import {
   PasswordReset,
   PasswordResetRequest,
@@ -15,8 +14,9 @@ import {
   SignUp,
   SignUpConfirmation,
   SignUpResponse,
-} from "../wire/account.ts";
-import { Done } from "../wire/done.ts";
+} from "../schemas/account.ts";
+import { Done } from "../schemas/done.ts";
+import type { Store } from "../storage/store.ts";
 import type { AccountEmails } from "./account-emails.ts";
 import { consumeLink, createLink } from "./account-links.ts";
 import { type Auth, signInResponse } from "./auth.ts";

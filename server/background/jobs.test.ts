@@ -1,9 +1,9 @@
 // @engines sqlite, postgres
 import { expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
+import type { Job } from "../schemas/job.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { until, untilJobDone } from "../testing/until.ts";
-import type { Job } from "../wire/job.ts";
 
 const remove = (app: TestApp, path: string, key?: string) => app.request(path, { method: "DELETE" }, key);
 

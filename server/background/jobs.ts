@@ -2,8 +2,8 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Access } from "../http/caller.ts";
+import type { Job, Receipt } from "../schemas/job.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Job, Receipt } from "../wire/job.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type JobRow = Selectable<ControlTables["jobs"]>;

@@ -1,6 +1,6 @@
 import type { Routes } from "../http/routes.ts";
+import { JobResponse } from "../schemas/job.ts";
 import type { Store } from "../storage/store.ts";
-import { JobResponse } from "../wire/job.ts";
 import { findJob } from "./jobs.ts";
 
 export function addJobRoutes(routes: Routes, { store: { control } }: { store: Store }): void {

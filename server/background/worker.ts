@@ -1,6 +1,6 @@
+import type { Job } from "../schemas/job.ts";
 import type { Pause } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";
-import type { Job } from "../wire/job.ts";
 import type { JobContext } from "./job-context.ts";
 import { changeJob, type JobRow, openJob, openJobs } from "./jobs.ts";
 import { Leases } from "./leases.ts";

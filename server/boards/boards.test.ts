@@ -3,11 +3,11 @@
 /** Boards by API: their tiles, changes at the same time, results, and the public link. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
+import type { Board, BoardSummary } from "../schemas/board.ts";
+import type { TileData, TileDataOf } from "../schemas/tile-data.ts";
 import { auditOf } from "../testing/account-calls.ts";
 import { jsonCalls } from "../testing/json-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Board, BoardSummary } from "../wire/board.ts";
-import type { TileData, TileDataOf } from "../wire/tile-data.ts";
 
 let app: TestApp;
 let session: Record<string, string>;

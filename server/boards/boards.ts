@@ -4,11 +4,11 @@ import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { createLinkToken, hashLinkToken } from "../http/link-token.ts";
+import type { AuditAction } from "../schemas/audit.ts";
+import type { Board, BoardChange, BoardSummary, NewBoard } from "../schemas/board.ts";
+import type { Tile } from "../schemas/tile.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
-import type { AuditAction } from "../wire/audit.ts";
-import type { Board, BoardChange, BoardSummary, NewBoard } from "../wire/board.ts";
-import type { Tile } from "../wire/tile.ts";
 import { starterTiles } from "./starter-tiles.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;

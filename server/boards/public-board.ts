@@ -1,8 +1,8 @@
 import { versionOf } from "../core/edit-version.ts";
-import type { Board } from "../wire/board.ts";
-import { stepNameOf } from "../wire/step-name.ts";
-import type { Tile } from "../wire/tile.ts";
-import type { TileData } from "../wire/tile-data.ts";
+import type { Board } from "../schemas/board.ts";
+import { stepNameOf } from "../schemas/step-name.ts";
+import type { Tile } from "../schemas/tile.ts";
+import type { TileData } from "../schemas/tile-data.ts";
 
 /** What a tile looks like, without what it searches for. Steps have their names. */
 function publicTile(tile: Tile): Record<string, unknown> {

@@ -1,8 +1,8 @@
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
+import type { TileRange } from "../schemas/board.ts";
 import { type BucketUnit, bucketStarts, timeZoneOf } from "../stats/buckets.ts";
-import type { TileRange } from "../wire/board.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

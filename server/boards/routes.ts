@@ -3,7 +3,6 @@ import { ProjectQuery } from "../event/event-query.ts";
 import type { FailureLog } from "../http/failures.ts";
 import { progressNote, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
-import type { Store } from "../storage/store.ts";
 import {
   BoardChange,
   BoardLinkResponse,
@@ -13,10 +12,11 @@ import {
   TileDataQuery,
   TilePreview,
   type TileRange,
-} from "../wire/board.ts";
-import { Done } from "../wire/done.ts";
-import type { Tile } from "../wire/tile.ts";
-import { TileDataResponse } from "../wire/tile-data.ts";
+} from "../schemas/board.ts";
+import { Done } from "../schemas/done.ts";
+import type { Tile } from "../schemas/tile.ts";
+import { TileDataResponse } from "../schemas/tile-data.ts";
+import type { Store } from "../storage/store.ts";
 import {
   changeBoard,
   createBoard,

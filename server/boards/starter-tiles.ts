@@ -1,4 +1,4 @@
-import type { Tile } from "../wire/tile.ts";
+import type { Tile } from "../schemas/tile.ts";
 
 /** What a project's first board shows: useful for any events. */
 export const starterTiles: Tile[] = [

@@ -6,13 +6,13 @@ import { filterOf } from "../event/event-query.ts";
 import { tagsInOrder } from "../event/tag-order.ts";
 import { type Progress, stepOf } from "../http/progress.ts";
 import { findInsight, insightPoints } from "../insights/insights.ts";
+import type { Tile, TileOf } from "../schemas/tile.ts";
+import type { TileData, TileDataOf } from "../schemas/tile-data.ts";
 import { splitOf } from "../stats/filters.ts";
 import { funnelOf } from "../stats/funnel.ts";
 import { retentionQueryOf } from "../stats/questions.ts";
 import type { CountQuery } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
-import type { Tile, TileOf } from "../wire/tile.ts";
-import type { TileData, TileDataOf } from "../wire/tile-data.ts";
 import { bucketsOf, type Range, rangeBefore, wholeWeeksOf } from "./range.ts";
 
 type Measured = Extract<Tile, { metric: string }>;

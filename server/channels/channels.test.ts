@@ -1,12 +1,12 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Channel } from "../schemas/channel.ts";
+import type { Job } from "../schemas/job.ts";
+import { pathSegment } from "../schemas/path-segment.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import type { Channel } from "../wire/channel.ts";
-import type { Job } from "../wire/job.ts";
-import { pathSegment } from "../wire/path-segment.ts";
 
 let app: TestApp;
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import type { Channel, ChannelChange } from "../schemas/channel.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Channel, ChannelChange } from "../wire/channel.ts";
 
 /** Numbers in names by their value: "2" before "10". */
 const names = new Intl.Collator("en", { numeric: true });

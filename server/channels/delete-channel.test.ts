@@ -2,12 +2,12 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Event } from "../event/event.ts";
+import type { Channel } from "../schemas/channel.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { untilJobDone } from "../testing/until.ts";
-import type { Channel } from "../wire/channel.ts";
 
 const remove = (app: TestApp, path: string, headers: Record<string, string> = {}) =>
   app.request(path, { method: "DELETE", headers });

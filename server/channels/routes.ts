@@ -4,15 +4,15 @@ import type { BackgroundWorker } from "../background/worker.ts";
 import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import type { Store } from "../storage/store.ts";
 import {
   ChannelChange,
   ChannelList,
   ChannelListQuery,
   ChannelResponse,
   NewChannel,
-} from "../wire/channel.ts";
-import { JobResponse } from "../wire/job.ts";
+} from "../schemas/channel.ts";
+import { JobResponse } from "../schemas/job.ts";
+import type { Store } from "../storage/store.ts";
 import { changeChannel, createChannel, listChannels } from "./channels.ts";
 import type { ProjectChannels } from "./project-channels.ts";
 

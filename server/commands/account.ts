@@ -12,8 +12,8 @@ import { disableTwoFactor, setPassword } from "../auth/recover-account.ts";
 import { baseUrlOf, readConfig } from "../config/config.ts";
 import { type Role, roles } from "../core/permissions.ts";
 import { findProject, listProjects } from "../projects/projects.ts";
+import { accountTexts } from "../schemas/account.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { accountTexts } from "../wire/account.ts";
 import { jsonArg, printResult, report } from "./output.ts";
 import { ArgumentError, UsageError, withCreatedStore, withStore } from "./with-store.ts";
 

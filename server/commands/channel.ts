@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
-import type { Channel } from "../wire/channel.ts";
-import type { Job } from "../wire/job.ts";
-import { pathSegment } from "../wire/path-segment.ts";
+import type { Channel } from "../schemas/channel.ts";
+import type { Job } from "../schemas/job.ts";
+import { pathSegment } from "../schemas/path-segment.ts";
 import { onOneLine, printLine, printMessage } from "./output.ts";
 import { sourceArgs, withSource } from "./source.ts";
 import { printTable } from "./table.ts";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { isSecret } from "../auth/key-secret.ts";
+import type { Key } from "../schemas/key.ts";
 import { auditOf, callAs } from "../testing/account-calls.ts";
 import { destinationReceiver } from "../testing/destination-receiver.ts";
 import { effort, environmentOf, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
@@ -8,7 +9,6 @@ import { longTest } from "../testing/long-test.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { totpCode } from "../testing/totp.ts";
-import type { Key } from "../wire/key.ts";
 
 const password = "long enough password";
 

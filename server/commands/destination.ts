@@ -12,10 +12,10 @@ import {
 } from "../notifications/project-destinations.ts";
 import { findProject } from "../projects/projects.ts";
 import { listRules } from "../rules/rules.ts";
+import { NewProjectDestination, type ProjectDestination } from "../schemas/destination.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { openSecretBox } from "../storage/secret-key.ts";
 import type { Store } from "../storage/store.ts";
-import { NewProjectDestination, type ProjectDestination } from "../wire/destination.ts";
 import { jsonArg, printResult, report } from "./output.ts";
 import { projectArg } from "./project-arg.ts";
 import { printTable } from "./table.ts";

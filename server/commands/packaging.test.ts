@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Event } from "../event/event.ts";
+import type { Channel } from "../schemas/channel.ts";
+import type { Job } from "../schemas/job.ts";
 import { environmentOf, makeStorage, removeStorage } from "../testing/engine.ts";
 import { longTest } from "../testing/long-test.ts";
 import { runTidings, startServer } from "../testing/server-process.ts";
 import { until } from "../testing/until.ts";
-import type { Channel } from "../wire/channel.ts";
-import type { Job } from "../wire/job.ts";
 
 const root = join(import.meta.dir, "../..");
 const build = join(root, "build");

@@ -4,7 +4,7 @@ import { commandActor } from "../audit/audit-log.ts";
 import { changesOf } from "../audit/changes.ts";
 import { startJob } from "../background/jobs.ts";
 import { addProject, closeProject, findProject } from "../projects/projects.ts";
-import { NewProject } from "../wire/project.ts";
+import { NewProject } from "../schemas/project.ts";
 import { jsonArg, printMessage, printResult } from "./output.ts";
 import { printTable } from "./table.ts";
 import { ArgumentError, UsageError, withCreatedStore, withStore } from "./with-store.ts";

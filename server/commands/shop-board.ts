@@ -3,8 +3,8 @@ import { commandActor } from "../audit/audit-log.ts";
 import { changesOf } from "../audit/changes.ts";
 import { createBoard } from "../boards/boards.ts";
 import { setInsight } from "../insights/insights.ts";
+import type { Tile } from "../schemas/tile.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Tile } from "../wire/tile.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const name = "Shop";

@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import type { Stats } from "../wire/stats.ts";
+import type { Stats } from "../schemas/stats.ts";
 import { countOf, filterArgs, filterQuery } from "./filter-args.ts";
 import { onOneLine, printLine } from "./output.ts";
 import { sourceArgs, withSource } from "./source.ts";

@@ -2,11 +2,11 @@
 // @long postgres
 /** The states of what a project exchanges with other programs, through HTTP. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { ConnectionSummary } from "../schemas/connections.ts";
+import type { ProjectDestination } from "../schemas/destination.ts";
+import type { Webhook } from "../schemas/webhook.ts";
 import { callAs } from "../testing/account-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { ConnectionSummary } from "../wire/connections.ts";
-import type { ProjectDestination } from "../wire/destination.ts";
-import type { Webhook } from "../wire/webhook.ts";
 
 let app: TestApp;
 let cookie: string;

@@ -4,8 +4,8 @@ import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { readerOf } from "../notifications/delivery-routes.ts";
+import { ConnectionSummary } from "../schemas/connections.ts";
 import type { Store } from "../storage/store.ts";
-import { ConnectionSummary } from "../wire/connections.ts";
 import { summarizeDeliveries, summarizeDestinations, summarizeKeys, summarizeWebhooks } from "./summary.ts";
 
 type Deps = { store: Store; rejected: RejectedEvents };

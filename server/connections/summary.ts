@@ -1,9 +1,9 @@
 import type { Kysely } from "kysely";
 import { limits } from "../core/limits.ts";
 import { countDead, type DeliveryReader } from "../notifications/deliveries.ts";
+import type { ConnectionSummary } from "../schemas/connections.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { listWebhooks } from "../webhooks/webhooks.ts";
-import type { ConnectionSummary } from "../wire/connections.ts";
 
 type Control = Kysely<ControlTables>;
 

@@ -117,7 +117,7 @@ export function problemTypeOf(code: ProblemCode): string {
 /** For every response with data: caches must not store it, and browsers must not guess its type. */
 export const dataHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** The response body of an error, `application/problem+json` (RFC 9457). Its schema is in `wire/problem.ts`. */
+/** The response body of an error, `application/problem+json` (RFC 9457). Its schema is in `schemas/problem.ts`. */
 export type Problem = {
   ok: false;
   type: string;

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { launchChromium } from "../e2e/browser/chromium.ts";
+import type { User } from "../schemas/user.ts";
 import type { PageGlobals } from "../testing/libraries-of-pages.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import type { User } from "../wire/user.ts";
 
 let app: TestApp;
 let browser: Browser;

@@ -5,9 +5,9 @@ import type { CheckedItem, ItemOutcome } from "../ingest/batch-parts.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { addToInsight, setInsight } from "../insights/insights.ts";
+import { faultInUserId } from "../schemas/user-rule.ts";
 import type { Store } from "../storage/store.ts";
 import { mergeProperties } from "../users/merge-properties.ts";
-import { faultInUserId } from "../wire/user-rule.ts";
 import type { Item } from "./item.ts";
 
 /** The id of the item's event, null if it makes none, or the problem for which it is rejected. */

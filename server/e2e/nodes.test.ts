@@ -7,6 +7,8 @@ import { createAccount } from "../auth/create-account.ts";
 import { addBrowser } from "../notifications/destinations.ts";
 import type { PushSubscription } from "../notifications/push.ts";
 import { createProject } from "../projects/projects.ts";
+import type { Job } from "../schemas/job.ts";
+import type { NewKey } from "../schemas/key.ts";
 import type { Store } from "../storage/store.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import {
@@ -21,8 +23,6 @@ import { pushService } from "../testing/push-service.ts";
 import { startServer } from "../testing/server-process.ts";
 import { openTestStore, prepare, testConfig, testPassword, testPasswords } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import type { Job } from "../wire/job.ts";
-import type { NewKey } from "../wire/key.ts";
 
 type Node = Awaited<ReturnType<typeof startServer>>;
 

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import type { Event } from "../event/event.ts";
+import type { Channel } from "../schemas/channel.ts";
 import { longTest } from "../testing/long-test.ts";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
 import { untilListed } from "../testing/until.ts";
-import type { Channel } from "../wire/channel.ts";
 import { expectAccessible, openPage } from "./browser/browser-page.ts";
 import { launchChromium } from "./browser/chromium.ts";
 

@@ -1,9 +1,9 @@
 /** From the numbers of a board to the users and events that they count, and what charts say: a real browser. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
+import type { Board } from "../schemas/board.ts";
 import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
-import type { Board } from "../wire/board.ts";
 import { expectAccessible, openPage } from "./browser/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./browser/dashboard.ts";
 

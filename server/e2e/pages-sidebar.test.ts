@@ -1,10 +1,10 @@
 /** The sidebar: views, unread events on two devices, pins, the filter of channels, and undo. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
+import type { Sidebar } from "../schemas/view.ts";
 import { openFinger } from "../testing/finger.ts";
 import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
-import type { Sidebar } from "../wire/view.ts";
 import { expectAccessible } from "./browser/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./browser/dashboard.ts";
 

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
 import { destinationKinds as kinds } from "../notifications/kinds/index.ts";
+import { projectDestinationKinds } from "../schemas/destination-kinds.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import { projectDestinationKinds } from "../wire/destination-kinds.ts";
 
 type Schema = {
   $ref?: string;

@@ -1,7 +1,7 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { version } from "../config/config.ts";
 import { type PermissionName, permissions, type Scope } from "../core/permissions.ts";
-import { ConflictProblem, Problem } from "../wire/problem.ts";
+import { ConflictProblem, Problem } from "../schemas/problem.ts";
 import { operationIdOf } from "./operation-id.ts";
 import { type AllowedCallers, type DescribedRoute, problemType } from "./routes.ts";
 import { tags } from "./tags.ts";

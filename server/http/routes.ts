@@ -7,7 +7,7 @@ import type { MemberPermission, PermissionName } from "../core/permissions.ts";
 import { clipped, type Fault, type LastChange, ProblemError, pointerTo, problem } from "../core/problems.ts";
 import { readQuery } from "../event/event-query.ts";
 import { tooExpensive, tooSlow, withDeadline } from "../scheduling/deadline.ts";
-import { withoutTilde } from "../wire/path-segment.ts";
+import { withoutTilde } from "../schemas/path-segment.ts";
 import { readJson } from "./body.ts";
 import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
 import { operationIdOf } from "./operation-id.ts";

@@ -5,6 +5,8 @@ import fc from "fast-check";
 import { limits } from "../core/limits.ts";
 import type { Problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
+import type { BatchResponse, LinesResponse } from "../schemas/batch.ts";
+import type { Channel } from "../schemas/channel.ts";
 import { anyBody, validEvent } from "../testing/arbitraries.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
@@ -12,8 +14,6 @@ import { rawRequest } from "../testing/raw-request.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { untilFannedOut } from "../testing/until.ts";
-import type { BatchResponse, LinesResponse } from "../wire/batch.ts";
-import type { Channel } from "../wire/channel.ts";
 
 let app: TestApp;
 beforeAll(async () => {

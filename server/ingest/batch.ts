@@ -1,7 +1,7 @@
 import { ProblemError, problem } from "../core/problems.ts";
 import type { JsonArray } from "../http/json.ts";
 import { nextTurn, type TurnOwner, Turns } from "../scheduling/turns.ts";
-import type { BatchResponse, ItemResult } from "../wire/batch.ts";
+import type { BatchResponse, ItemResult } from "../schemas/batch.ts";
 import type { EventSource } from "./accepted-event.ts";
 import type { CheckedItem, ItemOutcome } from "./batch-parts.ts";
 import { responseHeaders } from "./event-response.ts";

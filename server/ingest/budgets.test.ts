@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { limits } from "../core/limits.ts";
+import type { LinesResponse } from "../schemas/batch.ts";
+import type { Channel } from "../schemas/channel.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { testApp } from "../testing/test-app.ts";
-import type { LinesResponse } from "../wire/batch.ts";
-import type { Channel } from "../wire/channel.ts";
 
 let app: Awaited<ReturnType<typeof testProcess>>;
 beforeAll(async () => {

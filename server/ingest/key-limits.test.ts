@@ -2,11 +2,11 @@
 // @long postgres
 /** What limits how much a key or a project sends: rate limits, quotas, and the origins of publishable keys. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { LinesResponse } from "../schemas/batch.ts";
+import type { Key, NewKey } from "../schemas/key.ts";
+import type { ProjectChange } from "../schemas/project.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import type { LinesResponse } from "../wire/batch.ts";
-import type { Key, NewKey } from "../wire/key.ts";
-import type { ProjectChange } from "../wire/project.ts";
 
 const event = { channel: "page", name: "Page viewed" };
 const dayMs = 24 * 60 * 60 * 1_000;

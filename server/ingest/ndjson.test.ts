@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createGzip, gzipSync } from "node:zlib";
 import { limits } from "../core/limits.ts";
+import type { LinesResponse } from "../schemas/batch.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { longTest } from "../testing/long-test.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { LinesResponse } from "../wire/batch.ts";
 
 let app: TestApp;
 beforeAll(async () => {

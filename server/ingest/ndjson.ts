@@ -2,7 +2,7 @@ import { limits } from "../core/limits.ts";
 import { ProblemError, problem } from "../core/problems.ts";
 import { bodyPieces } from "../http/body.ts";
 import { rejectedText } from "../http/json.ts";
-import type { LinesResponse } from "../wire/batch.ts";
+import type { LinesResponse } from "../schemas/batch.ts";
 import type { EventSource } from "./accepted-event.ts";
 import { isExternalProblem, mapInOrder, statusOf } from "./batch.ts";
 import { responseHeaders } from "./event-response.ts";

@@ -2,8 +2,8 @@
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
+import type { RejectedGroupList, RejectedReplay, RejectedReplayResponse } from "../schemas/rejected-event.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { RejectedGroupList, RejectedReplay, RejectedReplayResponse } from "../wire/rejected-event.ts";
 
 let app: TestApp;
 beforeAll(async () => {

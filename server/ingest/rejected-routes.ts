@@ -6,7 +6,7 @@ import { ProjectQuery } from "../event/event-query.ts";
 import { readBytes } from "../http/body.ts";
 import { parseJson } from "../http/json.ts";
 import type { Routes } from "../http/routes.ts";
-import { Done } from "../wire/done.ts";
+import { Done } from "../schemas/done.ts";
 import {
   RejectedDiscard,
   RejectedDiscardResponse,
@@ -15,7 +15,7 @@ import {
   RejectedQuery,
   RejectedReplay,
   RejectedReplayResponse,
-} from "../wire/rejected-event.ts";
+} from "../schemas/rejected-event.ts";
 import { eventResponse } from "./event-response.ts";
 import type { Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";

@@ -2,10 +2,10 @@
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
+import type { RejectedEvent } from "../schemas/rejected-event.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { RejectedEvent } from "../wire/rejected-event.ts";
 
 let app: TestApp;
 beforeAll(async () => {

@@ -5,14 +5,14 @@ import type { Config } from "../config/config.ts";
 import { limits } from "../core/limits.ts";
 import { type Problem, type ProblemError, problem, problemTypeOf } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventAppender } from "../storage/event-store.ts";
 import type {
   RejectedEvent,
   RejectedEventList,
   RejectedFilter,
   RejectedGroupList,
-} from "../wire/rejected-event.ts";
+} from "../schemas/rejected-event.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { EventAppender } from "../storage/event-store.ts";
 import type { EventSource } from "./accepted-event.ts";
 import { rejectionReason } from "./rejection-reason.ts";
 

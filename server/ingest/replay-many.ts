@@ -3,7 +3,7 @@ import { ProblemError, problem } from "../core/problems.ts";
 import { applyFixes } from "../event/apply-fixes.ts";
 import { parseJson } from "../http/json.ts";
 import { type TurnOwner, Turns } from "../scheduling/turns.ts";
-import type { RejectedReplay, RejectedReplayResponse } from "../wire/rejected-event.ts";
+import type { RejectedReplay, RejectedReplayResponse } from "../schemas/rejected-event.ts";
 import type { EventSource } from "./accepted-event.ts";
 import type { Recorder } from "./record.ts";
 import { isContentProblem, type RejectedBody, type RejectedEvents } from "./rejected.ts";

@@ -3,9 +3,9 @@
 /** Values that applications set: by API, many at once, and their history. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
+import type { Insight } from "../schemas/insight.ts";
 import { auditOf } from "../testing/account-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Insight } from "../wire/insight.ts";
 import { addToInsight, insightPoints, setInsight } from "./insights.ts";
 
 let app: TestApp;

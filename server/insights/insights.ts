@@ -2,9 +2,9 @@ import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } 
 import type { Change } from "../audit/changes.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import type { Insight, InsightAddition, InsightInList, InsightSetting } from "../schemas/insight.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
-import type { Insight, InsightAddition, InsightInList, InsightSetting } from "../wire/insight.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 type Row = Selectable<ControlTables["insights"]>;

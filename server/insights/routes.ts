@@ -3,8 +3,7 @@ import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
-import type { Store } from "../storage/store.ts";
-import { Done } from "../wire/done.ts";
+import { Done } from "../schemas/done.ts";
 import {
   InsightAddition,
   InsightList,
@@ -12,7 +11,8 @@ import {
   InsightSetting,
   InsightWithHistory,
   insightKey,
-} from "../wire/insight.ts";
+} from "../schemas/insight.ts";
+import type { Store } from "../storage/store.ts";
 import {
   addToInsight,
   deleteInsight,

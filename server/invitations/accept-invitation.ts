@@ -9,9 +9,9 @@ import type { Account, Actor } from "../http/caller.ts";
 import { hashLinkToken } from "../http/link-token.ts";
 import { lockMembers, roleOf } from "../projects/members.ts";
 import { addMember, findOwnProject } from "../projects/projects.ts";
+import type { InvitationPreview, InvitationSignUp } from "../schemas/invitation.ts";
+import type { Project } from "../schemas/project.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { InvitationPreview, InvitationSignUp } from "../wire/invitation.ts";
-import type { Project } from "../wire/project.ts";
 import { type InvitationRow, isBacked, selectInvitations } from "./invitation-rows.ts";
 import type { TakenAddresses } from "./taken-addresses.ts";
 

@@ -1,6 +1,6 @@
 import type { EmailContent } from "../notifications/email.ts";
 import { emailButton, emailPage, oneLine } from "../notifications/email-page.ts";
-import type { Invitation } from "../wire/invitation.ts";
+import type { Invitation } from "../schemas/invitation.ts";
 
 /** Renders the email with an invitation's link. All texts are escaped. */
 export function renderInvitationEmail(

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
 import type { Role } from "../core/permissions.ts";
 import { addMember, createProject } from "../projects/projects.ts";
+import type { Me } from "../schemas/account.ts";
+import type { Invitation } from "../schemas/invitation.ts";
+import type { Member } from "../schemas/member.ts";
+import type { Project } from "../schemas/project.ts";
 import { effort } from "../testing/engine.ts";
 import { type SmtpInbox, smtpInbox } from "../testing/smtp-inbox.ts";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
-import type { Me } from "../wire/account.ts";
-import type { Invitation } from "../wire/invitation.ts";
-import type { Member } from "../wire/member.ts";
-import type { Project } from "../wire/project.ts";
 
 let app: TestApp;
 let inbox: SmtpInbox;

@@ -5,8 +5,8 @@ import type { Role } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
 import { createLinkToken, hashLinkToken } from "../http/link-token.ts";
 import { type ActingMember, lockMembers, roleOf } from "../projects/members.ts";
+import type { Invitation, NewInvitation } from "../schemas/invitation.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Invitation, NewInvitation } from "../wire/invitation.ts";
 import { type InvitationRow, isBacked, mayInvite, selectInvitations } from "./invitation-rows.ts";
 
 type Control = Kysely<ControlTables>;

@@ -8,9 +8,7 @@ import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Mailer } from "../notifications/email.ts";
 import type { ActingMember } from "../projects/members.ts";
-import type { RateLimiter } from "../storage/rate-limiter.ts";
-import type { Store } from "../storage/store.ts";
-import { Done } from "../wire/done.ts";
+import { Done } from "../schemas/done.ts";
 import {
   InvitationList,
   InvitationPreview,
@@ -18,7 +16,9 @@ import {
   JoinResponse,
   NewInvitation,
   NewInvitationResponse,
-} from "../wire/invitation.ts";
+} from "../schemas/invitation.ts";
+import type { RateLimiter } from "../storage/rate-limiter.ts";
+import type { Store } from "../storage/store.ts";
 import { acceptInvitation, previewInvitation, signUpWithInvitation } from "./accept-invitation.ts";
 import { renderInvitationEmail } from "./invitation-email.ts";
 import {

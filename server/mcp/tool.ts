@@ -1,6 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import type { PermissionName } from "../core/permissions.ts";
-import { pathSegment } from "../wire/path-segment.ts";
+import { pathSegment } from "../schemas/path-segment.ts";
 
 /** Handles a request to the API in this process. */
 export type CallApi = (request: Request) => Promise<Response>;

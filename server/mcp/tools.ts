@@ -1,17 +1,17 @@
 import { z } from "@hono/zod-openapi";
 import { EventList, EventResponse, NewEvent } from "../event/event.ts";
-import { BoardList, BoardResponse } from "../wire/board.ts";
-import { ChannelList } from "../wire/channel.ts";
-import { Funnel } from "../wire/funnel.ts";
-import { KnownTextList } from "../wire/known-texts.ts";
+import { BoardList, BoardResponse } from "../schemas/board.ts";
+import { ChannelList } from "../schemas/channel.ts";
+import { Funnel } from "../schemas/funnel.ts";
+import { KnownTextList } from "../schemas/known-texts.ts";
 import {
   RejectedEventList,
   type RejectedEventList as RejectedEvents,
   RejectedGroupList,
-} from "../wire/rejected-event.ts";
-import { Retention } from "../wire/retention.ts";
-import { bucketUnits, metrics, Stats } from "../wire/stats.ts";
-import { User, UserList, UserListQuery } from "../wire/user.ts";
+} from "../schemas/rejected-event.ts";
+import { Retention } from "../schemas/retention.ts";
+import { bucketUnits, metrics, Stats } from "../schemas/stats.ts";
+import { User, UserList, UserListQuery } from "../schemas/user.ts";
 import { listEvents } from "./list-events.ts";
 import { time } from "./time.ts";
 import { segmentOf, shortened, type Tool, withQuery } from "./tool.ts";

@@ -3,6 +3,8 @@ import type { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eventIdOf } from "../event/id.ts";
 import { openStore } from "../process/open-store.ts";
+import type { RejectedEvent } from "../schemas/rejected-event.ts";
+import type { User } from "../schemas/user.ts";
 import type { AcceptedEvent, EventStore } from "../storage/event-store.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
@@ -19,8 +21,6 @@ import {
 } from "../testing/moves.ts";
 import { runTidings, startServer } from "../testing/server-process.ts";
 import { prepare, testConfig } from "../testing/test-app.ts";
-import type { RejectedEvent } from "../wire/rejected-event.ts";
-import type { User } from "../wire/user.ts";
 import { tables } from "./tables.ts";
 
 /** Enough events to include every variation. */

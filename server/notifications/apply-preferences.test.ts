@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { weekdays } from "../wire/rule.ts";
+import { weekdays } from "../schemas/rule.ts";
 import {
   type Candidate,
   decide,

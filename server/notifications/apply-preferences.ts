@@ -1,7 +1,7 @@
 import { nextDigestMs, quietUntilMs } from "../rules/schedule.ts";
-import type { DeliveryReason } from "../wire/delivery.ts";
-import type { EmailDigest, Level } from "../wire/preferences.ts";
-import type { QuietHours } from "../wire/quiet-hours.ts";
+import type { DeliveryReason } from "../schemas/delivery.ts";
+import type { EmailDigest, Level } from "../schemas/preferences.ts";
+import type { QuietHours } from "../schemas/quiet-hours.ts";
 
 /** When an account wants to be notified. */
 export type AccountSettings = {

@@ -1,6 +1,6 @@
 import type { Insertable, Selectable, Transaction } from "kysely";
+import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Rule } from "../wire/rule.ts";
 import type { Delivery } from "./delivery-targets.ts";
 import type { DeliveryDead } from "./notification-message.ts";
 import { tellOwners } from "./tell-owners.ts";

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { chooseAction, expectAccessible, openPage } from "../e2e/browser/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
+import type { DeliveryPage } from "../schemas/delivery.ts";
+import type { RejectedGroupList } from "../schemas/rejected-event.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
-import type { DeliveryPage } from "../wire/delivery.ts";
-import type { RejectedGroupList } from "../wire/rejected-event.ts";
 
 const phone = { viewport: { width: 390, height: 844 }, colorScheme: "dark" } as const;
 

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Insertable } from "kysely";
 import { limits } from "../core/limits.ts";
 import type { Problem } from "../core/problems.ts";
+import type { Delivery } from "../schemas/delivery.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until, untilFannedOut } from "../testing/until.ts";
-import type { Delivery } from "../wire/delivery.ts";
 
 let app: TestApp;
 let receiver: DestinationReceiver;

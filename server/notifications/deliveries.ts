@@ -5,8 +5,8 @@ import { problem } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
 import type { Actor } from "../http/caller.ts";
 import { nextTurn } from "../scheduling/turns.ts";
+import type { Delivery, DeliveryQuery, DeliveryRetry } from "../schemas/delivery.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Delivery, DeliveryQuery, DeliveryRetry } from "../wire/delivery.ts";
 import { isOwnerNotice, readStoredContent, titleOfNotification } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 

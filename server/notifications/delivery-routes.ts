@@ -2,14 +2,14 @@ import { roleMay } from "../core/permissions.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
-import type { Store } from "../storage/store.ts";
 import {
   DeliveryPage,
   DeliveryQuery,
   DeliveryResponse,
   DeliveryRetry,
   DeliveryRetryResponse,
-} from "../wire/delivery.ts";
+} from "../schemas/delivery.ts";
+import type { Store } from "../storage/store.ts";
 import {
   countDead,
   type DeliveryReader,

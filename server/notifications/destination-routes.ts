@@ -3,16 +3,16 @@ import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Account } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
-import type { SecretBox } from "../storage/secret-box.ts";
-import type { Store } from "../storage/store.ts";
 import {
   DestinationChange,
   DestinationList,
   DestinationResponse,
   NewDestination,
   TestResponse,
-} from "../wire/account-destination.ts";
-import { Done } from "../wire/done.ts";
+} from "../schemas/account-destination.ts";
+import { Done } from "../schemas/done.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import type { Store } from "../storage/store.ts";
 import {
   addBrowser,
   findDestination,

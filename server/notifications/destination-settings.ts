@@ -1,11 +1,11 @@
 import type { z } from "@hono/zod-openapi";
 import type { Selectable } from "kysely";
 import { type Fault, type ProblemError, pointerTo, problem } from "../core/problems.ts";
+import type { FormField, ProjectDestination } from "../schemas/destination.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { destinationPurpose } from "../storage/secret-key.ts";
 import { nearest } from "../validation/nearest.ts";
-import type { FormField, ProjectDestination } from "../wire/destination.ts";
 import { formOf } from "./kinds/form.ts";
 import { destinationKinds } from "./kinds/index.ts";
 import { type DestinationKind, settingMeta } from "./kinds/kind.ts";

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { chooseAction, expectAccessible, openPage } from "../e2e/browser/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
+import type { ProjectDestination } from "../schemas/destination.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
-import type { ProjectDestination } from "../wire/destination.ts";
 
 const path = "/p/default/destinations";
 

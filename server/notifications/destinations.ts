@@ -2,10 +2,10 @@ import type { z } from "@hono/zod-openapi";
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import type { Destination, NewDestination } from "../schemas/account-destination.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { destinationPurpose } from "../storage/secret-key.ts";
-import type { Destination, NewDestination } from "../wire/account-destination.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
 /** With whether the account's address was confirmed. */

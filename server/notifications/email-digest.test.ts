@@ -2,13 +2,13 @@
 /** Digests by email and quiet hours, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ArrivalClock } from "../event/id.ts";
+import type { PreferencesChange } from "../schemas/preferences.ts";
+import { weekdays } from "../schemas/rule.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
 import { createFirstAccount } from "../testing/first-account.ts";
 import { until } from "../testing/until.ts";
-import type { PreferencesChange } from "../wire/preferences.ts";
-import { weekdays } from "../wire/rule.ts";
 import { nextDigestAt } from "./email-digest.ts";
 import { FanOut } from "./fan-out.ts";
 import { changeSettings } from "./preferences.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
-import type { Rule, RuleWhen } from "../wire/rule.ts";
+import type { Rule, RuleWhen } from "../schemas/rule.ts";
 import { explain, explainNoDelivery, type Known, type Person } from "./explain.ts";
 
 const arrivedMs = Date.parse("2026-03-27T12:00:00Z");

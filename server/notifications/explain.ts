@@ -1,8 +1,8 @@
 import { type Event, isBackdated } from "../event/event.ts";
 import { minuteMs } from "../rules/rule-kind.ts";
 import { ruleMatcher } from "../rules/rule-matcher.ts";
-import type { Explanation } from "../wire/delivery.ts";
-import type { Rule } from "../wire/rule.ts";
+import type { Explanation } from "../schemas/delivery.ts";
+import type { Rule } from "../schemas/rule.ts";
 import { formatDuration } from "./notification-message.ts";
 
 /** A delivery of the event itself. */

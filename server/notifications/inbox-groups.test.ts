@@ -1,10 +1,10 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import type { Notification, NotificationGroupList } from "../schemas/notification.ts";
 import { jsonCalls } from "../testing/json-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { untilFannedOut } from "../testing/until.ts";
-import type { Notification, NotificationGroupList } from "../wire/notification.ts";
 
 let app: TestApp;
 let session: Record<string, string>;

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import { problem } from "../core/problems.ts";
+import type { Notification, NotificationFilter, NotificationGroup } from "../schemas/notification.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Notification, NotificationFilter, NotificationGroup } from "../wire/notification.ts";
 import { type Inbox, type InboxPage, isInInbox, notificationsOf, selectInbox } from "./inbox.ts";
 
 type Control = Kysely<ControlTables>;

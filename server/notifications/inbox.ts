@@ -1,8 +1,8 @@
 import { type Kysely, sql } from "kysely";
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
+import type { Notification } from "../schemas/notification.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Notification } from "../wire/notification.ts";
 import {
   isOwnerNotice,
   messageOfNotification,

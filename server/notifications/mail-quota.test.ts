@@ -2,10 +2,10 @@
 /** Who gets notifications by email, and how many. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
+import type { Destination } from "../schemas/account-destination.ts";
 import { callAs, testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import { type TestApp, testPassword } from "../testing/test-app.ts";
 import { until, untilFannedOut } from "../testing/until.ts";
-import type { Destination } from "../wire/account-destination.ts";
 
 let withEmail: Awaited<ReturnType<typeof testAppWithEmail>>;
 let app: TestApp;

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
+import type { NotificationFilter } from "../schemas/notification.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { NotificationFilter } from "../wire/notification.ts";
 import { isInInbox } from "./inbox.ts";
 import { groupOf, projectsOf } from "./inbox-groups.ts";
 

@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from "kysely";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import type { Mute, NewMute } from "../schemas/preferences.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Mute, NewMute } from "../wire/preferences.ts";
 
 type Control = Kysely<ControlTables>;
 

@@ -5,11 +5,11 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import pg from "pg";
+import type { Delivery } from "../schemas/delivery.ts";
 import { makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
 import { type Node, startNodes } from "../testing/nodes.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig, testPassword } from "../testing/test-app.ts";
-import type { Delivery } from "../wire/delivery.ts";
 
 describe("deliveries of two nodes", () => {
   let storage: TestStorage;

@@ -4,15 +4,15 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
+import type { Destination } from "../schemas/account-destination.ts";
+import type { Delivery } from "../schemas/delivery.ts";
+import type { Notification } from "../schemas/notification.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { jsonCalls } from "../testing/json-calls.ts";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { until, untilFannedOut } from "../testing/until.ts";
-import type { Destination } from "../wire/account-destination.ts";
-import type { Delivery } from "../wire/delivery.ts";
-import type { Notification } from "../wire/notification.ts";
 import type { PushSubscription } from "./push.ts";
 
 const service = pushService();

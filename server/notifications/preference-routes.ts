@@ -4,9 +4,7 @@ import { problem } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import type { WatchedEventsCache } from "../rules/watched-events.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
-import type { Store } from "../storage/store.ts";
-import { Done } from "../wire/done.ts";
+import { Done } from "../schemas/done.ts";
 import {
   LevelChange,
   MuteResponse,
@@ -14,7 +12,9 @@ import {
   PreferencesChange,
   PreferencesResponse,
   UnsubscribePreview,
-} from "../wire/preferences.ts";
+} from "../schemas/preferences.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Store } from "../storage/store.ts";
 import { addMute, removeMute } from "./mutes.ts";
 import { changeLevel, changeSettings, readPreferences } from "./preferences.ts";
 import { previewUnsubscribe, resubscribe, type UnsubscribeLinks, unsubscribe } from "./unsubscribe.ts";

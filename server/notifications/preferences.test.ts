@@ -2,16 +2,16 @@
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
+import type { Destination } from "../schemas/account-destination.ts";
+import type { Delivery, Explanation } from "../schemas/delivery.ts";
+import type { Notification } from "../schemas/notification.ts";
+import type { Mute, Preferences } from "../schemas/preferences.ts";
+import { weekdays } from "../schemas/rule.ts";
 import { jsonCalls } from "../testing/json-calls.ts";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { untilFannedOut } from "../testing/until.ts";
-import type { Destination } from "../wire/account-destination.ts";
-import type { Delivery, Explanation } from "../wire/delivery.ts";
-import type { Notification } from "../wire/notification.ts";
-import type { Mute, Preferences } from "../wire/preferences.ts";
-import { weekdays } from "../wire/rule.ts";
 
 const service = pushService();
 const baseUrl = "https://tidings.example.com";

@@ -2,8 +2,8 @@ import type { Kysely, Transaction } from "kysely";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import type { Level, LevelChange, Preferences, PreferencesChange } from "../schemas/preferences.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Level, LevelChange, Preferences, PreferencesChange } from "../wire/preferences.ts";
 import {
   type AccountSettings,
   defaultSettings,

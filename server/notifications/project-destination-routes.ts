@@ -4,9 +4,7 @@ import { roleMay } from "../core/permissions.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access, Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
-import type { SecretBox } from "../storage/secret-box.ts";
-import type { Store } from "../storage/store.ts";
-import { TestResponse } from "../wire/account-destination.ts";
+import { TestResponse } from "../schemas/account-destination.ts";
 import {
   DestinationKindList,
   NewProjectDestination,
@@ -15,8 +13,10 @@ import {
   ProjectDestinationList,
   ProjectDestinationResponse,
   RotatedSecretResponse,
-} from "../wire/destination.ts";
-import { Done } from "../wire/done.ts";
+} from "../schemas/destination.ts";
+import { Done } from "../schemas/done.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import type { Store } from "../storage/store.ts";
 import { formOf } from "./kinds/form.ts";
 import { destinationKinds } from "./kinds/index.ts";
 import {

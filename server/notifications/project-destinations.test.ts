@@ -2,11 +2,11 @@
 // @long postgres
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Problem } from "../core/problems.ts";
+import type { FormField, ProjectDestination } from "../schemas/destination.ts";
+import type { Rule } from "../schemas/rule.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { webhookSecret } from "../testing/destination-services.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { FormField, ProjectDestination } from "../wire/destination.ts";
-import type { Rule } from "../wire/rule.ts";
 import { destinationKinds } from "./kinds/index.ts";
 
 type Body = Problem & {

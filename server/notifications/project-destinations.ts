@@ -6,14 +6,14 @@ import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
 import { changeRule, findRule, ruleOf } from "../rules/rules.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
-import type { SecretBox } from "../storage/secret-box.ts";
-import { withLock } from "../storage/settings.ts";
 import type {
   NewProjectDestination,
   ProjectDestination,
   ProjectDestinationChange,
-} from "../wire/destination.ts";
+} from "../schemas/destination.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import { withLock } from "../storage/settings.ts";
 import {
   changeSettings,
   checkSettings,

@@ -1,5 +1,4 @@
 import type { Routes } from "../http/routes.ts";
-import type { Store } from "../storage/store.ts";
 import {
   NotificationGroupList,
   NotificationGroupQuery,
@@ -7,7 +6,8 @@ import {
   NotificationQuery,
   NotificationsRead,
   NotificationsReadResponse,
-} from "../wire/notification.ts";
+} from "../schemas/notification.ts";
+import type { Store } from "../storage/store.ts";
 import { countUnread, listNotifications } from "./inbox.ts";
 import { listGroup, listGroups } from "./inbox-groups.ts";
 import { markFilterRead, markGroupRead, markRead } from "./mark-read.ts";

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { BackupSchedule } from "../backup/schedule.ts";
+import type { Notification } from "../schemas/notification.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { testApp } from "../testing/test-app.ts";
-import type { Notification } from "../wire/notification.ts";
 import { DiskWatch } from "./disk-watch.ts";
 import { ServerOutages } from "./server-outages.ts";
 

@@ -1,11 +1,11 @@
 // @engines sqlite, postgres
 // @long postgres
 import { expect, test } from "bun:test";
+import type { ServerStatus } from "../schemas/server-status.ts";
 import { callAs } from "../testing/account-calls.ts";
 import { engine } from "../testing/engine.ts";
 import { testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import type { ServerStatus } from "../wire/server-status.ts";
 import { programCommit } from "./version.ts";
 
 test("the owner of the installation sees the server's status, and nobody else", async () => {

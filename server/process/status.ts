@@ -14,8 +14,8 @@ import {
 } from "../metrics/database-counts.ts";
 import { metricsResponse } from "../metrics/serve-metrics.ts";
 import { ownsInstallation } from "../projects/installation-owner.ts";
+import { ServerStatus } from "../schemas/server-status.ts";
 import { freeBytes } from "../storage/disk.ts";
-import { ServerStatus } from "../wire/server-status.ts";
 import type { Services } from "./services.ts";
 import { programCommit } from "./version.ts";
 

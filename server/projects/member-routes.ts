@@ -1,9 +1,9 @@
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Account, Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
+import { Done } from "../schemas/done.ts";
+import { MemberChange, MemberList, MemberResponse, Transfer, TransferResponse } from "../schemas/member.ts";
 import type { Store } from "../storage/store.ts";
-import { Done } from "../wire/done.ts";
-import { MemberChange, MemberList, MemberResponse, Transfer, TransferResponse } from "../wire/member.ts";
 import { type ActingMember, changeRole, listMembers, removeMember, transferProject } from "./members.ts";
 import { findOwnProject } from "./projects.ts";
 

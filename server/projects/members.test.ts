@@ -2,13 +2,13 @@
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Role, roles } from "../core/permissions.ts";
+import type { Me } from "../schemas/account.ts";
+import type { Member } from "../schemas/member.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { pushService } from "../testing/push-service.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { createTestKey } from "../testing/test-key.ts";
-import type { Me } from "../wire/account.ts";
-import type { Member } from "../wire/member.ts";
 import { addMember, createProject } from "./projects.ts";
 
 let app: TestApp;

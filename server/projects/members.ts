@@ -5,9 +5,9 @@ import { limits } from "../core/limits.ts";
 import { type PermissionName, type Role, roleMay, roles } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
+import type { Member } from "../schemas/member.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
-import type { Member } from "../wire/member.ts";
 
 type Control = Kysely<ControlTables>;
 

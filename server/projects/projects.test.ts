@@ -2,8 +2,8 @@
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
+import type { Project } from "../schemas/project.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Project } from "../wire/project.ts";
 import { createProject } from "./projects.ts";
 
 let app: TestApp;

@@ -5,8 +5,8 @@ import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
 import { addFirstRule } from "../rules/rules.ts";
+import type { Project, ProjectChange } from "../schemas/project.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Project, ProjectChange } from "../wire/project.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 

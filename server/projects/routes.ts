@@ -6,9 +6,9 @@ import type { Config } from "../config/config.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Routes } from "../http/routes.ts";
+import { JobResponse } from "../schemas/job.ts";
+import { NewProject, ProjectChange, ProjectList, ProjectResponse } from "../schemas/project.ts";
 import type { Store } from "../storage/store.ts";
-import { JobResponse } from "../wire/job.ts";
-import { NewProject, ProjectChange, ProjectList, ProjectResponse } from "../wire/project.ts";
 import { checkProjectCreation } from "./project-creation.ts";
 import { addProject, changeProject, closeProject, listProjects } from "./projects.ts";
 

@@ -1,4 +1,4 @@
-import type { Rule } from "../wire/rule.ts";
+import type { Rule } from "../schemas/rule.ts";
 import type { RuleNotification } from "./rule-kind.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import { type TurnOwner, Turns } from "../scheduling/turns.ts";
-import type { Rule } from "../wire/rule.ts";
+import type { Rule } from "../schemas/rule.ts";
 import type { RuleNotification, Step } from "./rule-kind.ts";
 import { ruleMatcher } from "./rule-matcher.ts";
 import { onMatch, onTime, type RuleState, startState } from "./rule-state.ts";

@@ -1,9 +1,16 @@
 import { changesOf } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
+import { Done } from "../schemas/done.ts";
+import {
+  NewRule,
+  RuleChange,
+  RuleDraft,
+  RuleList,
+  RulePreviewResponse,
+  RuleResponse,
+} from "../schemas/rule.ts";
 import type { Store } from "../storage/store.ts";
-import { Done } from "../wire/done.ts";
-import { NewRule, RuleChange, RuleDraft, RuleList, RulePreviewResponse, RuleResponse } from "../wire/rule.ts";
 import { changeRule, createRule, deleteRule, findRule, listRules, ruleOf } from "./rules.ts";
 import { previewStored } from "./stored-preview.ts";
 import type { WatchedEventsCache } from "./watched-events.ts";

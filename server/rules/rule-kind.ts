@@ -1,5 +1,5 @@
 import type { Event } from "../event/event.ts";
-import type { RuleWhen } from "../wire/rule.ts";
+import type { RuleWhen } from "../schemas/rule.ts";
 import type { EventGroup } from "./event-groups.ts";
 
 export type WhenOf<Type extends RuleWhen["type"]> = Extract<RuleWhen, { type: Type }>;

@@ -1,7 +1,7 @@
 import { compileSearch } from "../event/compile-search.ts";
 import type { Event } from "../event/event.ts";
 import { parseSearch } from "../event/search.ts";
-import type { Rule } from "../wire/rule.ts";
+import type { Rule } from "../schemas/rule.ts";
 
 /** Returns whether events match the rule. */
 export function ruleMatcher({ q }: Pick<Rule, "q">): (event: Event) => boolean {

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { limits } from "../core/limits.ts";
+import type { RuleWhen } from "../schemas/rule.ts";
 import { effort } from "../testing/engine.ts";
 import { asyncIterable, eventAt, RunningRule, startMs } from "../testing/running-rule.ts";
-import type { RuleWhen } from "../wire/rule.ts";
 import { previewRule, type ReceivedEvent } from "./preview.ts";
 import { onMatch, startState } from "./rule-state.ts";
 

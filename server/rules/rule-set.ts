@@ -1,7 +1,7 @@
 import type { Transaction } from "kysely";
 import { type Event, isBackdated } from "../event/event.ts";
+import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Rule } from "../wire/rule.ts";
 import type { RuleNotification } from "./rule-kind.ts";
 import { ruleMatcher } from "./rule-matcher.ts";
 import { afterDowntime, dueAt, onMatch, onTime, type RuleState } from "./rule-state.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
+import type { RuleWhen } from "../schemas/rule.ts";
 import { eventAt, RunningRule, startMs } from "../testing/running-rule.ts";
-import type { RuleWhen } from "../wire/rule.ts";
 import type { RuleNotification } from "./rule-kind.ts";
 import { onMatch, onTime, startState, startsAnew } from "./rule-state.ts";
 

@@ -12,7 +12,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Event, isBackdated } from "../event/event.ts";
-import type { Rule, RuleWhen } from "../wire/rule.ts";
+import type { Rule, RuleWhen } from "../schemas/rule.ts";
 import { type BurstState, burst } from "./burst.ts";
 import { type CountState, count } from "./count.ts";
 import { type DigestState, digest } from "./digest.ts";

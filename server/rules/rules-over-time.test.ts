@@ -7,12 +7,12 @@ import { changesOf } from "../audit/changes.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { FanOut } from "../notifications/fan-out.ts";
 import { RecentEvents } from "../notifications/recent-events.ts";
+import type { NewRule, RuleWhen } from "../schemas/rule.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
 import { createFirstAccount } from "../testing/first-account.ts";
 import { until } from "../testing/until.ts";
-import type { NewRule, RuleWhen } from "../wire/rule.ts";
 import { createRule } from "./rules.ts";
 import { previewStored } from "./stored-preview.ts";
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { chooseAction, expectAccessible, openPage } from "../e2e/browser/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../e2e/browser/dashboard.ts";
+import type { Rule } from "../schemas/rule.ts";
 import { longTest } from "../testing/long-test.ts";
-import type { Rule } from "../wire/rule.ts";
 
 const path = "/p/default/rules";
 

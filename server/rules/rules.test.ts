@@ -4,12 +4,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
+import type { Notification } from "../schemas/notification.ts";
+import type { Rule, RulePreviewResponse } from "../schemas/rule.ts";
 import { auditOf } from "../testing/account-calls.ts";
 import { jsonCalls } from "../testing/json-calls.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until, untilFannedOut } from "../testing/until.ts";
-import type { Notification } from "../wire/notification.ts";
-import type { Rule, RulePreviewResponse } from "../wire/rule.ts";
 
 let app: TestApp;
 let session: Record<string, string>;

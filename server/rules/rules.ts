@@ -3,9 +3,9 @@ import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import type { NewRule, Rule, RuleChange } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
-import type { NewRule, Rule, RuleChange } from "../wire/rule.ts";
 import { dueAt, startState, startsAnew } from "./rule-state.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;

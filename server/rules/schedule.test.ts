@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { weekdays } from "../schemas/rule.ts";
 import { effort } from "../testing/engine.ts";
-import { weekdays } from "../wire/rule.ts";
 import { type Digest, nextDigestMs, quietUntilMs } from "./schedule.ts";
 
 const minuteMs = 60_000;

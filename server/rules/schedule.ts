@@ -2,8 +2,8 @@
  * Times of day in a time zone, across changes to and from summer time: a time that the clock skips is when the clock
  * has skipped it, and one that it shows twice is the first of the two. All moments are in milliseconds since 1970.
  */
-import type { QuietHours } from "../wire/quiet-hours.ts";
-import { type RuleWhen, weekdays } from "../wire/rule.ts";
+import type { QuietHours } from "../schemas/quiet-hours.ts";
+import { type RuleWhen, weekdays } from "../schemas/rule.ts";
 
 export type Digest = Extract<RuleWhen, { type: "digest" }>;
 

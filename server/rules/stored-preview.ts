@@ -2,8 +2,8 @@ import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import type { EventFilter } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
+import type { Rule, RulePreviewResponse } from "../schemas/rule.ts";
 import type { EventCounter, EventReader } from "../storage/event-store.ts";
-import type { Rule, RulePreviewResponse } from "../wire/rule.ts";
 import { previewRule, type ReceivedEvent } from "./preview.ts";
 
 type Events = Pick<EventReader, "page"> & Pick<EventCounter, "count">;

@@ -3,8 +3,8 @@ import { LRUCache } from "lru-cache";
 import { limits } from "../core/limits.ts";
 import { RecentReads } from "../core/recent-reads.ts";
 import { type Event, isBackdated } from "../event/event.ts";
+import type { RuleWhen } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { RuleWhen } from "../wire/rule.ts";
 import { ruleMatcher } from "./rule-matcher.ts";
 import { flagSearch } from "./rules.ts";
 

@@ -1,8 +1,8 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { SearchAlternative, SearchAlternatives } from "../schemas/search-alternatives.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { SearchAlternative, SearchAlternatives } from "../wire/search-alternatives.ts";
 
 const dayMs = 86_400_000;
 

@@ -1,9 +1,9 @@
 // @engines sqlite, postgres
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Completion } from "../schemas/completion.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Completion } from "../wire/completion.ts";
 
 let app: TestApp;
 beforeAll(async () => {

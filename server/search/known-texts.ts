@@ -2,11 +2,11 @@ import { limits } from "../core/limits.ts";
 import { type Event, eventTexts } from "../event/event.ts";
 import type { Search } from "../event/search.ts";
 import { wordsOf } from "../event/words.ts";
+import { userName } from "../schemas/user-name.ts";
 import type { EventQuery, KnownTexts, UserTerm } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import { propertiesOf } from "../users/list-users.ts";
 import { likePatterns, parseUserSearch } from "../users/user-search.ts";
-import { userName } from "../wire/user-name.ts";
 import { type Rank, rankOf, ranks } from "./text-match.ts";
 
 /** A text of a project's events that contains what was typed. */

@@ -2,11 +2,11 @@ import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { EventCountQuery, filterOf } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
+import { Completion, CompletionQuery } from "../schemas/completion.ts";
+import { KnownTextList, KnownTextsQuery } from "../schemas/known-texts.ts";
+import { SearchAlternatives } from "../schemas/search-alternatives.ts";
 import type { KnownTexts } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
-import { Completion, CompletionQuery } from "../wire/completion.ts";
-import { KnownTextList, KnownTextsQuery } from "../wire/known-texts.ts";
-import { SearchAlternatives } from "../wire/search-alternatives.ts";
 import { createAlternatives } from "./alternatives.ts";
 import { createComplete } from "./complete.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Funnel } from "../schemas/funnel.ts";
+import type { Retention } from "../schemas/retention.ts";
+import type { Stats } from "../schemas/stats.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Funnel } from "../wire/funnel.ts";
-import type { Retention } from "../wire/retention.ts";
-import type { Stats } from "../wire/stats.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -1,7 +1,7 @@
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import type { StatsQuery } from "../schemas/stats.ts";
 import { canonicalTimeZone } from "../validation/time.ts";
-import type { StatsQuery } from "../wire/stats.ts";
 
 export type BucketUnit = StatsQuery["by"];
 

@@ -1,13 +1,13 @@
 // @engines sqlite, postgres
 /** The users whom a number counts, by API: of searches, of a funnel's steps and of cohorts. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { CountedUserList } from "../schemas/counted-users.ts";
+import type { Funnel } from "../schemas/funnel.ts";
+import type { Retention } from "../schemas/retention.ts";
+import type { TileDataOf } from "../schemas/tile-data.ts";
 import { jsonCalls } from "../testing/json-calls.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { CountedUserList } from "../wire/counted-users.ts";
-import type { Funnel } from "../wire/funnel.ts";
-import type { Retention } from "../wire/retention.ts";
-import type { TileDataOf } from "../wire/tile-data.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -2,12 +2,12 @@ import type { z } from "@hono/zod-openapi";
 import { problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
 import type { Cursor, EventFilter } from "../event/filter.ts";
+import type { CountedUserList } from "../schemas/counted-users.ts";
 import { userHashText } from "../storage/analysis/numbered.ts";
 import type { CountedUser, CountedUsers } from "../storage/analysis/queries.ts";
 import type { Store } from "../storage/store.ts";
 import { exactCounts } from "../users/exact-users.ts";
 import { activityOf, isoOf, propertiesOf } from "../users/list-users.ts";
-import type { CountedUserList } from "../wire/counted-users.ts";
 
 /** Events of one millisecond that are read at a time, to find a user's. */
 const pageEvents = 100;

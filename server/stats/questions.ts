@@ -3,11 +3,11 @@ import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
 import type { EventFilter } from "../event/filter.ts";
+import type { FunnelQuery } from "../schemas/funnel.ts";
+import type { RetentionQuery as RetentionParameters } from "../schemas/retention.ts";
 import type { FollowQuery, RetentionQuery } from "../storage/analysis/queries.ts";
 import type { MsRange } from "../storage/block.ts";
 import type { Store } from "../storage/store.ts";
-import type { FunnelQuery } from "../wire/funnel.ts";
-import type { RetentionQuery as RetentionParameters } from "../wire/retention.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
 import { filterAndRange, splitOf, withSearch } from "./filters.ts";
 

@@ -3,19 +3,19 @@ import { problem } from "../core/problems.ts";
 import type { FailureLog } from "../http/failures.ts";
 import { type Progress, progressNote, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
-import type { CountedUsers, MeasureQuery } from "../storage/analysis/queries.ts";
-import type { MsRange } from "../storage/block.ts";
-import type { Counts } from "../storage/event-queries.ts";
-import type { Store } from "../storage/store.ts";
 import {
   CountedUserList,
   FunnelUsersQuery,
   RetentionUsersQuery,
   StatsUsersQuery,
-} from "../wire/counted-users.ts";
-import { Funnel, FunnelQuery } from "../wire/funnel.ts";
-import { Retention, RetentionQuery } from "../wire/retention.ts";
-import { Stats, StatsQuery } from "../wire/stats.ts";
+} from "../schemas/counted-users.ts";
+import { Funnel, FunnelQuery } from "../schemas/funnel.ts";
+import { Retention, RetentionQuery } from "../schemas/retention.ts";
+import { Stats, StatsQuery } from "../schemas/stats.ts";
+import type { CountedUsers, MeasureQuery } from "../storage/analysis/queries.ts";
+import type { MsRange } from "../storage/block.ts";
+import type { Counts } from "../storage/event-queries.ts";
+import type { Store } from "../storage/store.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
 import { listCountedUsers } from "./counted-users.ts";
 import { filterAndRange, splitOf } from "./filters.ts";

@@ -5,13 +5,13 @@ import { SQL } from "bun";
 import fc from "fast-check";
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
+import type { Stats } from "../schemas/stats.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { effort } from "../testing/engine.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { untilJobDone } from "../testing/until.ts";
-import type { Stats } from "../wire/stats.ts";
 
 let app: TestApp;
 let key: string;

@@ -1,8 +1,8 @@
 import type { Generated } from "kysely";
 import type { KeyKind, Role } from "../core/permissions.ts";
-import type { AuditAction, AuditEntry } from "../wire/audit.ts";
-import type { Job } from "../wire/job.ts";
-import type { WebhookOutcome, WebhookSource } from "../wire/webhook.ts";
+import type { AuditAction, AuditEntry } from "../schemas/audit.ts";
+import type { Job } from "../schemas/job.ts";
+import type { WebhookOutcome, WebhookSource } from "../schemas/webhook.ts";
 import type { AuthTables } from "./auth-tables.ts";
 import type { NotificationTables } from "./notification-tables.ts";
 

@@ -1,7 +1,7 @@
 import type { Generated } from "kysely";
-import type { DestinationKind } from "../wire/account-destination.ts";
-import type { DeliveryReason, deliveryStates } from "../wire/delivery.ts";
-import type { Level } from "../wire/preferences.ts";
+import type { DestinationKind } from "../schemas/account-destination.ts";
+import type { DeliveryReason, deliveryStates } from "../schemas/delivery.ts";
+import type { Level } from "../schemas/preferences.ts";
 
 /** The tables of rules, destinations, deliveries and members' preferences. */
 export type NotificationTables = {

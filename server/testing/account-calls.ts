@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import type { AuditAction } from "../wire/audit.ts";
+import type { AuditAction } from "../schemas/audit.ts";
 import { type SmtpInbox, smtpInbox } from "./smtp-inbox.ts";
 import { type TestApp, testApp } from "./test-app.ts";
 

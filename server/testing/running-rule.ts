@@ -2,7 +2,7 @@ import type { Event } from "../event/event.ts";
 import { eventIdOf } from "../event/id.ts";
 import type { RuleNotification } from "../rules/rule-kind.ts";
 import { afterDowntime, dueAt, onMatch, onTime, type RuleState, startState } from "../rules/rule-state.ts";
-import type { RuleWhen } from "../wire/rule.ts";
+import type { RuleWhen } from "../schemas/rule.ts";
 
 /** 10:00 in Berlin. */
 export const startMs = Date.parse("2026-03-27T09:00:00Z");

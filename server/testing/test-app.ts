@@ -7,9 +7,9 @@ import type { Role } from "../core/permissions.ts";
 import type { Event } from "../event/event.ts";
 import { openStore } from "../process/open-store.ts";
 import { createProject, findProject } from "../projects/projects.ts";
+import type { NewKey } from "../schemas/key.ts";
 import { type Running, serve } from "../serve.ts";
 import type { Store } from "../storage/store.ts";
-import type { NewKey } from "../wire/key.ts";
 import {
   makeFilledStorage,
   makeStorage,

@@ -2,8 +2,8 @@ import type { Kysely } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
 import { changesOf } from "../audit/changes.ts";
 import { createKey } from "../auth/keys.ts";
+import type { NewKey } from "../schemas/key.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { NewKey } from "../wire/key.ts";
 
 /** Creates an API key that is not in the audit log. Returns its secret. */
 export async function createTestKey(

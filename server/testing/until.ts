@@ -1,5 +1,5 @@
 import type { Event } from "../event/event.ts";
-import type { Job } from "../wire/job.ts";
+import type { Job } from "../schemas/job.ts";
 import { patienceMs } from "./engine.ts";
 import type { TestApp } from "./test-app.ts";
 

@@ -6,8 +6,8 @@ import { itemOf as segmentItemOf } from "../drop-in/segment/messages.ts";
 import { cut } from "../drop-in/text.ts";
 import { propertiesOf } from "../drop-in/user-properties.ts";
 import { tagColumnPrefix, unguarded } from "../event/event-format.ts";
+import { faultInUserId, faultsInProperties, type UserProperties } from "../schemas/user-rule.ts";
 import type { UserChange } from "../users/user-change.ts";
-import { faultInUserId, faultsInProperties, type UserProperties } from "../wire/user-rule.ts";
 import { msOf, timeOf } from "./time-of.ts";
 
 type Fields = Record<string, unknown>;

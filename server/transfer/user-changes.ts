@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
+import type { UserProperties } from "../schemas/user-rule.ts";
 import { applyChanges, type UserChange } from "../users/user-change.ts";
-import type { UserProperties } from "../wire/user-rule.ts";
 
 const rememberedUsers = 50_000;
 

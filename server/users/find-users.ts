@@ -1,10 +1,10 @@
 import type { Kysely, SelectQueryBuilder } from "kysely";
 import { nextTurn } from "../scheduling/turns.ts";
+import type { UserSort } from "../schemas/user.ts";
+import type { UserProperties } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { endOfPrefix } from "../storage/text-range.ts";
-import type { UserSort } from "../wire/user.ts";
-import type { UserProperties } from "../wire/user-rule.ts";
 import { exactCounts, withTimes } from "./exact-users.ts";
 import {
   type ActivityRow,

@@ -1,6 +1,6 @@
 import { limits } from "../core/limits.ts";
+import type { UserProperties } from "../schemas/user-rule.ts";
 import type { Store } from "../storage/store.ts";
-import type { UserProperties } from "../wire/user-rule.ts";
 import { applyChanges, type UserChange } from "./user-change.ts";
 
 /**

@@ -6,8 +6,7 @@ import { checkVersion, type IfMatch } from "../core/edit-version.ts";
 import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import type { Store } from "../storage/store.ts";
-import { JobResponse } from "../wire/job.ts";
+import { JobResponse } from "../schemas/job.ts";
 import {
   ChangedUserResponse,
   type User,
@@ -15,7 +14,8 @@ import {
   UserListQuery,
   UserProperties,
   UserResponse,
-} from "../wire/user.ts";
+} from "../schemas/user.ts";
+import type { Store } from "../storage/store.ts";
 import { findUsers } from "./find-users.ts";
 import { listByActivity, listById, listWithProperties } from "./list-users.ts";
 import type { UserActivity } from "./user-activity.ts";

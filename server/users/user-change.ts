@@ -1,5 +1,5 @@
 import { limits } from "../core/limits.ts";
-import type { UserProperties } from "../wire/user-rule.ts";
+import type { UserProperties } from "../schemas/user-rule.ts";
 
 /** A change to a user's properties. */
 export type UserChange = {

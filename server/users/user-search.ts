@@ -1,5 +1,5 @@
+import type { UserProperties } from "../schemas/user-rule.ts";
 import type { UserTerm } from "../storage/event-queries.ts";
-import type { UserProperties } from "../wire/user-rule.ts";
 
 /** A term of a search for users, in lower case. `property` is set if it can be `name:value`. */
 type Term = { text: string | null; property: Property | null };

@@ -1,11 +1,11 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { pathSegment } from "../schemas/path-segment.ts";
+import type { User } from "../schemas/user.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import { pathSegment } from "../wire/path-segment.ts";
-import type { User } from "../wire/user.ts";
 
 let app: TestApp;
 beforeAll(async () => {

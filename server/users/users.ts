@@ -1,9 +1,9 @@
 import { type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import type { User } from "../schemas/user.ts";
+import { faultInUserId, type UserProperties } from "../schemas/user-rule.ts";
 import type { Store } from "../storage/store.ts";
-import type { User } from "../wire/user.ts";
-import { faultInUserId, type UserProperties } from "../wire/user-rule.ts";
 import { seenAt } from "./exact-users.ts";
 import { mergeProperties } from "./merge-properties.ts";
 import { applyChanges } from "./user-change.ts";

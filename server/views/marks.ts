@@ -3,9 +3,9 @@ import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
+import type { PinsResponse, SeenMarks, SeenMessage, SeenResponse } from "../schemas/view.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
-import type { PinsResponse, SeenMarks, SeenMessage, SeenResponse } from "../wire/view.ts";
 import type { Viewer } from "./views.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;

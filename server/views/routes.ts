@@ -1,8 +1,7 @@
 import { changesOf } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import type { Store } from "../storage/store.ts";
-import { Done } from "../wire/done.ts";
+import { Done } from "../schemas/done.ts";
 import {
   NewView,
   Pins,
@@ -13,7 +12,8 @@ import {
   ViewChange,
   ViewList,
   ViewResponse,
-} from "../wire/view.ts";
+} from "../schemas/view.ts";
+import type { Store } from "../storage/store.ts";
 import { markSeen, seenMessage, setPins } from "./marks.ts";
 import { readSidebar } from "./sidebar.ts";
 import { changeView, createView, deleteView, listViews } from "./views.ts";

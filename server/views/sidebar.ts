@@ -4,9 +4,9 @@ import { compileFilter } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";
 import type { Cursor } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
+import type { Sidebar, View } from "../schemas/view.ts";
 import { createdAtMsOf, idOf } from "../storage/event-row.ts";
 import type { Store } from "../storage/store.ts";
-import type { Sidebar, View } from "../wire/view.ts";
 import { findMarks, pinsOf } from "./marks.ts";
 import { listViews, type Viewer } from "./views.ts";
 

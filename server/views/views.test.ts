@@ -2,10 +2,10 @@
 // @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
+import type { SeenResponse, Sidebar, View } from "../schemas/view.ts";
 import { callAs } from "../testing/account-calls.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { SeenResponse, Sidebar, View } from "../wire/view.ts";
 
 let app: TestApp;
 const cookies: Record<string, string> = {};

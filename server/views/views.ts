@@ -5,10 +5,10 @@ import { limits } from "../core/limits.ts";
 import { roleMay } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
 import type { MemberAccess } from "../http/caller.ts";
+import type { AuditAction } from "../schemas/audit.ts";
+import type { NewView, View, ViewChange } from "../schemas/view.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
-import type { AuditAction } from "../wire/audit.ts";
-import type { NewView, View, ViewChange } from "../wire/view.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 type Row = Selectable<ControlTables["views"]>;

@@ -1,4 +1,4 @@
-import type { WebhookMapping } from "../wire/webhook.ts";
+import type { WebhookMapping } from "../schemas/webhook.ts";
 
 type Case = Pick<WebhookMapping, "name" | "icon" | "notify" | "description" | "tags">;
 

@@ -1,9 +1,9 @@
 import type { Kysely, Selectable } from "kysely";
 import { limits } from "../core/limits.ts";
 import { type Problem, type ProblemError, problem } from "../core/problems.ts";
+import type { WebhookOutcome, WebhookRequest } from "../schemas/webhook.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
-import type { WebhookOutcome, WebhookRequest } from "../wire/webhook.ts";
 import type { MappingInput } from "./expression.ts";
 
 type Control = Kysely<ControlTables>;

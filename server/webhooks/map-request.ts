@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { WebhookMapping } from "../wire/webhook.ts";
+import type { WebhookMapping } from "../schemas/webhook.ts";
 import type { MappingInput } from "./expression.ts";
 import { type CompiledMapping, compileMapping, eventIdOfDelivery, mapEvent } from "./mapping.ts";
 import { sourceOf } from "./sources.ts";

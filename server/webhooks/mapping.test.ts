@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { limits } from "../core/limits.ts";
 import { checkEvent } from "../event/check-event.ts";
 import { isEventId } from "../event/id.ts";
-import type { WebhookMapping } from "../wire/webhook.ts";
+import type { WebhookMapping } from "../schemas/webhook.ts";
 import { compileCondition, compileTemplate, ExpressionError, type MappingInput } from "./expression.ts";
 import { githubMappings } from "./github.ts";
 import { compileMapping, eventIdOfDelivery, mapEvent } from "./mapping.ts";

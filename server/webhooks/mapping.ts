@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { limits } from "../core/limits.ts";
 import { type Fault, pointerTo } from "../core/problems.ts";
 import { isEventId } from "../event/id.ts";
-import type { WebhookMapping } from "../wire/webhook.ts";
+import type { WebhookMapping } from "../schemas/webhook.ts";
 import {
   type Condition,
   compileCondition,

@@ -1,6 +1,6 @@
 import { type Fault, ProblemError } from "../core/problems.ts";
 import { checkEvent } from "../event/check-event.ts";
-import type { WebhookPreview, WebhookPreviewResponse } from "../wire/webhook.ts";
+import type { WebhookPreview, WebhookPreviewResponse } from "../schemas/webhook.ts";
 import type { MappingInput } from "./expression.ts";
 import { mapRequest } from "./map-request.ts";
 import { mappingHeaders, parseBody } from "./request-body.ts";

@@ -3,9 +3,7 @@ import { ProjectQuery } from "../event/event-query.ts";
 import type { Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Recorder } from "../ingest/record.ts";
-import type { SecretBox } from "../storage/secret-box.ts";
-import type { Store } from "../storage/store.ts";
-import { Done } from "../wire/done.ts";
+import { Done } from "../schemas/done.ts";
 import {
   NewWebhook,
   ReceivedResponse,
@@ -17,7 +15,9 @@ import {
   WebhookRequestList,
   WebhookResponse,
   WebhookUrlResponse,
-} from "../wire/webhook.ts";
+} from "../schemas/webhook.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import type { Store } from "../storage/store.ts";
 import { findRequest, inputOf, listRequests } from "./kept-requests.ts";
 import { enteredInput, preview } from "./preview.ts";
 import type { WebhookReceiver } from "./receive.ts";

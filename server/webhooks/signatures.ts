@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { limits } from "../core/limits.ts";
-import type { WebhookSource } from "../wire/webhook.ts";
+import type { WebhookSource } from "../schemas/webhook.ts";
 
 export type SignedRequest = {
   headers: Readonly<Record<string, string>>;

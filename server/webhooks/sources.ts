@@ -1,4 +1,4 @@
-import type { WebhookMapping, WebhookSource } from "../wire/webhook.ts";
+import type { WebhookMapping, WebhookSource } from "../schemas/webhook.ts";
 import type { MappingInput } from "./expression.ts";
 import { githubMappings } from "./github.ts";
 import { type CompiledMapping, compileMapping } from "./mapping.ts";

@@ -1,4 +1,4 @@
-import type { WebhookMapping } from "../wire/webhook.ts";
+import type { WebhookMapping } from "../schemas/webhook.ts";
 
 /** Currencies whose smallest unit isn't a hundredth, as Stripe counts them (https://docs.stripe.com/currencies). */
 const decimals: Record<string, number> = {

@@ -8,18 +8,18 @@ import { Webhook as StandardWebhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { limits } from "../core/limits.ts";
 import type { Problem } from "../core/problems.ts";
-import { rawRequest } from "../testing/raw-request.ts";
-import { type TestApp, testApp } from "../testing/test-app.ts";
-import { until } from "../testing/until.ts";
-import type { AuditEntry } from "../wire/audit.ts";
-import type { RejectedEventList } from "../wire/rejected-event.ts";
+import type { AuditEntry } from "../schemas/audit.ts";
+import type { RejectedEventList } from "../schemas/rejected-event.ts";
 import type {
   NewWebhook,
   Webhook,
   WebhookPreview,
   WebhookPreviewResponse,
   WebhookRequest,
-} from "../wire/webhook.ts";
+} from "../schemas/webhook.ts";
+import { rawRequest } from "../testing/raw-request.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
 
 const stripe = new Stripe("sk_test_unused");
 const json = { "content-type": "application/json" };

@@ -6,9 +6,6 @@ import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { type Fault, type ProblemError, problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
-import type { SecretBox } from "../storage/secret-box.ts";
-import { withLock } from "../storage/settings.ts";
 import type {
   NewWebhook,
   Webhook,
@@ -16,7 +13,10 @@ import type {
   WebhookMapping,
   WebhookOutcome,
   WebhookSource,
-} from "../wire/webhook.ts";
+} from "../schemas/webhook.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import { withLock } from "../storage/settings.ts";
 import { compileMapping } from "./mapping.ts";
 import { sourceOf } from "./sources.ts";
 

@@ -1,9 +1,9 @@
+import type { Board, BoardSummary } from "../../schemas/board.ts";
+import type { Channel } from "../../schemas/channel.ts";
+import { pathSegment } from "../../schemas/path-segment.ts";
+import type { Rule } from "../../schemas/rule.ts";
+import type { UserInList } from "../../schemas/user.ts";
 import type { Setting, SettingKind } from "../../transfer/formats.ts";
-import type { Board, BoardSummary } from "../../wire/board.ts";
-import type { Channel } from "../../wire/channel.ts";
-import { pathSegment } from "../../wire/path-segment.ts";
-import type { Rule } from "../../wire/rule.ts";
-import type { UserInList } from "../../wire/user.ts";
 import type { Source } from "../source.ts";
 
 type Fields = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { LogSnag } from "@logsnag/node";
+import type { User } from "../../schemas/user.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
-import type { User } from "../../wire/user.ts";
 
 let app: TestApp;
 const realFetch = globalThis.fetch;

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { problemType, type Routes } from "../../http/routes.ts";
-import { Problem } from "../../wire/problem.ts";
+import { Problem } from "../../schemas/problem.ts";
 import type { Item } from "../item.ts";
 import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";

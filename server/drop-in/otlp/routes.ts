@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { dataHeaders, ProblemError } from "../../core/problems.ts";
 import { parseForeignJson } from "../../http/json.ts";
 import { problemType, type Routes } from "../../http/routes.ts";
-import { Problem } from "../../wire/problem.ts";
+import { Problem } from "../../schemas/problem.ts";
 import { jsonResponse, type Receive, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { groupsOf, itemsOf, type RecordGroup } from "./logs.ts";

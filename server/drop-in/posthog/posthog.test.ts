@@ -3,9 +3,9 @@ import { gzipSync } from "node:zlib";
 import { PostHog } from "posthog-node";
 import { createSecret } from "../../auth/key-secret.ts";
 import { limits } from "../../core/limits.ts";
+import type { RejectedEventList } from "../../schemas/rejected-event.ts";
+import type { User } from "../../schemas/user.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
-import type { RejectedEventList } from "../../wire/rejected-event.ts";
-import type { User } from "../../wire/user.ts";
 
 let app: TestApp;
 beforeAll(async () => {

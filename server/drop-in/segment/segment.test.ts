@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import Rudder from "@rudderstack/rudder-sdk-node";
 import { Analytics } from "@segment/analytics-node";
+import type { User } from "../../schemas/user.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 import { until } from "../../testing/until.ts";
-import type { User } from "../../wire/user.ts";
 
 let app: TestApp;
 beforeAll(async () => {

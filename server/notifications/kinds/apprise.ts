@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../../core/limits.ts";
 import type { Message } from "../message.ts";
-import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { plainBody, titleOf } from "./layout.ts";
+import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./response.ts";
 
 const settings = z
   .strictObject({

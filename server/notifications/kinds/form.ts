@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { FormField } from "../../wire/destination.ts";
+import type { FormField } from "../../schemas/destination.ts";
 import { settingMeta } from "./kind.ts";
 
 type Described = {

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { linkOf, plainBody, titleOf } from "./layout.ts";
+import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./response.ts";
 
 const settings = z.strictObject({
   server: urlSetting({ title: "Server", description: "The address of your Gotify server." }),

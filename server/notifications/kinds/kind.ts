@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../../core/limits.ts";
-import type { ProjectDestinationKind } from "../../wire/destination-kinds.ts";
+import type { ProjectDestinationKind } from "../../schemas/destination-kinds.ts";
 import type { Message } from "../message.ts";
 import { AddressRefused, OutboundFailure, type OutboundPolicy } from "../outbound.ts";
 import { shorten } from "../shorten.ts";

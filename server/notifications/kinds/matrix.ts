@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { jsonBytes, shorten } from "../shorten.ts";
-import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { layOut, titleOf } from "./layout.ts";
 import { escapeHtml, htmlLink, type Markup, plainText } from "./markup.ts";
+import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./response.ts";
 
 const settings = z.strictObject({
   server: urlSetting({ title: "Homeserver", description: "Such as https://matrix.example.com." }),

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { jsonBytes, shorten } from "../shorten.ts";
-import { isFromProxy, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { linkLabelOf, linkOf, plainBody, titleOf } from "./layout.ts";
+import { isFromProxy, memberOf, outcomeOf, type Service, sendJson } from "./response.ts";
 
 const settings = z.strictObject({
   server: urlSetting({

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { shorten } from "../shorten.ts";
-import { call, memberOf, outcomeOf, type Service } from "./answer.ts";
 import { defineKind, tokenSetting } from "./kind.ts";
 import { linkLabelOf, linkOf, plainBody, titleOf } from "./layout.ts";
+import { call, memberOf, outcomeOf, type Service } from "./response.ts";
 
 const settings = z.strictObject({
   token: tokenSetting({

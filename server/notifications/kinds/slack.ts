@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { formatTime, type Message } from "../message.ts";
 import { BoundedWriter, shorten } from "../shorten.ts";
-import { outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { fieldsOf, linkIn, textOf, titleOf, writeTitle } from "./layout.ts";
 import { escapeHtml, type Markup, plainText, writeMarkdown } from "./markup.ts";
+import { outcomeOf, type Service, sendJson } from "./response.ts";
 
 const settings = z.strictObject({
   url: urlSetting({

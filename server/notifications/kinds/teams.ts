@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import type { Message } from "../message.ts";
 import { BoundedWriter, jsonBytes, shorten } from "../shorten.ts";
-import { memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { fieldsOf, linkLabelOf, linkOf, textOf, titleOf } from "./layout.ts";
 import { escapeMarkdown, type Markup, markdown, writeMarkdown } from "./markup.ts";
+import { memberOf, outcomeOf, type Service, sendJson } from "./response.ts";
 
 const settings = z.strictObject({
   url: urlSetting({

@@ -1,8 +1,16 @@
 import { z } from "@hono/zod-openapi";
-import { type Answer, joinUrl, memberOf, outcomeOf, type Service, sendJson, updateOrSend } from "./answer.ts";
 import { type Context, defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { layOut } from "./layout.ts";
 import { escapeHtml, htmlLink, type Markup, plainText } from "./markup.ts";
+import {
+  joinUrl,
+  memberOf,
+  outcomeOf,
+  type Service,
+  type ServiceResponse,
+  sendJson,
+  updateOrSend,
+} from "./response.ts";
 
 const settings = z.strictObject({
   token: tokenSetting({
@@ -80,11 +88,11 @@ function callBot(
   body: object,
   { server, token }: Settings,
   context: Context,
-): Promise<Answer> {
+): Promise<ServiceResponse> {
   return sendJson("POST", joinUrl(server, `/bot${token}/${method}`), body, context);
 }
 
-function isUnchanged({ status, json }: Answer): boolean {
+function isUnchanged({ status, json }: ServiceResponse): boolean {
   return status === 400 && String(memberOf(json, "description")).includes("message is not modified");
 }
 

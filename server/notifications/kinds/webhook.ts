@@ -2,8 +2,8 @@ import { createHmac, randomBytes } from "node:crypto";
 import { z } from "@hono/zod-openapi";
 import { limits } from "../../core/limits.ts";
 import type { Message } from "../message.ts";
-import { call, outcomeOf, type Service } from "./answer.ts";
 import { defineKind, urlSetting } from "./kind.ts";
+import { call, outcomeOf, type Service } from "./response.ts";
 
 const secretPrefix = "whsec_";
 /** The specification allows 24 to 64 bytes. */

@@ -10,7 +10,7 @@ export function joinUrl(base: string, path: string): string {
 }
 
 /** A response, with its body parsed as JSON; null if it isn't JSON. */
-export type Answer = OutboundResponse & { json: unknown };
+export type ServiceResponse = OutboundResponse & { json: unknown };
 
 /** Sends JSON to a service. */
 export async function sendJson(
@@ -19,7 +19,7 @@ export async function sendJson(
   body: unknown,
   context: Context,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<ServiceResponse> {
   return call(
     method,
     address,
@@ -36,7 +36,7 @@ export async function call(
   body: string,
   headers: Record<string, string>,
   { policy, timeoutMs }: Context,
-): Promise<Answer> {
+): Promise<ServiceResponse> {
   const response = await callOutbound(
     address,
     { method, headers, body, ...(timeoutMs !== undefined && { timeoutMs }) },
@@ -68,27 +68,27 @@ export type Service = {
   /** For the beginning of a sentence. */
   name: string;
   /** Why it refused a message, in its own words. Default: the body, if it is plain text. */
-  reason?: (answer: Answer) => unknown;
+  reason?: (answer: ServiceResponse) => unknown;
   /** How long it asks to wait, in milliseconds. Default: the `Retry-After` header. */
-  retryAfterMs?: (answer: Answer, nowMs: number) => number | undefined;
+  retryAfterMs?: (answer: ServiceResponse, nowMs: number) => number | undefined;
   /** Whether a refusal can pass soon, such as a 404 while the service is deployed. Default: never. */
-  isPassing?: (answer: Answer) => boolean;
+  isPassing?: (answer: ServiceResponse) => boolean;
   /** Whether it says that the destination no longer exists. Default: never. */
-  isGone?: (answer: Answer) => boolean;
+  isGone?: (answer: ServiceResponse) => boolean;
   /** Under which id a message can be updated. */
-  reference?: (answer: Answer) => unknown;
+  reference?: (answer: ServiceResponse) => unknown;
 };
 
 /** How long a deployment of a service may take. */
 const passingMs = 60 * 60 * 1_000;
 
 /** A 404 that isn't the service's own, which would be JSON: from a proxy, while the service behind it is deployed. */
-export function isFromProxy({ status, json }: Answer): boolean {
+export function isFromProxy({ status, json }: ServiceResponse): boolean {
   return status === 404 && json === null;
 }
 
 /** Turns a service's answer into an outcome, by its status. */
-export function outcomeOf(answer: Answer, service: Service, { nowMs }: Context): Outcome {
+export function outcomeOf(answer: ServiceResponse, service: Service, { nowMs }: Context): Outcome {
   const { status } = answer;
   const said = `${service.name} answered ${status}`;
   if (status >= 200 && status < 300) {
@@ -119,7 +119,7 @@ export function outcomeOf(answer: Answer, service: Service, { nowMs }: Context):
   };
 }
 
-function reasonOf(answer: Answer, { reason }: Service): string {
+function reasonOf(answer: ServiceResponse, { reason }: Service): string {
   const isHtml = answer.headers["content-type"]?.includes("html") ?? false;
   const text = reason?.(answer) ?? (isHtml ? "" : answer.body);
   return String(text)
