@@ -53,10 +53,10 @@ export const apprise = defineKind({
       ...(tag !== undefined && { tag }),
     };
     const path = key === undefined ? "/notify" : `/notify/${key}`;
-    const answer = await sendJson("POST", joinUrl(server, path), body, context);
-    if (answer.status === 204)
+    const response = await sendJson("POST", joinUrl(server, path), body, context);
+    if (response.status === 204)
       return { kind: "failed", detail: "Apprise has no configuration with this key." };
-    return outcomeOf(answer, service, context);
+    return outcomeOf(response, service, context);
   },
 });
 

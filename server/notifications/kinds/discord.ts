@@ -51,7 +51,7 @@ export const discord = defineKind({
       },
       async () => {
         const address = new URL(url);
-        // The answer comes when the message is stored, and has its id.
+        // The response comes when the message is stored, and has its id.
         address.searchParams.set("wait", "true");
         return outcomeOf(await sendJson("POST", address.href, body, context), service, context);
       },

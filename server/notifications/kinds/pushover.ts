@@ -54,8 +54,8 @@ export function pushoverAt(origin: string) {
         ...(link !== null && link.length <= urlMax && { url: link, url_title: linkLabelOf(message) }),
       });
       const headers = { "content-type": "application/x-www-form-urlencoded" };
-      const answer = await call("POST", `${origin}/1/messages.json`, body.toString(), headers, context);
-      return outcomeOf(answer, service, context);
+      const response = await call("POST", `${origin}/1/messages.json`, body.toString(), headers, context);
+      return outcomeOf(response, service, context);
     },
   });
 }

@@ -68,15 +68,15 @@ export type Service = {
   /** For the beginning of a sentence. */
   name: string;
   /** Why it refused a message, in its own words. Default: the body, if it is plain text. */
-  reason?: (answer: ServiceResponse) => unknown;
+  reason?: (response: ServiceResponse) => unknown;
   /** How long it asks to wait, in milliseconds. Default: the `Retry-After` header. */
-  retryAfterMs?: (answer: ServiceResponse, nowMs: number) => number | undefined;
+  retryAfterMs?: (response: ServiceResponse, nowMs: number) => number | undefined;
   /** Whether a refusal can pass soon, such as a 404 while the service is deployed. Default: never. */
-  isPassing?: (answer: ServiceResponse) => boolean;
+  isPassing?: (response: ServiceResponse) => boolean;
   /** Whether it says that the destination no longer exists. Default: never. */
-  isGone?: (answer: ServiceResponse) => boolean;
+  isGone?: (response: ServiceResponse) => boolean;
   /** Under which id a message can be updated. */
-  reference?: (answer: ServiceResponse) => unknown;
+  reference?: (response: ServiceResponse) => unknown;
 };
 
 /** How long a deployment of a service may take. */
@@ -87,12 +87,12 @@ export function isFromProxy({ status, json }: ServiceResponse): boolean {
   return status === 404 && json === null;
 }
 
-/** Turns a service's answer into an outcome, by its status. */
-export function outcomeOf(answer: ServiceResponse, service: Service, { nowMs }: Context): Outcome {
-  const { status } = answer;
+/** Turns a service's response into an outcome, by its status. */
+export function outcomeOf(response: ServiceResponse, service: Service, { nowMs }: Context): Outcome {
+  const { status } = response;
   const said = `${service.name} answered ${status}`;
   if (status >= 200 && status < 300) {
-    const reference = service.reference?.(answer);
+    const reference = service.reference?.(response);
     return {
       kind: "delivered",
       detail: `${said}.`,
@@ -102,14 +102,14 @@ export function outcomeOf(answer: ServiceResponse, service: Service, { nowMs }: 
   if (status >= 300 && status < 400) {
     return { kind: "failed", detail: `${said}. Redirects are not followed: enter the final address.` };
   }
-  const reason = reasonOf(answer, service);
+  const reason = reasonOf(response, service);
   const detail = reason === "" ? `${said}.` : `${said}: ${reason}`;
-  if (service.isGone?.(answer)) return { kind: "gone", detail };
-  if (service.isPassing?.(answer)) return { kind: "retry", detail, giveUpAfterMs: passingMs };
+  if (service.isGone?.(response)) return { kind: "gone", detail };
+  if (service.isPassing?.(response)) return { kind: "retry", detail, giveUpAfterMs: passingMs };
   if (status !== 408 && status !== 429 && status < 500) return { kind: "failed", detail };
-  const asked = service.retryAfterMs?.(answer, nowMs);
+  const asked = service.retryAfterMs?.(response, nowMs);
   const isUsable = asked !== undefined && Number.isFinite(asked) && asked >= 0;
-  const retryAfterMs = isUsable ? asked : readRetryAfterMs(answer.headers["retry-after"], nowMs);
+  const retryAfterMs = isUsable ? asked : readRetryAfterMs(response.headers["retry-after"], nowMs);
   const cause = causeOf(status);
   return {
     kind: "retry",
@@ -119,9 +119,9 @@ export function outcomeOf(answer: ServiceResponse, service: Service, { nowMs }: 
   };
 }
 
-function reasonOf(answer: ServiceResponse, { reason }: Service): string {
-  const isHtml = answer.headers["content-type"]?.includes("html") ?? false;
-  const text = reason?.(answer) ?? (isHtml ? "" : answer.body);
+function reasonOf(response: ServiceResponse, { reason }: Service): string {
+  const isHtml = response.headers["content-type"]?.includes("html") ?? false;
+  const text = reason?.(response) ?? (isHtml ? "" : response.body);
   return String(text)
     .replace(/[\p{Cc}\s]+/gu, " ")
     .trim();

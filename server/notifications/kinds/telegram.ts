@@ -61,15 +61,15 @@ export const telegram = defineKind({
     return updateOrSend(
       context,
       async (id) => {
-        const answer = await callBot(
+        const response = await callBot(
           "editMessageText",
           { ...body, message_id: Number(id) },
           settings,
           context,
         );
-        // An earlier attempt whose answer was lost has made this change.
-        if (isUnchanged(answer)) return { kind: "delivered", detail: "Telegram has it.", reference: id };
-        return outcomeOf(answer, service, context);
+        // An earlier attempt whose response was lost has made this change.
+        if (isUnchanged(response)) return { kind: "delivered", detail: "Telegram has it.", reference: id };
+        return outcomeOf(response, service, context);
       },
       async () => {
         const topic = settings.topic !== undefined && { message_thread_id: settings.topic };
