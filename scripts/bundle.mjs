@@ -54,14 +54,14 @@ function buildPackage() {
     license,
     type: "module",
     bin: { tidings: "bin.mjs" },
-    files: ["bin.mjs", "dist"],
+    files: ["bin.mjs", "bun.mjs", "dist"],
     engines,
     dependencies,
     // Newer versions of npm run install scripts only of packages that are listed.
     allowScripts: { bun: true },
   };
   writeFileSync(join(directory, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
-  copyFileSync(join(root, "scripts/bin.mjs"), join(directory, "bin.mjs"));
+  for (const name of ["bin.mjs", "bun.mjs"]) copyFileSync(join(root, "scripts", name), join(directory, name));
   for (const name of ["README.md", "CHANGELOG.md", "LICENSE"])
     copyFileSync(join(root, name), join(directory, name));
   run("npm", ["pack", "--silent", "--pack-destination", build], directory);

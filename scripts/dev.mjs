@@ -1,4 +1,5 @@
-/** Runs the server and the dashboard (http://localhost:5173) in watch mode. */
+/** Installs what is missing, and runs the server and the dashboard (http://localhost:5173) in watch mode. */
+import "./install.mjs";
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
