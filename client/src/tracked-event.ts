@@ -35,11 +35,14 @@ const nextEventId = createEventIds();
 /** An event ready to send. Throws a `TypeError` for tags and dates that can't be converted. */
 export function prepareEvent(event: TrackedEvent): PreparedEvent {
   const id = event.id ?? nextEventId();
+  const { tags, createdAt, ...rest } = event;
   const body: NewEvent = {
-    ...event,
+    ...rest,
     id,
-    tags: event.tags && Object.fromEntries(tagStrings(event.tags)),
-    createdAt: event.createdAt instanceof Date ? toIsoString(event.createdAt, "createdAt") : event.createdAt,
+    ...(tags && { tags: Object.fromEntries(tagStrings(tags)) }),
+    ...(createdAt !== undefined && {
+      createdAt: createdAt instanceof Date ? toIsoString(createdAt, "createdAt") : createdAt,
+    }),
   };
   return { id, json: JSON.stringify(body) };
 }

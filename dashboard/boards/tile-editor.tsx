@@ -49,11 +49,8 @@ export default function TileEditor({ tile, range, save, close }: Props) {
   const missing = missingIn(form);
   // The fields show the mistakes.
   const isValid = missing === null && searchesOf(shown).every((q) => mistakeIn(q) === null);
-  const preview = useQuery({
-    ...tileDataQuery(source, shown, range),
-    placeholderData: undefined,
-    enabled: isValid,
-  });
+  const { placeholderData: _, ...query } = tileDataQuery(source, shown, range);
+  const preview = useQuery({ ...query, enabled: isValid });
   const check = useMutation({
     mutationFn: () => source.load(edited, rangeQuery(range), { signal: AbortSignal.timeout(60_000) }),
     onSuccess: () => save(edited),

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ComponentProps } from "react";
 
-type UserLinkProps = Omit<ComponentProps<"a">, "href"> & { project: string; userId: string };
+type UserLinkProps = Omit<ComponentProps<"a">, "href" | "target"> & { project: string; userId: string };
 
 /** Links to a user's page. URLs can't have the ids "." and "..", so these link to the user's events. */
 export function UserLink({ project, userId, ...rest }: UserLinkProps) {

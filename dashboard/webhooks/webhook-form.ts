@@ -1,3 +1,4 @@
+import { withChange } from "../../server/core/with-change.ts";
 import type { Webhook, WebhookMapping, WebhookSource } from "../../server/schemas/webhook.ts";
 import { orNone, type Part, part, whoChanged } from "../edits/differences.ts";
 import { sources } from "./webhooks.ts";
@@ -64,8 +65,7 @@ export function formOf(webhook: Webhook): WebhookForm {
 
 function mappingForm({ notify = false, tags = {}, ...texts }: WebhookMapping): MappingForm {
   return {
-    ...noTexts,
-    ...texts,
+    ...withChange(noTexts, texts),
     notify: typeof notify === "string" ? "when" : notify ? "always" : "never",
     notifyWhen: typeof notify === "string" ? notify : "",
     tags: Object.entries(tags).map(([key, value], id) => ({ id, key, value })),

@@ -120,7 +120,7 @@ function pathOf(name: string): string {
 }
 
 function change(
-  args: { name: string; json?: boolean; project?: string | undefined; url?: string | undefined },
+  args: { name: string; json?: boolean | undefined; project?: string | undefined; url?: string | undefined },
   done: string,
   path: string,
   method: "POST" | "PATCH",

@@ -56,7 +56,7 @@ test("a stream that breaks off is resumed after its last event, without a gap or
 
 test("a refused stream ends with an error", async () => {
   const { source } = open("?q=amount%3E");
-  const { code } = await new Promise<{ code?: number }>((resolve) =>
+  const { code } = await new Promise<{ code?: number | undefined }>((resolve) =>
     source.addEventListener("error", resolve),
   );
   expect(code).toBe(400);

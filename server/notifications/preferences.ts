@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import { withChange } from "../core/with-change.ts";
 import type { Level, LevelChange, Preferences, PreferencesChange } from "../schemas/preferences.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import {
@@ -79,7 +80,7 @@ export async function changeSettings(
   await control.transaction().execute(async (transaction) => {
     await lockAccount(transaction, accountId);
     if (ifMatch) checkVersion(ifMatch, await readPreferences(transaction, accountId, nowMs));
-    const settings = { ...(await readSettings(transaction, accountId)), ...change };
+    const settings = withChange(await readSettings(transaction, accountId), change);
     const columns = {
       timeZone: settings.timeZone,
       quietHours: settings.quietHours && JSON.stringify(settings.quietHours),

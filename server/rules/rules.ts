@@ -3,6 +3,7 @@ import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
+import { withChange } from "../core/with-change.ts";
 import type { NewRule, Rule, RuleChange } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
@@ -140,7 +141,7 @@ export async function changeRule(
   const row = await findRule(transaction, projectId, id);
   const before = ruleOf(row);
   checkVersion(ifMatch, before);
-  const after = { ...before, ...change };
+  const after = withChange(before, change);
   // Rules of earlier versions may share a name until one of them is renamed.
   if (after.name !== before.name) await checkName(transaction, projectId, after.name);
   if (change.to) await checkRecipients(transaction, projectId, change.to);

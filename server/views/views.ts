@@ -4,6 +4,7 @@ import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { roleMay } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
+import { withChange } from "../core/with-change.ts";
 import type { MemberAccess } from "../http/caller.ts";
 import type { AuditAction } from "../schemas/audit.ts";
 import type { NewView, View, ViewChange } from "../schemas/view.ts";
@@ -83,7 +84,7 @@ export async function changeView(
   if (position !== undefined) await moveView(transaction, before, position);
   if (Object.keys(set).length > 0)
     await transaction.updateTable("views").set(set).where("id", "=", id).execute();
-  const after = { ...before, ...set };
+  const after = withChange(before, set);
   await recordView(change, "view.changed", after, body);
   return viewOf(after);
 }

@@ -9,7 +9,7 @@ const inputClass =
 type LabelProps = MemberProps & {
   label: string;
   hint?: ReactNode;
-  className?: string;
+  className?: string | undefined;
 };
 
 type DescribedBy = { id: string; "aria-invalid": true | undefined; "aria-describedby": string | undefined };

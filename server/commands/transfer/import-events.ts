@@ -46,7 +46,13 @@ export async function importEvents(options: Options): Promise<ImportTotals> {
       if (record.number <= done) continue;
       const { event, user, setting, fault } = convertRecord(record, convert, channel);
       const settingFault = setting && (await faultOf(() => settings.add(setting)));
-      await batches.add({ record, event, user, fault: fault ?? settingFault });
+      const why = fault ?? settingFault;
+      await batches.add({
+        record,
+        ...(event && { event }),
+        ...(user && { user }),
+        ...(why !== undefined && { fault: why }),
+      });
     }
   }
   return batches.end();

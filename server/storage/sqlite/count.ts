@@ -87,7 +87,11 @@ export function createCountSource(
       const endMs = isByHour ? hours.toMs : Math.min(buckets.endOf(fromMs), hours.toMs);
       const toMs = Math.min(fromMs + runHours * hourMs, endMs);
       const run: [number, number] = [fromMs / hourMs, toMs / hourMs];
-      for (const { value, hour, events } of counters.read({ projectId, filter, split }, run, !isByHour)) {
+      for (const { value, hour, events } of counters.read(
+        { projectId, filter, ...(split && { split }) },
+        run,
+        !isByHour,
+      )) {
         take(value, buckets.of(hour * hourMs), events);
       }
       fromMs = toMs;

@@ -138,7 +138,7 @@ async function openLocked(
   async function* stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     let after: Cursor | null | undefined = query.after;
     while (after !== null) {
-      const chunk: Chunk = await readChunk({ ...query, after });
+      const chunk: Chunk = await readChunk({ ...query, ...(after && { after }) });
       yield chunk.bytes;
       after = chunk.next;
     }
