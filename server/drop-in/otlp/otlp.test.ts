@@ -169,7 +169,7 @@ test("what a key's rate limit doesn't allow of a request is kept, and the client
 });
 
 describe("Protocol Buffers", () => {
-  test("integers of 64 bits are exact", () => {
+  test("integers of 64 bits are exact", async () => {
     const field = (id: number, bytes: number[]) => [(id << 3) | 2, bytes.length, ...bytes];
     const { Writer } = protobuf;
     const integer = [
@@ -181,11 +181,11 @@ describe("Protocol Buffers", () => {
     const attribute = [...field(1, [...Buffer.from("big")]), ...field(2, integer)];
     const record = field(6, attribute);
     const request = new Uint8Array(field(1, field(2, field(2, record))));
-    const [item] = itemsOf(decodeRequest(request), null, 0);
+    const [item] = itemsOf(await decodeRequest(request), null, 0);
     expect(item!.event!.tags).toEqual({ big: "9007199254740993" });
   });
 
-  test("a resource is that of its records, wherever it stands", () => {
+  test("a resource is that of its records, wherever it stands", async () => {
     const text = (value: string) => ({ stringValue: value });
     const named = (name: string) => ({ attributes: [{ key: "service.name", value: text(name) }] });
     const request = encode("Request", {
@@ -194,13 +194,13 @@ describe("Protocol Buffers", () => {
         scopeLogs: [{ scope: { name: `${name} scope` }, logRecords: [{ body: text("Started") }] }],
       })),
     });
-    const channels = (bytes: Uint8Array) =>
-      [...itemsOf(decodeRequest(bytes), null, 0)].map(({ event }) => [event!.channel, event!.tags]);
+    const channels = async (bytes: Uint8Array) =>
+      [...itemsOf(await decodeRequest(bytes), null, 0)].map(({ event }) => [event!.channel, event!.tags]);
     const expected = [
       ["shop", { scope: "shop scope" }],
       ["blog", { scope: "blog scope" }],
     ];
-    expect(channels(request)).toEqual(expected);
+    expect(await channels(request)).toEqual(expected);
     // Each of the two with its fields the other way round, as another encoder may write them.
     const half = request.length / 2;
     const turned = [0, half].flatMap((start) => {
@@ -212,7 +212,7 @@ describe("Protocol Buffers", () => {
         ...logs.subarray(0, resourceEnd),
       ];
     });
-    expect(channels(new Uint8Array(turned))).toEqual(expected);
+    expect(await channels(new Uint8Array(turned))).toEqual(expected);
   });
 
   test("records with more values than fit into memory at once are recorded, in pieces", async () => {
@@ -233,7 +233,7 @@ describe("Protocol Buffers", () => {
     expect(await counted.json()).toMatchObject({ count: 4_000 });
   });
 
-  test("values nested without end are refused", () => {
+  test("values nested without end are refused", async () => {
     let value: number[] = [];
     const varint = (length: number) => (length < 128 ? [length] : [(length & 127) | 128, length >> 7]);
     while (value.length < 10_000) {
@@ -243,7 +243,7 @@ describe("Protocol Buffers", () => {
     const wrapped = [(5 << 3) | 2, ...varint(value.length), ...value];
     const wrap = (id: number, bytes: number[]) => [(id << 3) | 2, ...varint(bytes.length), ...bytes];
     const request = new Uint8Array(wrap(1, wrap(2, wrap(2, wrapped))));
-    expect(() => decodeRequest(request)).toThrow("body-malformed");
+    await expect(decodeRequest(request)).rejects.toThrow("body-malformed");
   });
 });
 
@@ -269,11 +269,18 @@ test("a small body that would become a large object is refused before it is deco
   };
   const records = await send(repeated(limits.foreignItems + 1, field(2)));
   expect([records.status, await records.text()]).toEqual([413, expect.stringContaining("100,000 records")]);
+  // Each record is small, and what stands between them is not.
+  const scopes = Buffer.alloc(2 * 40_000, Buffer.from(field(1)));
+  const between = await send(repeated(3, [...scopes, ...field(2)]));
+  expect([between.status, await between.text()]).toEqual([
+    413,
+    expect.stringContaining("besides its records"),
+  ]);
   const value = field(6);
   const length = 2 * (limits.foreignPieceValues + 1);
   const head = [0x12, (length & 127) | 128, ((length >> 7) & 127) | 128, length >> 14];
   const record = Buffer.concat([Buffer.from(head), Buffer.alloc(length, Buffer.from(value))]);
   const values = await send(repeated(1, [...record]));
   expect([values.status, await values.text()]).toEqual([413, expect.stringContaining("100,000 values")]);
-  expect(() => decodeRequest(new Uint8Array([0x0a, 0x7f, 0x12]))).toThrow("body-malformed");
+  await expect(decodeRequest(new Uint8Array([0x0a, 0x7f, 0x12]))).rejects.toThrow("body-malformed");
 });

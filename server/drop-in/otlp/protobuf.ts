@@ -1,6 +1,7 @@
 import protobuf from "protobufjs/light.js";
 import { limits } from "../../core/limits.ts";
 import { ProblemError, problem } from "../../core/problems.ts";
+import { Turns } from "../../scheduling/turns.ts";
 import type { JsonObject } from "../text.ts";
 import type { RecordGroup, SentRecord } from "./logs.ts";
 
@@ -73,24 +74,55 @@ const root = protobuf.Root.fromJSON({
   },
 });
 root.resolveAll();
-const requestType = root.lookupType("Request");
 const resourceType = root.lookupType("Resource");
 const scopeType = root.lookupType("Scope");
 const recordType = root.lookupType("LogRecord");
 const field = { resourceLogs: 1, resource: 1, scopeLogs: 2, scope: 1, logRecords: 2 };
-/** Levels of messages in a request. The decoder allows as many in a record. */
-const levelsMax = 100;
+/** Levels of messages in a record. The decoder allows one more. */
+const levelsMax = 99;
 
 /**
  * Reads a request. Its records have their JSON form, with trace and span ids in hexadecimal. Each is decoded when it is
  * asked for: two bytes can become an object of a kilobyte. Throws `body-malformed`, and `body-too-large` if the request
- * has too many records or one of them too many values.
+ * has too many records, or one of them or all else too many values.
  */
-export function decodeRequest(bytes: Uint8Array): Iterable<RecordGroup> {
-  return orMalformed(() => {
-    new Counter().count(bytes);
-    return groupsOf(bytes);
-  });
+export async function decodeRequest(bytes: Uint8Array): Promise<Iterable<RecordGroup>> {
+  try {
+    await check(bytes);
+  } catch (error) {
+    throw asProblem(error);
+  }
+  return groupsOf(bytes);
+}
+
+/** Counts records and values before they are decoded, and finds where messages are cut off; in turns. */
+async function check(request: Uint8Array): Promise<void> {
+  const turns = new Turns("strangers");
+  let records = 0;
+  /** Resources, scopes and unknown fields, which are read at a stretch. */
+  let others = 0;
+  const countOther = (values: number) => {
+    others += values;
+    if (others > limits.foreignPieceValues)
+      throw tooLarge("A request", limits.foreignPieceValues, "values besides its records");
+  };
+  for (const logs of fieldsOf(request)) {
+    countOther(1);
+    if (logs.id !== field.resourceLogs || logs.message === null) continue;
+    for (const inLogs of fieldsOf(logs.message)) {
+      countOther(1);
+      if (inLogs.message === null) continue;
+      if (inLogs.id === field.resource) countOther(valuesIn(resourceType, inLogs.message));
+      if (inLogs.id !== field.scopeLogs) continue;
+      for (const { id, message } of fieldsOf(inLogs.message)) {
+        if (id === field.logRecords && message !== null) {
+          if (++records > limits.foreignItems) throw tooLarge("A request", limits.foreignItems, "records");
+          valuesIn(recordType, message);
+        } else countOther(id === field.scope && message !== null ? 1 + valuesIn(scopeType, message) : 1);
+        if (turns.isOver) await turns.next();
+      }
+    }
+  }
 }
 
 function* groupsOf(bytes: Uint8Array): Generator<RecordGroup> {
@@ -109,75 +141,71 @@ function* recordsOf(scopeLogs: Uint8Array): Generator<SentRecord> {
     for (const id of ["traceId", "spanId"]) {
       if (typeof record[id] === "string") record[id] = Buffer.from(record[id], "base64").toString("hex");
     }
-    yield { record, values: new Counter().countRecord(bytes) };
+    yield { record, values: valuesIn(recordType, bytes) };
   }
 }
 
 /** The last one counts, as for each field that isn't repeated. */
 function lastOf(type: protobuf.Type, messages: Iterable<Uint8Array>): JsonObject {
-  const last = [...messages].at(-1);
+  let last: Uint8Array | null = null;
+  for (const message of messages) last = message;
   return last ? objectFrom(type, last) : {};
 }
 
 function objectFrom(type: protobuf.Type, bytes: Uint8Array): JsonObject {
-  return orMalformed(() => type.toObject(type.decode(bytes), { longs: String, bytes: String }));
+  try {
+    return type.toObject(type.decode(bytes), { longs: String, bytes: String });
+  } catch (error) {
+    throw asProblem(error);
+  }
 }
 
-/** The bytes of a field's messages. */
+/** The messages of a field. */
 function* messagesIn(bytes: Uint8Array, id: number): Generator<Uint8Array> {
+  for (const each of fieldsOf(bytes)) if (each.id === id && each.message !== null) yield each.message;
+}
+
+/** The fields of a message, and the bytes of those that are messages, texts or bytes. Throws `RangeError`. */
+function* fieldsOf(bytes: Uint8Array): Generator<{ id: number; message: Uint8Array | null }> {
   const reader = protobuf.Reader.create(bytes);
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
-    if (tag >>> 3 === id && (tag & 7) === 2) yield reader.bytes();
-    else reader.skipType(tag & 7);
+    const hasBytes = (tag & 7) === 2;
+    const message = hasBytes ? reader.bytes() : null;
+    if (!hasBytes) reader.skipType(tag & 7);
+    yield { id: tag >>> 3, message };
   }
 }
 
-function orMalformed<Result>(read: () => Result): Result {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ProblemError) throw error;
-    throw problem("body-malformed", {
-      detail: `The body is not a valid ExportLogsServiceRequest in Protocol Buffers: ${(error as Error).message}.`,
-    });
-  }
-}
+/** Counts the values of a message. Throws `body-too-large`, and `RangeError` for what isn't Protocol Buffers. */
+function valuesIn(type: protobuf.Type, bytes: Uint8Array): number {
+  const reader = protobuf.Reader.create(bytes);
+  let values = 0;
+  count(type, bytes.length, 0);
+  return values;
 
-/** Counts records and their values before they are decoded, and finds where messages are cut off. */
-class Counter {
-  #values = 0;
-  #records = 0;
-
-  /** Throws `body-too-large`, and `RangeError` for what isn't Protocol Buffers. */
-  count(request: Uint8Array): void {
-    this.#count(protobuf.Reader.create(request), requestType, request.length, 0);
-  }
-
-  /** How many values a record has. */
-  countRecord(record: Uint8Array): number {
-    this.#count(protobuf.Reader.create(record), recordType, record.length, 0);
-    return this.#values;
-  }
-
-  #count(reader: protobuf.Reader, type: protobuf.Type, end: number, level: number): void {
+  function count(type: protobuf.Type, end: number, level: number): void {
+    if (level > levelsMax) throw new RangeError(`a record has more than ${levelsMax} levels`);
     while (reader.pos < end) {
       const tag = reader.uint32();
       const inner = type.fieldsById[tag >>> 3]?.resolvedType;
-      if (inner === recordType || type === requestType) this.#values = 0;
-      if (inner === recordType) {
-        if (++this.#records > limits.foreignItems)
-          throw tooLarge("A request", limits.foreignItems, "records");
-      } else if (++this.#values > limits.foreignPieceValues)
+      if (++values > limits.foreignPieceValues)
         throw tooLarge("A log record", limits.foreignPieceValues, "values");
       if (inner instanceof protobuf.Type && (tag & 7) === 2) {
-        if (level >= levelsMax) throw new RangeError(`it has more than ${levelsMax} levels`);
         const length = reader.uint32();
         if (reader.pos + length > end) throw new RangeError("a field is longer than its message");
-        this.#count(reader, inner, reader.pos + length, level + 1);
+        count(inner, reader.pos + length, level + 1);
       } else reader.skipType(tag & 7);
     }
   }
+}
+
+/** A fault of the decoder as a problem. */
+function asProblem(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  return problem("body-malformed", {
+    detail: `The body is not a valid ExportLogsServiceRequest in Protocol Buffers: ${(error as Error).message}.`,
+  });
 }
 
 function tooLarge(what: string, max: number, of: string): ProblemError {
