@@ -15,22 +15,23 @@ export type Change = {
   record: (entry: Omit<NewAuditEntry, "projectId">) => Promise<void>;
 };
 
-/** Makes a change of a project, all of it or nothing. */
-export type MakeChange = <Result>(
-  by: { actor: Actor; projectId: number },
+/**
+ * Makes a change of a project, all of it or nothing.
+ *
+ * @example await makeChange(control, { actor, projectId }, (change) => createRule(change, body))
+ */
+export async function makeChange<Result>(
+  control: Kysely<ControlTables>,
+  by: Pick<Change, "actor" | "projectId">,
   change: (change: Change) => Promise<Result>,
-) => Promise<Result>;
-
-/** @example const change = changesOf(control); await change(call, (change) => createRule(change, body)); */
-export function changesOf(control: Kysely<ControlTables>): MakeChange {
-  return ({ actor, projectId }, change) =>
-    control.transaction().execute((transaction) => change(changeIn(transaction, { actor, projectId })));
+): Promise<Result> {
+  return control.transaction().execute((transaction) => change(changeIn(transaction, by)));
 }
 
 /** A change that is part of a transaction under way. */
 export function changeIn(
   transaction: Transaction<ControlTables>,
-  { actor, projectId }: { actor: Actor; projectId: number },
+  { actor, projectId }: Pick<Change, "actor" | "projectId">,
 ): Change {
   return {
     transaction,

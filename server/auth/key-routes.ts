@@ -1,4 +1,4 @@
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { Done } from "../schemas/done.ts";
@@ -24,8 +24,6 @@ export function addKeyRoutes(
     streams,
   }: { store: Store; keys: ApiKeyCache; streams: { disconnectKey: (keyId: string) => void } },
 ): void {
-  const change = changesOf(store.control);
-
   /** Makes a change effective at once on this node, and within a second on others. */
   function apply({ id, scopes, revokedAt, expiresAt }: Key): void {
     keys.invalidateKey(id);
@@ -59,7 +57,10 @@ export function addKeyRoutes(
       status: 201,
       response: NewKeyResponse,
     },
-    async (call) => ({ ok: true, ...(await change(call, (change) => createKey(change, call.body))) }),
+    async (call) => ({
+      ok: true,
+      ...(await makeChange(store.control, call, (change) => createKey(change, call.body))),
+    }),
   );
 
   routes.add(
@@ -78,7 +79,9 @@ export function addKeyRoutes(
     },
     async (call) => {
       const { parameter, body, ifMatch } = call;
-      const key = await change(call, (change) => changeKey(change, parameter("id"), body, ifMatch));
+      const key = await makeChange(store.control, call, (change) =>
+        changeKey(change, parameter("id"), body, ifMatch),
+      );
       apply(key);
       return { ok: true, key };
     },
@@ -100,7 +103,9 @@ export function addKeyRoutes(
     },
     async (call) => {
       const { parameter, body } = call;
-      const rotated = await change(call, (change) => rotateKey(change, parameter("id"), body));
+      const rotated = await makeChange(store.control, call, (change) =>
+        rotateKey(change, parameter("id"), body),
+      );
       apply(rotated.replaced);
       return { ok: true, ...rotated };
     },
@@ -120,7 +125,7 @@ export function addKeyRoutes(
       problems: [404],
     },
     async (call) => {
-      apply(await change(call, (change) => revokeKey(change, call.parameter("id"))));
+      apply(await makeChange(store.control, call, (change) => revokeKey(change, call.parameter("id"))));
       return { ok: true };
     },
   );

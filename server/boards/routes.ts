@@ -1,4 +1,4 @@
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { FailureLog } from "../http/failures.ts";
 import { progressNote, progressType, withProgress } from "../http/progress.ts";
@@ -39,8 +39,6 @@ type Deps = {
 
 export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Deps): void {
   const { control } = store;
-  const change = changesOf(control);
-
   async function compute(request: Request, projectId: number, tile: Tile, query: TileRange) {
     const range = rangeOf(query, Date.now());
     return withProgress(
@@ -81,7 +79,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
     },
     async (call) => ({
       ok: true,
-      board: await change(call, (change) => createBoard(change, call.body)),
+      board: await makeChange(control, call, (change) => createBoard(change, call.body)),
     }),
   );
 
@@ -137,7 +135,9 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       const { body, ifMatch, parameter } = call;
       return {
         ok: true,
-        board: await change(call, (change) => changeBoard(change, parameter("id"), body, ifMatch)),
+        board: await makeChange(control, call, (change) =>
+          changeBoard(change, parameter("id"), body, ifMatch),
+        ),
       };
     },
   );
@@ -155,7 +155,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       problems: [404],
     },
     async (call) => {
-      await change(call, (change) => deleteBoard(change, call.parameter("id")));
+      await makeChange(control, call, (change) => deleteBoard(change, call.parameter("id")));
       return { ok: true };
     },
   );
@@ -174,7 +174,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
     },
     async (call) => ({
       ok: true,
-      board: await change(call, (change) => restoreBoard(change, call.parameter("id"))),
+      board: await makeChange(control, call, (change) => restoreBoard(change, call.parameter("id"))),
     }),
   );
 
@@ -195,7 +195,9 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
     },
     async (call) => {
       const { ifMatch, parameter } = call;
-      const token = await change(call, (change) => publishBoard(change, parameter("id"), ifMatch));
+      const token = await makeChange(control, call, (change) =>
+        publishBoard(change, parameter("id"), ifMatch),
+      );
       return { ok: true, link: `${baseUrl}/b/${token}` };
     },
   );
@@ -215,7 +217,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
     },
     async (call) => {
       const { ifMatch, parameter } = call;
-      await change(call, (change) => unpublishBoard(change, parameter("id"), ifMatch));
+      await makeChange(control, call, (change) => unpublishBoard(change, parameter("id"), ifMatch));
       return { ok: true };
     },
   );

@@ -1,4 +1,4 @@
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import { problem } from "../core/problems.ts";
@@ -24,8 +24,6 @@ export function addChannelRoutes(
     worker,
   }: { store: Store; projectChannels: ProjectChannels; worker: BackgroundWorker },
 ): void {
-  const change = changesOf(store.control);
-
   routes.add(
     {
       method: "get",
@@ -59,7 +57,7 @@ export function addChannelRoutes(
       problems: [409],
     },
     async (call) => {
-      const channel = await change(call, (change) => createChannel(change, call.body));
+      const channel = await makeChange(store.control, call, (change) => createChannel(change, call.body));
       projectChannels.invalidate(call.projectId);
       return { ok: true, channel };
     },
@@ -81,7 +79,9 @@ export function addChannelRoutes(
     async (call) => {
       const { body, ifMatch, parameter } = call;
       await store.events.flushCounters();
-      const channel = await change(call, (change) => changeChannel(change, parameter("name"), body, ifMatch));
+      const channel = await makeChange(store.control, call, (change) =>
+        changeChannel(change, parameter("name"), body, ifMatch),
+      );
       if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, channel };
     },
@@ -111,7 +111,7 @@ export function addChannelRoutes(
       if (!channel)
         throw problem("channel-unknown", { detail: "This project has no channel with this name." });
       const deletion = { kind: "delete-channel", subject: name, ...starterOf(call) } as const;
-      const job = await change(call, async ({ transaction, projectId, record }) => {
+      const job = await makeChange(store.control, call, async ({ transaction, projectId, record }) => {
         const started = await joinOrStartJob(transaction, { projectId, ...deletion });
         await record({ action: "channel.deleted", target: name, detail: { job: started.id } });
         return started;

@@ -2,7 +2,7 @@ import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import type { z } from "zod";
 import { commandActor } from "../audit/audit-log.ts";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { createKey, listKeys, revokeKey, rotateKey } from "../auth/keys.ts";
 import { findProject } from "../projects/projects.ts";
 import { type Key, KeyRotation, NewKey } from "../schemas/key.ts";
@@ -61,7 +61,7 @@ const create = defineCommand({
         ...(args.rate !== undefined && { eventsPerSecond: Number(args.rate) }),
       });
       const { id: projectId } = await findProject(control, args.project);
-      const created = await changesOf(control)({ actor: commandActor, projectId }, (change) =>
+      const created = await makeChange(control, { actor: commandActor, projectId }, (change) =>
         createKey(change, body),
       );
       await printResult(args.json, { ...created.key, secret: created.secret }, created.secret);
@@ -99,7 +99,8 @@ const rotate = defineCommand({
       const overlap = args["overlap-hours"];
       const body = parsed(KeyRotation, { ...(overlap !== undefined && { overlapHours: Number(overlap) }) });
       const { projectId, id } = await findKey(control, args.project, args.key);
-      const { secret, key, replaced } = await changesOf(control)(
+      const { secret, key, replaced } = await makeChange(
+        control,
         { actor: commandActor, projectId },
         (change) => rotateKey(change, id, body),
       );
@@ -114,7 +115,7 @@ const revoke = defineCommand({
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { projectId, id, name, ending } = await findKey(control, args.project, args.key);
-      await changesOf(control)({ actor: commandActor, projectId }, (change) => revokeKey(change, id));
+      await makeChange(control, { actor: commandActor, projectId }, (change) => revokeKey(change, id));
       await report(args.json, { id, name, ending }, `Revoked the key "${name}" (…${ending}).`);
     }),
 });

@@ -1,7 +1,7 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import { commandActor } from "../audit/audit-log.ts";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { startJob } from "../background/jobs.ts";
 import { addProject, closeProject, findProject } from "../projects/projects.ts";
 import { NewProject } from "../schemas/project.ts";
@@ -85,7 +85,7 @@ const remove = defineCommand({
     withStore(async ({ control }) => {
       const { id, slug } = await findProject(control, args.project);
       if (args.confirm !== slug) throw new ArgumentError(`--confirm must be the project's slug, "${slug}".`);
-      const job = await changesOf(control)({ actor: commandActor, projectId: id }, async (change) => {
+      const job = await makeChange(control, { actor: commandActor, projectId: id }, async (change) => {
         await closeProject(change, slug);
         return startJob(change.transaction, { projectId: id, kind: "delete-project" });
       });

@@ -1,7 +1,7 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import { commandActor } from "../audit/audit-log.ts";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { findProject } from "../projects/projects.ts";
 import { changeRule, createRule, deleteRule, listRules } from "../rules/rules.ts";
 import { NewRule, type Rule } from "../schemas/rule.ts";
@@ -45,7 +45,7 @@ const create = defineCommand({
       }
       const { id: projectId } = await findProject(control, args.project);
       const by = { actor: commandActor, projectId };
-      const rule = await changesOf(control)(by, (change) => createRule(change, body.data));
+      const rule = await makeChange(control, by, (change) => createRule(change, body.data));
       await printResult(args.json, rule, rule.id);
     }),
 });
@@ -61,7 +61,7 @@ function switchCommand(name: string, enabled: boolean, description: string) {
       withStore(async ({ control }) => {
         const { projectId, id, name } = await findByText(control, args.project, args.rule);
         const by = { actor: commandActor, projectId };
-        await changesOf(control)(by, (change) => changeRule(change, id, { enabled }, null));
+        await makeChange(control, by, (change) => changeRule(change, id, { enabled }, null));
         await report(args.json, { id, name, enabled }, `The rule "${name}" is ${enabled ? "on" : "off"}.`);
       }),
   });
@@ -74,7 +74,7 @@ const remove = defineCommand({
     withStore(async ({ control }) => {
       const { projectId, id, name } = await findByText(control, args.project, args.rule);
       const by = { actor: commandActor, projectId };
-      await changesOf(control)(by, (change) => deleteRule(change, id));
+      await makeChange(control, by, (change) => deleteRule(change, id));
       await report(args.json, { id, name }, `Deleted the rule "${name}".`);
     }),
 });

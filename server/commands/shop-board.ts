@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { createBoard } from "../boards/boards.ts";
 import { setInsight } from "../insights/insights.ts";
 import type { Tile } from "../schemas/tile.ts";
@@ -110,7 +110,7 @@ export async function addShopBoard(
     .where("name", "=", name)
     .executeTakeFirst();
   if (known) return;
-  await changesOf(control)({ actor: commandActor, projectId }, (change) =>
+  await makeChange(control, { actor: commandActor, projectId }, (change) =>
     createBoard(change, { name, tiles }),
   );
 }

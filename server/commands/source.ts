@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { commandActor } from "../audit/audit-log.ts";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { createKey } from "../auth/keys.ts";
 import { type Config, commandApiKey, readConfig } from "../config/config.ts";
 import type { Scope } from "../core/permissions.ts";
@@ -166,7 +166,7 @@ async function withKey(
     await own.where("expiresAt", "<", Date.now()).execute();
     const expiry = () => Date.now() + keyLifeMs;
     const settings = { name: keyName, scopes: [...scopes], expiresAt: new Date(expiry()).toISOString() };
-    const { key, secret } = await changesOf(control)({ actor: commandActor, projectId }, (change) =>
+    const { key, secret } = await makeChange(control, { actor: commandActor, projectId }, (change) =>
       createKey(change, settings),
     );
     const renewal = setInterval(() => {

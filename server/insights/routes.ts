@@ -1,4 +1,4 @@
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
@@ -24,8 +24,6 @@ import {
 } from "./insights.ts";
 
 export function addInsightRoutes(routes: Routes, { store: { control } }: { store: Store }): void {
-  const change = changesOf(control);
-
   routes.add(
     {
       method: "get",
@@ -111,7 +109,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       problems: [404],
     },
     async (call) => {
-      await change(call, (change) => deleteInsight(change, call.parameter("key")));
+      await makeChange(control, call, (change) => deleteInsight(change, call.parameter("key")));
       return { ok: true };
     },
   );

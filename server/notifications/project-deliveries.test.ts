@@ -6,7 +6,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Insertable } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import type { Event } from "../event/event.ts";
 import { createRule } from "../rules/rules.ts";
 import type { NewRule, Rule } from "../schemas/rule.ts";
@@ -461,7 +461,7 @@ for (const engine of stores) {
           urgent,
           enabled: true,
         };
-        const created = await changesOf(store.control)({ actor: commandActor, projectId }, (change) =>
+        const created = await makeChange(store.control, { actor: commandActor, projectId }, (change) =>
           createRule(change, rule),
         );
         ruleId = created.id;

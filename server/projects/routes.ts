@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { startJob } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import type { Config } from "../config/config.ts";
@@ -32,8 +32,6 @@ export function addProjectRoutes(
     worker: BackgroundWorker;
   },
 ): void {
-  const change = changesOf(control);
-
   routes.add(
     {
       method: "get",
@@ -83,7 +81,7 @@ export function addProjectRoutes(
     },
     async (call) => {
       const { projectId, role, body, ifMatch } = call;
-      const project = await change(call, (change) => changeProject(change, role, body, ifMatch));
+      const project = await makeChange(control, call, (change) => changeProject(change, role, body, ifMatch));
       keys.invalidateProject(projectId);
       if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, project };
@@ -109,7 +107,7 @@ export function addProjectRoutes(
       const slug = call.parameter("slug");
       if (query.confirm !== slug)
         throw problem("query-invalid", { detail: `"confirm" must be the project's slug, "${slug}".` });
-      const job = await change(call, async (change) => {
+      const job = await makeChange(control, call, async (change) => {
         await closeProject(change, slug);
         const deletion = { projectId, kind: "delete-project", accountId: account.id } as const;
         return startJob(change.transaction, deletion);

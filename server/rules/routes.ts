@@ -1,4 +1,4 @@
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { Done } from "../schemas/done.ts";
@@ -24,8 +24,6 @@ export function addRuleRoutes(
   }: { store: Store; watchedEvents: WatchedEventsCache; fanOut: { wake(): void } },
 ): void {
   const { control } = store;
-  const change = changesOf(control);
-
   /** From now on, events are compared with the changed rules, and what they wait for has another time. */
   function changed(projectId: number): void {
     watchedEvents.invalidate(projectId);
@@ -60,7 +58,7 @@ export function addRuleRoutes(
       problems: [409],
     },
     async (call) => {
-      const rule = await change(call, (change) => createRule(change, call.body));
+      const rule = await makeChange(control, call, (change) => createRule(change, call.body));
       changed(call.projectId);
       return { ok: true, rule };
     },
@@ -116,7 +114,9 @@ export function addRuleRoutes(
     },
     async (call) => {
       const { projectId, body, ifMatch, parameter } = call;
-      const rule = await change(call, (change) => changeRule(change, parameter("id"), body, ifMatch));
+      const rule = await makeChange(control, call, (change) =>
+        changeRule(change, parameter("id"), body, ifMatch),
+      );
       changed(projectId);
       return { ok: true, rule };
     },
@@ -135,7 +135,7 @@ export function addRuleRoutes(
       problems: [404],
     },
     async (call) => {
-      await change(call, (change) => deleteRule(change, call.parameter("id")));
+      await makeChange(control, call, (change) => deleteRule(change, call.parameter("id")));
       changed(call.projectId);
       return { ok: true };
     },

@@ -3,7 +3,7 @@
 /** Rules applied to stored events, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { commandActor } from "../audit/audit-log.ts";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { FanOut } from "../notifications/fan-out.ts";
 import { RecentEvents } from "../notifications/recent-events.ts";
@@ -46,7 +46,7 @@ for (const engine of stores) {
     async function addRule(when: RuleWhen, { name = "Rule", urgent = false } = {}): Promise<string> {
       const to = { everyone: true, members: [], destinations: [], fallback: null };
       const rule: NewRule = { name, q: "name:Backup", when, to, urgent, enabled: true };
-      const created = await changesOf(store.control)({ actor: commandActor, projectId }, (change) =>
+      const created = await makeChange(store.control, { actor: commandActor, projectId }, (change) =>
         createRule(change, rule),
       );
       return created.id;

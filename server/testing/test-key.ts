@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { commandActor } from "../audit/audit-log.ts";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { createKey } from "../auth/keys.ts";
 import type { NewKey } from "../schemas/key.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -12,7 +12,7 @@ export async function createTestKey(
   settings: NewKey,
 ): Promise<string> {
   const by = { actor: commandActor, projectId };
-  const { secret } = await changesOf(control)(by, (change) =>
+  const { secret } = await makeChange(control, by, (change) =>
     createKey({ ...change, record: async () => {} }, settings),
   );
   return secret;

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import { checkVersion, type IfMatch } from "../core/edit-version.ts";
@@ -35,8 +35,6 @@ export function addUserRoutes(
   routes: Routes,
   { store, worker, userActivity }: { store: Store; worker: BackgroundWorker; userActivity: UserActivity },
 ): void {
-  const change = changesOf(store.control);
-
   routes.add(
     {
       method: "get",
@@ -156,7 +154,7 @@ export function addUserRoutes(
       const userId = call.parameter("userId");
       checkUserId(userId);
       const erasure = { kind: "erase-user", subject: userId, ...starterOf(call) } as const;
-      const job = await change(call, async ({ transaction, projectId, record }) => {
+      const job = await makeChange(store.control, call, async ({ transaction, projectId, record }) => {
         const started = await joinOrStartJob(transaction, { projectId, ...erasure });
         // The user's id would outlive the erasure here.
         await record({ action: "user.erased", detail: { job: started.id } });

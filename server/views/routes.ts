@@ -1,4 +1,4 @@
-import { changesOf } from "../audit/changes.ts";
+import { makeChange } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { Done } from "../schemas/done.ts";
@@ -20,8 +20,6 @@ import { changeView, createView, deleteView, listViews } from "./views.ts";
 
 export function addViewRoutes(routes: Routes, { store }: { store: Store }): void {
   const { control } = store;
-  const change = changesOf(control);
-
   routes.add(
     {
       method: "get",
@@ -113,7 +111,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
     },
     async (call) => ({
       ok: true,
-      view: await change(call, (change) => createView(change, call, call.body)),
+      view: await makeChange(control, call, (change) => createView(change, call, call.body)),
     }),
   );
 
@@ -133,7 +131,9 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
     },
     async (call) => {
       const { body, ifMatch, parameter } = call;
-      const view = await change(call, (change) => changeView(change, call, parameter("id"), body, ifMatch));
+      const view = await makeChange(control, call, (change) =>
+        changeView(change, call, parameter("id"), body, ifMatch),
+      );
       return { ok: true, view };
     },
   );
@@ -151,7 +151,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       problems: [404],
     },
     async (call) => {
-      await change(call, (change) => deleteView(change, call, call.parameter("id")));
+      await makeChange(control, call, (change) => deleteView(change, call, call.parameter("id")));
       return { ok: true };
     },
   );
