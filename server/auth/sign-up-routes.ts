@@ -51,7 +51,7 @@ type Deps = {
  * the account at once, so it tells, and is limited by client. Checked by `server/auth/sign-up.test.ts`.
  *
  * Invariant: what depends on whether an account exists happens after the response, so its time tells nothing. Not
- * checked by a test: the differences are smaller than those between two equal requests.
+ * checked by a test: on a busy machine, times of equal requests differ too much to compare.
  */
 export function addSignUpRoutes(routes: Routes, deps: Deps): void {
   const { config, baseUrl, auth, passwords, reauthentication, emails, failures, streamAuthorizer } = deps;

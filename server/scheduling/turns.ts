@@ -16,7 +16,7 @@ let isScheduled = false;
  * one with a single task.
  *
  * Invariant: what a project does within its limits delays another's requests by a few turns. Work that grows with a
- * request names its project here or to `FairQueue`. Checked by `server/scheduling/turns.test.ts` and
+ * request names its project here or to `FairQueue`. Checked by
  * `server/events/project-stream.test.ts`.
  */
 export class Turns {
