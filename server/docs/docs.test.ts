@@ -1,4 +1,4 @@
-/** The documentation over HTTP and in a browser. Its examples: `docs-examples.test.ts`. */
+/** The documentation over HTTP and in a browser. Its examples: `examples.test.ts`. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { launchChromium } from "../e2e/browser/chromium.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
@@ -38,6 +38,20 @@ describe("pages", () => {
       const response = await get(path, { accept: "text/html" });
       expect([path, response.status]).toEqual([path, 404]);
       expect(await response.text()).toContain('href="/docs/first-event"');
+    }
+  });
+
+  test("have their pictures", async () => {
+    const overview = await (await get("/docs")).text();
+    const paths = new Set([...overview.matchAll(/href="(\/docs\/[\w/-]+)"/g)].map(([, path]) => path!));
+    const texts = await Promise.all([...paths].map(async (path) => (await get(path)).text()));
+    const pictures = texts.flatMap((text) =>
+      [...text.matchAll(/<img src="(\/docs\/[^"]+)"/g)].map(([, path]) => path!),
+    );
+    expect(pictures.length).toBeGreaterThan(0);
+    for (const path of pictures) {
+      const { status, headers } = await get(path);
+      expect([path, status, headers.get("content-type")]).toEqual([path, 200, "image/webp"]);
     }
   });
 

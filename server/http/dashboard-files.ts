@@ -17,8 +17,8 @@ const pagePaths = [
 ];
 
 /**
- * Serves the built dashboard and documentation: files, and `index.html` for the paths of pages. A browser that navigates to any other
- * path gets `index.html` with status 404, and the dashboard shows that the page doesn't exist.
+ * Serves the built dashboard and documentation: files, and `index.html` for the paths of pages. A browser that navigates
+ * to any other path gets `index.html` with status 404, and the dashboard shows that the page doesn't exist.
  */
 export function addPages(app: Hono): void {
   const options = {
@@ -52,7 +52,7 @@ export function addPages(app: Hono): void {
     const { path } = context.req;
     if (!/^\/docs(?:\/|$)/.test(path)) return next();
     if (files.has(docsFile(path))) return serveDocs(context, next);
-    if (/\.(?:png|json)$/.test(path) || !files.has("/docs/404.html")) return next();
+    if (/\.(?:webp|json)$/.test(path) || !files.has("/docs/404.html")) return next();
     context.status(404);
     return serveMissingDocs(context, next);
   };
