@@ -273,7 +273,7 @@ interface EventRemover {
 
 /** Keeps the store in order, in small steps between other work. */
 export interface EventMaintenance {
-  /** Brings the blocks (ARCHITECTURE.md) up to date, newest events first. */
+  /** Brings the blocks (README.md) up to date, newest events first. */
   indexBlocks(pause: Pause, nowMs: number): Promise<void>;
   /** Returns the space of removed events to the disk. */
   shrink(pause: Pause): Promise<void>;

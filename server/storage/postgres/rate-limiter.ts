@@ -29,7 +29,7 @@ export function createRateLimiter(pool: Pool, options: RateLimiterOptions): Rate
   return rateLimiter(limiter, options);
 }
 
-/** Without the statement's name, because statements must not need a session (ARCHITECTURE.md). */
+/** Without the statement's name, because statements must not need a session (../README.md). */
 async function query(pool: Pool, { text, values = [] }: QueryConfig) {
   const config: QueryConfig & { query_timeout: number } = { text, values, query_timeout: statementMs };
   try {
