@@ -19,5 +19,6 @@ for (const path of readdirSync(server, { recursive: true }).map((path) => path.r
     isClean = false;
   }
 }
-if (!isClean) console.log("Outside storage/, nothing knows which engine runs (node scripts/invariants.mjs --list).");
+if (!isClean)
+  console.log("Outside storage/, nothing knows which engine runs (node scripts/invariants.mjs --list).");
 process.exit(isClean ? 0 : 1);
