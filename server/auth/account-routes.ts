@@ -73,7 +73,6 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       response: Me,
     },
     async ({ account }) => ({
-      ok: true,
       account,
       projects: await listProjects(control, account.id),
       unread: await countUnread(control, account.id),
@@ -161,7 +160,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
           .executeTakeFirst();
         const token = await createLink(control, "change-email", { accountId: account.id, epoch, email });
         if (!owner) emails.sendEmailConfirmation(email, token);
-        return { ok: true, confirmation: true };
+        return { confirmation: true };
       }
       const change = {
         accountId: account.id,
@@ -173,7 +172,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       };
       await control.transaction().execute((transaction) => changeEmail(transaction, change, actor));
       await streamAuthorizer.check();
-      return { ok: true, confirmation: false };
+      return { confirmation: false };
     },
   );
 
@@ -208,12 +207,12 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
         };
         return { email: link.email, verified: false, changed: await changeEmail(transaction, change, actor) };
       });
-      if (verified) return { ok: true, email };
+      if (verified) return { email };
       if (!changed) throw changedMeanwhile();
       if (changed.restoreToken !== null)
         emails?.sendEmailChanged(changed.former, email, changed.restoreToken);
       await streamAuthorizer.check();
-      return { ok: true, email };
+      return { email };
     },
   );
 
@@ -238,7 +237,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       await reauthentication.forget(accountId);
       if (displaced !== null) emails?.sendEmailRestored(displaced);
       await streamAuthorizer.check();
-      return { ok: true, email, token: resetToken };
+      return { email, token: resetToken };
     },
   );
 
@@ -265,7 +264,6 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       }
       if (closedProjects.length > 0) worker.wake();
       await streamAuthorizer.check();
-      return { ok: true };
     },
   );
 }

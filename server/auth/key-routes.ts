@@ -41,7 +41,7 @@ export function addKeyRoutes(
       query: ProjectQuery,
       response: KeyList,
     },
-    async ({ projectId }) => ({ ok: true, keys: await listKeys(store.control, projectId) }),
+    async ({ projectId }) => ({ keys: await listKeys(store.control, projectId) }),
   );
 
   routes.add(
@@ -58,7 +58,6 @@ export function addKeyRoutes(
       response: NewKeyResponse,
     },
     async (call) => ({
-      ok: true,
       ...(await makeChange(store.control, call, (change) => createKey(change, call.body))),
     }),
   );
@@ -83,7 +82,7 @@ export function addKeyRoutes(
         changeKey(change, parameter("id"), body, ifMatch),
       );
       apply(key);
-      return { ok: true, key };
+      return { key };
     },
   );
 
@@ -107,7 +106,7 @@ export function addKeyRoutes(
         rotateKey(change, parameter("id"), body),
       );
       apply(rotated.replaced);
-      return { ok: true, ...rotated };
+      return { ...rotated };
     },
   );
 
@@ -126,7 +125,6 @@ export function addKeyRoutes(
     },
     async (call) => {
       apply(await makeChange(store.control, call, (change) => revokeKey(change, call.parameter("id"))));
-      return { ok: true };
     },
   );
 }

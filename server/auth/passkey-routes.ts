@@ -65,7 +65,6 @@ export function addPasskeyRoutes(
         const detail = { name: passkey.name };
         await recordAudit(transaction, actor, { action: "passkey.removed", target: account.email, detail });
       });
-      return { ok: true };
     },
   );
 }

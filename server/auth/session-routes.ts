@@ -26,7 +26,7 @@ export function addSessionRoutes(routes: Routes, { store: { control }, auth, str
     },
     async ({ account, request }) => {
       const { id } = await requireSession(auth, request);
-      return { ok: true, sessions: await listSessions(control, account.id, id) };
+      return { sessions: await listSessions(control, account.id, id) };
     },
   );
 
@@ -44,7 +44,6 @@ export function addSessionRoutes(routes: Routes, { store: { control }, auth, str
     async ({ account, actor, parameter }) => {
       await endSession(control, account.id, parameter("id"), actor);
       await streamAuthorizer.check();
-      return { ok: true };
     },
   );
 
@@ -66,7 +65,6 @@ export function addSessionRoutes(routes: Routes, { store: { control }, auth, str
           await recordAudit(transaction, actor, { action: "session.ended", target: account.email, detail });
       });
       await streamAuthorizer.check();
-      return { ok: true };
     },
   );
 }

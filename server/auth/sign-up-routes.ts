@@ -70,7 +70,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       summary: "Check whether setup is needed",
       response: SetupState,
     },
-    async () => ({ ok: true, needed: !(await hasAccounts(control)) }),
+    async () => ({ needed: !(await hasAccounts(control)) }),
   );
 
   routes.add(
@@ -109,7 +109,6 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       response: SignInOptions,
     },
     async () => ({
-      ok: true,
       signUp: config.signUp === "open",
       emailAvailable: emails !== null,
       passkeyHost: new URL(baseUrl).hostname,
@@ -177,7 +176,6 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       await consumePoint(emailsByRecipient, email);
       // Not awaited: the time of the response must not tell whether there is an account.
       sendPasswordReset(email, emails).catch((error) => failures.taskFailed(error));
-      return { ok: true };
     },
   );
 
@@ -213,7 +211,6 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       await reauthentication.forget(account.id);
       emails?.sendSecurityNotice(account, "password.reset");
       await streamAuthorizer.check();
-      return { ok: true };
     },
   );
 
@@ -239,7 +236,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
         await consumePoint(emailsByClient, clientNetwork(actor.address));
         await consumePoint(emailsByRecipient, email);
         sendSignUp(email, emails).catch((error) => failures.taskFailed(error));
-        return { ok: true, confirmation: true };
+        return { confirmation: true };
       }
       const { password } = body;
       if (password === undefined) {

@@ -16,7 +16,7 @@ export function addJobRoutes(routes: Routes, { store: { control } }: { store: St
     },
     async ({ caller, parameter }) => {
       const reader = caller.by === "key" ? { projectId: caller.projectId } : { accountId: caller.account.id };
-      return { ok: true, job: await findJob(control, parameter("id"), reader) };
+      return { job: await findJob(control, parameter("id"), reader) };
     },
   );
 }

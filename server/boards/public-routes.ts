@@ -62,7 +62,7 @@ export function addPublicBoardRoutes(
     },
     async ({ request, parameter }) => {
       const { board, timeZone } = await open(request, parameter("token"));
-      return { ok: true, board: publicBoard(board, timeZone) };
+      return { board: publicBoard(board, timeZone) };
     },
   );
 
@@ -86,7 +86,7 @@ export function addPublicBoardRoutes(
       const data = await queue.run(projectId, asked, requestSignal() ?? request.signal, (signal) =>
         tileData(tile, { store, projectId, range, progress: { signal, onProgress: () => {} } }),
       );
-      return { ok: true, data: publicTileData(data) };
+      return { data: publicTileData(data) };
     },
   );
 }

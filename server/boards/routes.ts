@@ -44,7 +44,6 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
     return withProgress(
       request,
       async (progress) => ({
-        ok: true as const,
         data: await tileData(tile, { store, projectId, range, progress }),
       }),
       (error) => failures.requestFailed(error),
@@ -61,7 +60,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       query: ProjectQuery,
       response: BoardList,
     },
-    async ({ projectId }) => ({ ok: true, boards: await listBoards(control, projectId) }),
+    async ({ projectId }) => ({ boards: await listBoards(control, projectId) }),
   );
 
   routes.add(
@@ -78,7 +77,6 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       problems: [409],
     },
     async (call) => ({
-      ok: true,
       board: await makeChange(control, call, (change) => createBoard(change, call.body)),
     }),
   );
@@ -112,7 +110,6 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       problems: [404],
     },
     async ({ projectId, parameter }) => ({
-      ok: true,
       board: await findBoard(control, projectId, parameter("id")),
     }),
   );
@@ -134,7 +131,6 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
     async (call) => {
       const { body, ifMatch, parameter } = call;
       return {
-        ok: true,
         board: await makeChange(control, call, (change) =>
           changeBoard(change, parameter("id"), body, ifMatch),
         ),
@@ -156,7 +152,6 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
     },
     async (call) => {
       await makeChange(control, call, (change) => deleteBoard(change, call.parameter("id")));
-      return { ok: true };
     },
   );
 
@@ -173,7 +168,6 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       problems: [404, 409],
     },
     async (call) => ({
-      ok: true,
       board: await makeChange(control, call, (change) => restoreBoard(change, call.parameter("id"))),
     }),
   );
@@ -198,7 +192,7 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
       const token = await makeChange(control, call, (change) =>
         publishBoard(change, parameter("id"), ifMatch),
       );
-      return { ok: true, link: `${baseUrl}/b/${token}` };
+      return { link: `${baseUrl}/b/${token}` };
     },
   );
 
@@ -218,7 +212,6 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, failures }: Dep
     async (call) => {
       const { ifMatch, parameter } = call;
       await makeChange(control, call, (change) => unpublishBoard(change, parameter("id"), ifMatch));
-      return { ok: true };
     },
   );
 

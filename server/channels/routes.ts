@@ -37,7 +37,6 @@ export function addChannelRoutes(
     async ({ projectId, query: { archived } }) => {
       await store.events.flushCounters();
       return {
-        ok: true,
         channels: await listChannels(store.control, projectId, archived && archived === "true"),
       };
     },
@@ -59,7 +58,7 @@ export function addChannelRoutes(
     async (call) => {
       const channel = await makeChange(store.control, call, (change) => createChannel(change, call.body));
       projectChannels.invalidate(call.projectId);
-      return { ok: true, channel };
+      return { channel };
     },
   );
 
@@ -83,7 +82,7 @@ export function addChannelRoutes(
         changeChannel(change, parameter("name"), body, ifMatch),
       );
       if (body.retentionDays !== undefined) worker.wake();
-      return { ok: true, channel };
+      return { channel };
     },
   );
 
@@ -117,7 +116,7 @@ export function addChannelRoutes(
         return started;
       });
       worker.wake();
-      return { ok: true, job };
+      return { job };
     },
   );
 }

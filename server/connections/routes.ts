@@ -31,7 +31,7 @@ export function addConnectionRoutes(routes: Routes, { store: { control }, reject
         summarizeDestinations(control, projectId),
         summarizeDeliveries(control, readerOf(access)),
       ]);
-      return { ok: true, keys, webhooks, rejected: rejectedEvents, destinations, deliveries };
+      return { keys, webhooks, rejected: rejectedEvents, destinations, deliveries };
     },
   );
 }

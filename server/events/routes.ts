@@ -131,7 +131,6 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       response: EventCount,
     },
     async ({ projectId, query, tags }) => ({
-      ok: true,
       count: await countMatches(store.events, projectId, filterOf(query, tags)),
     }),
   );
@@ -221,7 +220,6 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       // Before the removal, which is a commit of the store's own: what is removed is always on record.
       await recordAudit(store.control, actor, { action: "event.deleted", projectId, target: id });
       if (!(await worker.removeEvent(projectId, id))) throw unknownEvent();
-      return { ok: true };
     },
   );
 
@@ -246,7 +244,6 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       const about = { nowMs: Date.now(), deliveryDays, isEmailAvailable: smtpUrl !== null };
       const explanations = pending ? [] : await explainEvent(store.control, projectId, event, about);
       return {
-        ok: true,
         deliveries,
         pending,
         silence: isSilent ? explainNoDelivery(explanations) : null,

@@ -22,7 +22,8 @@ export function stepOf({ signal, onProgress }: Progress, from: number, to: numbe
 
 /**
  * Computes a response. With `Accept: text/event-stream` it is sent as Server-Sent Events: `progress` with `done` from 0
- * to 1, and then `result`, or `problem` with what the response would have been.
+ * to 1, and then `result`, or `problem` with what the response would have been. As in responses of routes, `ok: true` is
+ * added to the result.
  *
  * @param onError - called with an error after the response began
  */
@@ -56,7 +57,7 @@ export async function withProgress<Result extends object>(
         const result = await withDeadline(gone.signal, () =>
           compute({ signal: requestSignal()!, onProgress }),
         );
-        send("result", result);
+        send("result", { ok: true, ...result });
       } catch (error) {
         if (gone.signal.aborted) return;
         onError(error);

@@ -121,6 +121,14 @@ type Call<By extends AllowedCallers, Query extends z.ZodObject, Body extends z.Z
   parameter: (name: string) => string;
 };
 
+/** The body of a response without `ok: true`, which every route adds by itself. */
+type Result<ResponseBody> = ResponseBody extends { ok: true } ? Omit<ResponseBody, "ok"> : ResponseBody;
+
+/** A handler returns the result or a whole response, and nothing if `ok: true` is all. */
+type Handled<ResponseBody> =
+  | Promise<Result<ResponseBody> | Response>
+  | (keyof Result<ResponseBody> extends never ? Promise<void> : never);
+
 /**
  * The API's routes. Each is declared once: the declaration determines who may call it, checks its query and body, types
  * its response, and appears in the API description.
@@ -157,7 +165,9 @@ export class Routes {
     this.#workSeconds = workSeconds;
   }
 
-  /** Adds a route. The handler returns the response's body, or a `Response` if it isn't plain JSON. */
+  /**
+   * Adds a route. The handler returns the response's body without `ok: true`, or a `Response` if it isn't plain JSON.
+   */
   add<
     By extends AllowedCallers,
     ResponseBody extends z.ZodType,
@@ -165,7 +175,7 @@ export class Routes {
     Body extends z.ZodType = z.ZodUndefined,
   >(
     route: Route<By, Query, Body, ResponseBody>,
-    handle: (call: Call<By, Query, Body>) => Promise<z.input<ResponseBody> | Response>,
+    handle: (call: Call<By, Query, Body>) => Handled<z.input<ResponseBody>>,
   ): void {
     const { formerPath, ...rest } = route;
     if (formerPath !== undefined) {
@@ -173,6 +183,7 @@ export class Routes {
       this.add({ ...rest, path: formerPath, operationId, deprecated: true }, handle);
     }
     this.describe(route);
+    const saysOk = route.response instanceof z.ZodObject && "ok" in route.response.shape;
     this.app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
       const request = context.req.raw;
       setRoutePath(request, route.path);
@@ -186,7 +197,7 @@ export class Routes {
       const body = route.body ? check(route.body, await readJson(request, limits.requestBytes)) : undefined;
       const ifMatch = this.#ifMatchOf(route, request, caller);
       const parameter = (name: string) => withoutTilde(context.req.param(name)!);
-      const answer = () =>
+      const answer = (): Promise<unknown> =>
         handle({
           ...(caller as CallerOf<By>),
           actor: this.#actorOf(request, caller),
@@ -203,7 +214,7 @@ export class Routes {
       const result = await (route.by === "sender" ? answer() : this.#inTime(route.method, request, answer));
       if (result instanceof Response) return result;
       const init = { status: route.status ?? 200, headers: { "content-type": "application/json" } };
-      const text = JSON.stringify(result);
+      const text = JSON.stringify(saysOk ? { ok: true, ...(result as object | undefined) } : result);
       // Responses to other methods may contain a new secret, so they are not compressed.
       return route.method === "get" ? textResponse(request, text, init) : new Response(text, init);
     });

@@ -40,7 +40,7 @@ export function addRejectedEventRoutes(
     },
     async ({ projectId, query: { limit, cursor, ...filter } }) => {
       const before = cursor === undefined ? undefined : Number(cursor);
-      return { ok: true, ...(await rejected.list(projectId, filter, limit, before)) };
+      return rejected.list(projectId, filter, limit, before);
     },
   );
 
@@ -55,7 +55,7 @@ export function addRejectedEventRoutes(
       query: ProjectQuery,
       response: RejectedGroupList,
     },
-    async ({ projectId }) => ({ ok: true, ...(await rejected.groups(projectId, limits.rejectedGroups)) }),
+    async ({ projectId }) => ({ ...(await rejected.groups(projectId, limits.rejectedGroups)) }),
   );
 
   routes.add(
@@ -74,7 +74,6 @@ export function addRejectedEventRoutes(
       problems: [429, 503, 507],
     },
     async ({ body, request: _, query: __, ...source }) => ({
-      ok: true,
       ...(await replayMany({ recorder, rejected }, source, body)),
     }),
   );
@@ -92,7 +91,6 @@ export function addRejectedEventRoutes(
       response: RejectedDiscardResponse,
     },
     async ({ projectId, actor, body }) => ({
-      ok: true,
       discarded: await rejected.discard(projectId, body, actor),
     }),
   );
@@ -148,7 +146,6 @@ export function addRejectedEventRoutes(
     },
     async ({ projectId, parameter }) => {
       await rejected.remove(projectId, idOf(parameter("id")));
-      return { ok: true };
     },
   );
 }

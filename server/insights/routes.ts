@@ -35,7 +35,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       query: ProjectQuery,
       response: InsightList,
     },
-    async ({ projectId }) => ({ ok: true, insights: await listInsights(control, projectId) }),
+    async ({ projectId }) => ({ insights: await listInsights(control, projectId) }),
   );
 
   routes.add(
@@ -53,7 +53,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       const key = { projectId, key: parameter("key") };
       const insight = await findInsight(control, key);
       if (!insight) throw unknownInsight();
-      return { ok: true, insight, points: await insightPoints(control, key) };
+      return { insight, points: await insightPoints(control, key) };
     },
   );
 
@@ -73,7 +73,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
     async (call) => {
       const key = { projectId: call.projectId, key: keyOf(call.parameter("key")) };
       const insight = await setInsight(control, key, call.body, setterOf(call));
-      return { ok: true, insight: call.mayRead ? insight : { key: key.key, ...call.body } };
+      return { insight: call.mayRead ? insight : { key: key.key, ...call.body } };
     },
   );
 
@@ -93,7 +93,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
     async (call) => {
       const key = { projectId: call.projectId, key: keyOf(call.parameter("key")) };
       const insight = await addToInsight(control, key, call.body, setterOf(call));
-      return { ok: true, insight: call.mayRead ? insight : { key: key.key, ...call.body } };
+      return { insight: call.mayRead ? insight : { key: key.key, ...call.body } };
     },
   );
 
@@ -110,7 +110,6 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
     },
     async (call) => {
       await makeChange(control, call, (change) => deleteInsight(change, call.parameter("key")));
-      return { ok: true };
     },
   );
 }

@@ -68,7 +68,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       query: ProjectQuery,
       response: InvitationList,
     },
-    async ({ projectId }) => ({ ok: true, invitations: await listInvitations(control, projectId) }),
+    async ({ projectId }) => ({ invitations: await listInvitations(control, projectId) }),
   );
 
   routes.add(
@@ -105,7 +105,6 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     },
     async ({ parameter, ...call }) => {
       await revokeInvitation(control, invitingMember(call), parameter("id"));
-      return { ok: true };
     },
   );
 
@@ -140,7 +139,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     },
     async ({ request, parameter }) => {
       await consume(opening, clientNetwork(addressOf(request)));
-      return { ok: true, ...(await previewInvitation(control, parameter("token"))) };
+      return previewInvitation(control, parameter("token"));
     },
   );
 
@@ -158,7 +157,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     },
     async ({ request, account, actor, parameter }) => {
       await consume(opening, clientNetwork(addressOf(request)));
-      return { ok: true, project: await acceptInvitation(control, parameter("token"), account, actor) };
+      return { project: await acceptInvitation(control, parameter("token"), account, actor) };
     },
   );
 

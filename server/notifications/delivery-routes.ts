@@ -44,7 +44,6 @@ export function addDeliveryRoutes(
     async ({ query, ...access }) => {
       const reader = readerOf(access);
       return {
-        ok: true,
         ...(await listDeliveries(control, recentEvents, reader, query)),
         dead: await countDead(control, reader),
       };
@@ -66,7 +65,7 @@ export function addDeliveryRoutes(
     async ({ projectId, actor, parameter }) => {
       const delivery = await retryDelivery(control, projectId, parameter("id"), actor, Date.now());
       deliveryWorker.wake();
-      return { ok: true, delivery };
+      return { delivery };
     },
   );
 
@@ -84,7 +83,7 @@ export function addDeliveryRoutes(
     async ({ projectId, actor, body }) => {
       const retried = await retryDeadDeliveries(control, projectId, body, actor, Date.now());
       deliveryWorker.wake();
-      return { ok: true, retried };
+      return { retried };
     },
   );
 }

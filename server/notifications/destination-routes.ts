@@ -48,7 +48,7 @@ export function addDestinationRoutes(
       summary: "List your destinations",
       response: DestinationList,
     },
-    async ({ account }) => ({ ok: true, destinations: await listDestinations(control, account.id) }),
+    async ({ account }) => ({ destinations: await listDestinations(control, account.id) }),
   );
 
   routes.add(
@@ -65,7 +65,7 @@ export function addDestinationRoutes(
     },
     async ({ account, body }) => {
       checkEndpoint(body.subscription.endpoint, { allowPrivate: config.allowPrivateAddresses });
-      return { ok: true, destination: await addBrowser(control, secrets, account.id, body) };
+      return { destination: await addBrowser(control, secrets, account.id, body) };
     },
   );
 
@@ -89,7 +89,6 @@ export function addDestinationRoutes(
         if (emailVerified === 0) await requestVerification(account);
       }
       return {
-        ok: true,
         destination: await switchDestination(control, account.id, parameter("id"), body.enabled),
       };
     },
@@ -110,7 +109,6 @@ export function addDestinationRoutes(
       if (kind !== "browser")
         throw problem("limit-reached", { detail: "This destination can't be removed. Turn it off instead." });
       await removeDestination(control, id, "The device was removed before this was sent.");
-      return { ok: true };
     },
   );
 
@@ -140,7 +138,7 @@ export function addDestinationRoutes(
       const message = testMessage(baseUrl);
       const outcome = await send({ message, address, secret }, limits.destinationTestMs);
       if (outcome.kind === "gone") await removeDestination(control, id, outcome.detail);
-      return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
+      return { delivered: outcome.kind === "delivered", detail: outcome.detail };
     },
   );
 }

@@ -40,7 +40,6 @@ export function addPreferenceRoutes(
     seconds: 60,
   });
   const preferencesOf = async (accountId: string) => ({
-    ok: true as const,
     preferences: await readPreferences(control, accountId, Date.now()),
   });
 
@@ -112,7 +111,7 @@ export function addPreferenceRoutes(
     },
     async ({ account, body }) => {
       const projectId = await findOwnProject(control, account.id, body.project);
-      return { ok: true, mute: await addMute(control, projectId, account.id, body, Date.now()) };
+      return { mute: await addMute(control, projectId, account.id, body, Date.now()) };
     },
   );
 
@@ -129,7 +128,6 @@ export function addPreferenceRoutes(
     },
     async ({ account, parameter }) => {
       await removeMute(control, account.id, parameter("id"));
-      return { ok: true };
     },
   );
 
@@ -147,7 +145,6 @@ export function addPreferenceRoutes(
     async ({ account, parameter }) => {
       const projectId = await findOwnProject(control, account.id, parameter("project"));
       await resubscribe(control, { accountId: account.id, projectId });
-      return { ok: true };
     },
   );
 
@@ -164,7 +161,7 @@ export function addPreferenceRoutes(
     },
     async ({ request, parameter }) => {
       await consume(request);
-      return { ok: true, ...(await previewUnsubscribe(control, unsubscribeLinks.read(parameter("token")))) };
+      return previewUnsubscribe(control, unsubscribeLinks.read(parameter("token")));
     },
   );
 
@@ -184,7 +181,6 @@ export function addPreferenceRoutes(
     async ({ request, parameter }) => {
       await consume(request);
       await unsubscribe(control, unsubscribeLinks.read(parameter("token")), Date.now());
-      return { ok: true };
     },
   );
 

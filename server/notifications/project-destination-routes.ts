@@ -61,7 +61,6 @@ export function addProjectDestinationRoutes(
       response: DestinationKindList,
     },
     async () => ({
-      ok: true,
       kinds: destinationKinds.map(({ kind, label, settings }) => ({
         kind,
         label,
@@ -82,7 +81,7 @@ export function addProjectDestinationRoutes(
       query: ProjectQuery,
       response: ProjectDestinationList,
     },
-    async (call) => ({ ok: true, destinations: await listProjectDestinations(editorOf(call)) }),
+    async (call) => ({ destinations: await listProjectDestinations(editorOf(call)) }),
   );
 
   routes.add(
@@ -101,7 +100,7 @@ export function addProjectDestinationRoutes(
       problems: [409],
     },
     async ({ body, ...call }) => {
-      return { ok: true, ...(await addProjectDestination(editorOf(call), body)) };
+      return addProjectDestination(editorOf(call), body);
     },
   );
 
@@ -117,7 +116,6 @@ export function addProjectDestinationRoutes(
       problems: [404],
     },
     async ({ parameter, ...call }) => ({
-      ok: true,
       destination: await findProjectDestination(editorOf(call), parameter("id")),
     }),
   );
@@ -138,7 +136,6 @@ export function addProjectDestinationRoutes(
       problems: [404, 409],
     },
     async ({ body, ifMatch, parameter, ...call }) => ({
-      ok: true,
       destination: await changeProjectDestination(editorOf(call), parameter("id"), body, ifMatch),
     }),
   );
@@ -157,7 +154,6 @@ export function addProjectDestinationRoutes(
     },
     async ({ parameter, ...call }) => {
       await deleteProjectDestination(editorOf(call), parameter("id"));
-      return { ok: true };
     },
   );
 
@@ -180,7 +176,7 @@ export function addProjectDestinationRoutes(
         nowMs: Date.now(),
       };
       const outcome = await sendTest({ control, secrets, baseUrl }, projectId, parameter("id"), context);
-      return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
+      return { delivered: outcome.kind === "delivered", detail: outcome.detail };
     },
   );
 
@@ -199,7 +195,6 @@ export function addProjectDestinationRoutes(
       problems: [404, 409],
     },
     async ({ ifMatch, parameter, ...call }) => ({
-      ok: true,
       ...(await rotateSigningSecret(editorOf(call), parameter("id"), ifMatch, Date.now())),
     }),
   );

@@ -38,7 +38,7 @@ export function addNotificationRoutes(
         group === undefined
           ? await listNotifications(inbox, page)
           : await listGroup(inbox, Number(group), page);
-      return { ok: true, ...list, unread: await countUnread(control, account.id) };
+      return { ...list, unread: await countUnread(control, account.id) };
     },
   );
 
@@ -57,7 +57,7 @@ export function addNotificationRoutes(
     },
     async ({ account, query: { limit, cursor, ...filter } }) => {
       const list = await listGroups(inboxOf(account), filter, { limit, before: idOf(cursor) });
-      return { ok: true, ...list, unread: await countUnread(control, account.id) };
+      return { ...list, unread: await countUnread(control, account.id) };
     },
   );
 
@@ -80,7 +80,7 @@ export function addNotificationRoutes(
       else await markRead(control, account.id, ids);
       const unread = await countUnread(control, account.id);
       await events.tellAccount({ accountId: account.id, type: "notifications-read", data: { unread } });
-      return { ok: true, unread };
+      return { unread };
     },
   );
 }

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { z } from "@hono/zod-openapi";
+import type { z } from "@hono/zod-openapi";
 import { lastBackup } from "../backup/last-backup.ts";
 import { version } from "../config/config.ts";
 import { problem } from "../core/problems.ts";
@@ -14,12 +14,11 @@ import {
 } from "../metrics/database-counts.ts";
 import { metricsResponse } from "../metrics/serve-metrics.ts";
 import { ownsInstallation } from "../projects/installation-owner.ts";
+import { Done } from "../schemas/done.ts";
 import { ServerStatus } from "../schemas/server-status.ts";
 import { freeBytes } from "../storage/disk.ts";
 import type { Services } from "./services.ts";
 import { programCommit } from "./version.ts";
-
-const Ok = z.object({ ok: z.literal(true) });
 
 export function addStatusRoutes(routes: Routes, services: Services): void {
   const { readiness, metrics, config } = services;
@@ -31,9 +30,9 @@ export function addStatusRoutes(routes: Routes, services: Services): void {
       by: "anyone",
       tag: "Status",
       summary: "Check that the server runs",
-      response: Ok,
+      response: Done,
     },
-    async () => ({ ok: true }),
+    async () => {},
   );
 
   routes.add(
@@ -45,12 +44,11 @@ export function addStatusRoutes(routes: Routes, services: Services): void {
       tag: "Status",
       summary: "Check that the database can be read and written",
       description: "Responds within two seconds. 503 says why the server isn't ready.",
-      response: Ok,
+      response: Done,
       problems: [503],
     },
     async () => {
       await readiness.check();
-      return { ok: true };
     },
   );
 

@@ -24,7 +24,7 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
       query: ProjectQuery,
       response: MemberList,
     },
-    async ({ projectId }) => ({ ok: true, members: await listMembers(control, projectId) }),
+    async ({ projectId }) => ({ members: await listMembers(control, projectId) }),
   );
 
   routes.add(
@@ -42,7 +42,6 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
       problems: [404, 409],
     },
     async ({ body, ifMatch, parameter, ...call }) => ({
-      ok: true,
       member: await changeRole(control, actingMember(call), parameter("id"), body.role, ifMatch),
     }),
   );
@@ -63,7 +62,6 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
     async ({ parameter, ...call }) => {
       await removeMember(control, actingMember(call), parameter("id"));
       await streamAuthorizer.check();
-      return { ok: true };
     },
   );
 
@@ -81,7 +79,6 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
     async (call) => {
       await removeMember(control, actingMember(call), call.account.id);
       await streamAuthorizer.check();
-      return { ok: true };
     },
   );
 
@@ -99,7 +96,7 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
     },
     async ({ body, ...call }) => {
       await transferProject(control, actingMember(call), body.accountId);
-      return { ok: true, project: await findOwnProject(control, call.account.id, call.projectId) };
+      return { project: await findOwnProject(control, call.account.id, call.projectId) };
     },
   );
 }

@@ -41,7 +41,7 @@ export function addProjectRoutes(
       summary: "List your projects",
       response: ProjectList,
     },
-    async ({ account }) => ({ ok: true, projects: await listProjects(control, account.id) }),
+    async ({ account }) => ({ projects: await listProjects(control, account.id) }),
   );
 
   routes.add(
@@ -62,7 +62,7 @@ export function addProjectRoutes(
         await checkProjectCreation(transaction, account.id, config.projectCreation);
         return addProject(transaction, actor, body.name, account.id);
       });
-      return { ok: true, project };
+      return { project };
     },
   );
 
@@ -84,7 +84,7 @@ export function addProjectRoutes(
       const project = await makeChange(control, call, (change) => changeProject(change, role, body, ifMatch));
       keys.invalidateProject(projectId);
       if (body.retentionDays !== undefined) worker.wake();
-      return { ok: true, project };
+      return { project };
     },
   );
 
@@ -115,7 +115,7 @@ export function addProjectRoutes(
       keys.invalidateProject(projectId);
       streams.disconnectProject(projectId);
       worker.wake();
-      return { ok: true, job };
+      return { job };
     },
   );
 }

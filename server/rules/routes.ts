@@ -40,7 +40,7 @@ export function addRuleRoutes(
       query: ProjectQuery,
       response: RuleList,
     },
-    async ({ projectId }) => ({ ok: true, rules: await listRules(control, projectId) }),
+    async ({ projectId }) => ({ rules: await listRules(control, projectId) }),
   );
 
   routes.add(
@@ -60,7 +60,7 @@ export function addRuleRoutes(
     async (call) => {
       const rule = await makeChange(control, call, (change) => createRule(change, call.body));
       changed(call.projectId);
-      return { ok: true, rule };
+      return { rule };
     },
   );
 
@@ -77,7 +77,6 @@ export function addRuleRoutes(
       response: RulePreviewResponse,
     },
     async ({ projectId, request, body }) => ({
-      ok: true,
       ...(await previewStored(store.events, projectId, body, Date.now(), request.signal)),
     }),
   );
@@ -94,7 +93,6 @@ export function addRuleRoutes(
       problems: [404],
     },
     async ({ projectId, parameter }) => ({
-      ok: true,
       rule: ruleOf(await findRule(control, projectId, parameter("id"))),
     }),
   );
@@ -118,7 +116,7 @@ export function addRuleRoutes(
         changeRule(change, parameter("id"), body, ifMatch),
       );
       changed(projectId);
-      return { ok: true, rule };
+      return { rule };
     },
   );
 
@@ -137,7 +135,6 @@ export function addRuleRoutes(
     async (call) => {
       await makeChange(control, call, (change) => deleteRule(change, call.parameter("id")));
       changed(call.projectId);
-      return { ok: true };
     },
   );
 }

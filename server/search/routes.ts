@@ -49,7 +49,6 @@ export function addSearchRoutes(routes: Routes, { store }: { store: Store }): vo
         key !== undefined ? { kind: "value", key } : { kind: of === "tag" ? "key" : "name" };
       const found = await store.events.startingWith(projectId, kind, prefix, limits.knownTexts + 1);
       return {
-        ok: true,
         texts: found.slice(0, limits.knownTexts),
         isComplete: found.length <= limits.knownTexts,
       };

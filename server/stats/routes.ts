@@ -73,7 +73,6 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
         throw problem("query-invalid", { detail: `"tag" is not used by "metric=${metric}".` });
       const starts = bucketStarts(by, timeZone, fromMs, toMs);
       const head = {
-        ok: true as const,
         by,
         timeZone,
         metric,
@@ -113,7 +112,6 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       return compute(request, async (progress) => {
         const result = await events.funnel({ ...asked, series: query.limit }, progress);
         return {
-          ok: true as const,
           ...timesOf(asked.range),
           windowSeconds: query.window,
           ...funnelOf(result, query.split !== undefined),
@@ -146,7 +144,6 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
           progress,
         );
         return {
-          ok: true as const,
           by,
           first,
           timeZone,
@@ -244,7 +241,7 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
     counted: CountedUsers,
   ) {
     const page = await listCountedUsers(store, { projectId, counted, limit, cursor });
-    return { ok: true as const, ...timesOf(rangeOf(counted)), ...page };
+    return { ...timesOf(rangeOf(counted)), ...page };
   }
 
   type Asked = Pick<MeasureQuery, "projectId" | "filter" | "bounds" | "split" | "series">;

@@ -53,12 +53,12 @@ export function addUserRoutes(
       if (has === "properties") {
         if (sort !== "id" || isSearch)
           throw problem("query-invalid", { detail: '"has=properties" needs "sort=id", and no "q".' });
-        return { ok: true, ...(await listWithProperties(store, options)) };
+        return listWithProperties(store, options);
       }
       if (isSearch || sort !== "id") await userActivity.update(updateMs);
-      if (isSearch) return { ok: true, ...(await findUsers(store, { ...options, q, signal })) };
+      if (isSearch) return await findUsers(store, { ...options, q, signal });
       const list = sort === "id" ? listById : listByActivity;
-      return { ok: true, ...(await list(store, options)) };
+      return list(store, options);
     },
   );
 
@@ -91,7 +91,7 @@ export function addUserRoutes(
       response: UserResponse,
       problems: [404],
     },
-    async ({ projectId, parameter }) => ({ ok: true, user: await readUser(projectId, parameter("userId")) }),
+    async ({ projectId, parameter }) => ({ user: await readUser(projectId, parameter("userId")) }),
   );
 
   routes.add(
@@ -111,7 +111,7 @@ export function addUserRoutes(
     },
     async ({ parameter, ...call }) => {
       if (!call.mayRead && Object.keys(call.body).length === 0) throw noProperties();
-      return { ok: true, user: await changeUser(call, parameter("userId"), putProperties) };
+      return { user: await changeUser(call, parameter("userId"), putProperties) };
     },
   );
 
@@ -131,7 +131,6 @@ export function addUserRoutes(
       problems: [404],
     },
     async ({ parameter, ...call }) => ({
-      ok: true,
       user: await changeUser(call, parameter("userId"), patchProperties),
     }),
   );
@@ -161,7 +160,7 @@ export function addUserRoutes(
         return started;
       });
       worker.wake();
-      return { ok: true, job };
+      return { job };
     },
   );
 }

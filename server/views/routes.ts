@@ -30,7 +30,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       query: ProjectQuery,
       response: Sidebar,
     },
-    async (call) => ({ ok: true, ...(await readSidebar(store, call)) }),
+    async (call) => ({ ...(await readSidebar(store, call)) }),
   );
 
   routes.add(
@@ -54,7 +54,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       const { projectId, account } = call;
       const data = seenMessage(call.body, before);
       await store.events.tellAccount({ accountId: account.id, projectId, type: "seen", data });
-      return { ok: true, ...before };
+      return { ...before };
     },
   );
 
@@ -78,7 +78,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       const pins = await control
         .transaction()
         .execute((transaction) => setPins(transaction, call, call.body.channels, call.ifMatch));
-      return { ok: true, ...pins };
+      return { ...pins };
     },
   );
 
@@ -93,7 +93,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       query: ProjectQuery,
       response: ViewList,
     },
-    async (call) => ({ ok: true, views: await listViews(control, call) }),
+    async (call) => ({ views: await listViews(control, call) }),
   );
 
   routes.add(
@@ -110,7 +110,6 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       problems: [409],
     },
     async (call) => ({
-      ok: true,
       view: await makeChange(control, call, (change) => createView(change, call, call.body)),
     }),
   );
@@ -134,7 +133,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
       const view = await makeChange(control, call, (change) =>
         changeView(change, call, parameter("id"), body, ifMatch),
       );
-      return { ok: true, view };
+      return { view };
     },
   );
 
@@ -152,7 +151,6 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
     },
     async (call) => {
       await makeChange(control, call, (change) => deleteView(change, call, call.parameter("id")));
-      return { ok: true };
     },
   );
 }

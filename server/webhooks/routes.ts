@@ -91,7 +91,7 @@ export function addWebhookRoutes(
       query: ProjectQuery,
       response: WebhookList,
     },
-    async ({ projectId }) => ({ ok: true, webhooks: await listWebhooks(control, projectId) }),
+    async ({ projectId }) => ({ webhooks: await listWebhooks(control, projectId) }),
   );
 
   routes.add(
@@ -110,7 +110,7 @@ export function addWebhookRoutes(
     },
     async ({ body, ...call }) => {
       const { webhook, token } = await createWebhook(editorOf(call), body);
-      return { ok: true, webhook, url: urlOf(token) };
+      return { webhook, url: urlOf(token) };
     },
   );
 
@@ -129,7 +129,7 @@ export function addWebhookRoutes(
     },
     async ({ projectId, body }) => {
       const kept = body.request === undefined ? null : await findRequest(control, projectId, body.request);
-      return { ok: true, ...preview(body, () => (kept ? inputOf(kept) : enteredInput(body)), Date.now()) };
+      return { ...preview(body, () => (kept ? inputOf(kept) : enteredInput(body)), Date.now()) };
     },
   );
 
@@ -145,7 +145,6 @@ export function addWebhookRoutes(
       problems: [404],
     },
     async ({ projectId, parameter }) => ({
-      ok: true,
       webhook: webhookOf(await findWebhook(control, projectId, parameter("id"))),
     }),
   );
@@ -164,7 +163,6 @@ export function addWebhookRoutes(
       problems: [404, 409],
     },
     async ({ body, ifMatch, parameter, ...call }) => ({
-      ok: true,
       webhook: await changeWebhook(editorOf(call), parameter("id"), body, ifMatch),
     }),
   );
@@ -183,7 +181,6 @@ export function addWebhookRoutes(
     },
     async ({ parameter, ...call }) => {
       await deleteWebhook(editorOf(call), parameter("id"));
-      return { ok: true };
     },
   );
 
@@ -220,7 +217,7 @@ export function addWebhookRoutes(
     },
     async ({ ifMatch, parameter, ...call }) => {
       const { webhook, token } = await rotateWebhook(editorOf(call), parameter("id"), ifMatch);
-      return { ok: true, webhook, url: urlOf(token) };
+      return { webhook, url: urlOf(token) };
     },
   );
 
@@ -237,7 +234,7 @@ export function addWebhookRoutes(
     },
     async ({ projectId, parameter }) => {
       const { id } = await findWebhook(control, projectId, parameter("id"));
-      return { ok: true, requests: await listRequests(control, id, Date.now()) };
+      return { requests: await listRequests(control, id, Date.now()) };
     },
   );
 
@@ -256,7 +253,7 @@ export function addWebhookRoutes(
     async ({ parameter, ...source }) => {
       const webhook = await findWebhook(control, source.projectId, parameter("id"));
       const request = await findRequest(control, source.projectId, parameter("request"), webhook.id);
-      return { ok: true, ...(await resendRequest({ control, recorder }, webhook, request, source)) };
+      return resendRequest({ control, recorder }, webhook, request, source);
     },
   );
 }
