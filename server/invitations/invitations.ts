@@ -1,10 +1,10 @@
 import type { Kysely, Transaction } from "kysely";
-import { recordAudit } from "../audit/audit-log.ts";
+import type { Change } from "../audit/changes.ts";
 import { limits } from "../core/limits.ts";
 import type { Role } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
 import { createLinkToken, hashLinkToken } from "../http/link-token.ts";
-import { type ActingMember, lockMembers, roleOf } from "../projects/members.ts";
+import { type ChangeByMember, lockMembers, roleOf } from "../projects/members.ts";
 import type { Invitation, NewInvitation } from "../schemas/invitation.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type InvitationRow, isBacked, mayInvite, selectInvitations } from "./invitation-rows.ts";
@@ -33,48 +33,40 @@ export async function listInvitations(control: Control, projectId: number): Prom
  * Throws `role-insufficient`, `member-exists` and `limit-reached`.
  */
 export async function invite(
-  control: Control,
-  inviter: ActingMember,
+  change: ChangeByMember,
   { email: address, role, expiresInDays = defaultDays }: NewInvitation,
 ): Promise<SentInvitation> {
-  const { projectId, accountId, actor } = inviter;
+  const { transaction, projectId, accountId, record } = change;
   const email = address?.toLowerCase() ?? null;
-  return control.transaction().execute(async (transaction) => {
-    await lockMembers(transaction);
-    await checkInviter(transaction, inviter, role);
-    if (email !== null) {
-      await checkIsNew(transaction, projectId, email);
-      await transaction
-        .deleteFrom("invitations")
-        .where("projectId", "=", projectId)
-        .where("email", "=", email)
-        .execute();
-    }
-    await checkCount(transaction, projectId);
-    const token = createLinkToken();
-    const now = Date.now();
-    const id = Bun.randomUUIDv7();
+  await lockMembers(transaction);
+  await checkInviter(change, role);
+  if (email !== null) {
+    await checkIsNew(transaction, projectId, email);
     await transaction
-      .insertInto("invitations")
-      .values({
-        id,
-        projectId,
-        email,
-        role,
-        tokenHash: hashLinkToken(token),
-        createdBy: accountId,
-        createdAt: now,
-        expiresAt: now + expiresInDays * dayMs,
-      })
+      .deleteFrom("invitations")
+      .where("projectId", "=", projectId)
+      .where("email", "=", email)
       .execute();
-    await recordAudit(transaction, actor, {
-      action: "member.invited",
+  }
+  await checkCount(transaction, projectId);
+  const token = createLinkToken();
+  const now = Date.now();
+  const id = Bun.randomUUIDv7();
+  await transaction
+    .insertInto("invitations")
+    .values({
+      id,
       projectId,
-      target: email,
-      detail: { id, role, expiresInDays },
-    });
-    return sent(transaction, id, token);
-  });
+      email,
+      role,
+      tokenHash: hashLinkToken(token),
+      createdBy: accountId,
+      createdAt: now,
+      expiresAt: now + expiresInDays * dayMs,
+    })
+    .execute();
+  await record({ action: "member.invited", target: email, detail: { id, role, expiresInDays } });
+  return sent(transaction, id, token);
 }
 
 /**
@@ -82,67 +74,51 @@ export async function invite(
  *
  * Throws `invitation-unknown` and `role-insufficient`.
  */
-export async function renewInvitation(
-  control: Control,
-  inviter: ActingMember,
-  id: string,
-): Promise<SentInvitation> {
-  const { projectId, accountId, actor } = inviter;
-  return control.transaction().execute(async (transaction) => {
-    await lockMembers(transaction);
-    const row = await selectInvitations(transaction)
-      .where("invitations.projectId", "=", projectId)
-      .where("invitations.id", "=", id)
-      .executeTakeFirst();
-    if (!row) throw unknown();
-    const { email, role } = row;
-    await checkInviter(transaction, inviter, role);
-    const token = createLinkToken();
-    await transaction
-      .updateTable("invitations")
-      .set({
-        tokenHash: hashLinkToken(token),
-        createdBy: accountId,
-        expiresAt: Date.now() + defaultDays * dayMs,
-      })
-      .where("id", "=", id)
-      .execute();
-    await recordAudit(transaction, actor, {
-      action: "member.invited",
-      projectId,
-      target: email,
-      detail: { id, role, expiresInDays: defaultDays, renewed: true },
-    });
-    return sent(transaction, id, token);
+export async function renewInvitation(change: ChangeByMember, id: string): Promise<SentInvitation> {
+  const { transaction, projectId, accountId, record } = change;
+  await lockMembers(transaction);
+  const row = await selectInvitations(transaction)
+    .where("invitations.projectId", "=", projectId)
+    .where("invitations.id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw unknown();
+  const { email, role } = row;
+  await checkInviter(change, role);
+  const token = createLinkToken();
+  await transaction
+    .updateTable("invitations")
+    .set({
+      tokenHash: hashLinkToken(token),
+      createdBy: accountId,
+      expiresAt: Date.now() + defaultDays * dayMs,
+    })
+    .where("id", "=", id)
+    .execute();
+  await record({
+    action: "member.invited",
+    target: email,
+    detail: { id, role, expiresInDays: defaultDays, renewed: true },
   });
+  return sent(transaction, id, token);
 }
 
 /** Throws `invitation-unknown`. */
 export async function revokeInvitation(
-  control: Control,
-  { projectId, actor }: ActingMember,
+  { transaction, projectId, record }: Change,
   id: string,
 ): Promise<void> {
-  await control.transaction().execute(async (transaction) => {
-    const row = await selectInvitations(transaction)
-      .where("invitations.projectId", "=", projectId)
-      .where("invitations.id", "=", id)
-      .executeTakeFirst();
-    if (!row) throw unknown();
-    await transaction.deleteFrom("invitations").where("id", "=", id).execute();
-    await recordAudit(transaction, actor, {
-      action: "invitation.revoked",
-      projectId,
-      target: row.email,
-      detail: { id, role: row.role },
-    });
-  });
+  const row = await selectInvitations(transaction)
+    .where("invitations.projectId", "=", projectId)
+    .where("invitations.id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw unknown();
+  await transaction.deleteFrom("invitations").where("id", "=", id).execute();
+  await record({ action: "invitation.revoked", target: row.email, detail: { id, role: row.role } });
 }
 
 /** Throws `role-insufficient`. */
 async function checkInviter(
-  transaction: Transaction<ControlTables>,
-  { projectId, accountId }: ActingMember,
+  { transaction, projectId, accountId }: ChangeByMember,
   role: Role,
 ): Promise<void> {
   const own = await roleOf(transaction, projectId, accountId);

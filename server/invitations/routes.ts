@@ -1,13 +1,13 @@
+import { makeChange } from "../audit/changes.ts";
 import { type Auth, signInResponse } from "../auth/auth.ts";
 import type { PasswordQueue } from "../auth/passwords.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
-import type { Account, Actor } from "../http/caller.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Mailer } from "../notifications/email.ts";
-import type { ActingMember } from "../projects/members.ts";
+import { changeAsMember } from "../projects/members.ts";
 import { Done } from "../schemas/done.ts";
 import {
   InvitationList,
@@ -86,9 +86,9 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       response: NewInvitationResponse,
       problems: [409, 429],
     },
-    async ({ body, ...call }) => {
+    async (call) => {
       await consume(sending, call.account.id);
-      return send(await invite(control, invitingMember(call), body));
+      return send(await changeAsMember(control, call, (change) => invite(change, call.body)));
     },
   );
 
@@ -103,8 +103,8 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       response: Done,
       problems: [404],
     },
-    async ({ parameter, ...call }) => {
-      await revokeInvitation(control, invitingMember(call), parameter("id"));
+    async (call) => {
+      await makeChange(control, call, (change) => revokeInvitation(change, call.parameter("id")));
     },
   );
 
@@ -120,9 +120,10 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       response: NewInvitationResponse,
       problems: [404, 429],
     },
-    async ({ parameter, ...call }) => {
+    async (call) => {
       await consume(sending, call.account.id);
-      return send(await renewInvitation(control, invitingMember(call), parameter("id")));
+      const id = call.parameter("id");
+      return send(await changeAsMember(control, call, (change) => renewInvitation(change, id)));
     },
   );
 
@@ -197,10 +198,6 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     const outcome = await mailer.send({ ...email, to: invitation.email }, limits.destinationTestMs);
     return { ...made, emailed: outcome.kind === "delivered", detail: outcome.detail };
   }
-}
-
-function invitingMember(call: { projectId: number; account: Account; actor: Actor }): ActingMember {
-  return { projectId: call.projectId, accountId: call.account.id, actor: call.actor };
 }
 
 /** Throws `too-many-requests`. */

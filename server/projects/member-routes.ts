@@ -1,10 +1,9 @@
 import { ProjectQuery } from "../event/event-query.ts";
-import type { Account, Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import { Done } from "../schemas/done.ts";
 import { MemberChange, MemberList, MemberResponse, Transfer, TransferResponse } from "../schemas/member.ts";
 import type { Store } from "../storage/store.ts";
-import { type ActingMember, changeRole, listMembers, removeMember, transferProject } from "./members.ts";
+import { changeAsMember, changeRole, listMembers, removeMember, transferProject } from "./members.ts";
 import { findOwnProject } from "./projects.ts";
 
 type Deps = {
@@ -41,9 +40,13 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
       response: MemberResponse,
       problems: [404, 409],
     },
-    async ({ body, ifMatch, parameter, ...call }) => ({
-      member: await changeRole(control, actingMember(call), parameter("id"), body.role, ifMatch),
-    }),
+    async (call) => {
+      const { body, ifMatch, parameter } = call;
+      const member = await changeAsMember(control, call, (change) =>
+        changeRole(change, parameter("id"), body.role, ifMatch),
+      );
+      return { member };
+    },
   );
 
   routes.add(
@@ -59,8 +62,8 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
       response: Done,
       problems: [404, 409],
     },
-    async ({ parameter, ...call }) => {
-      await removeMember(control, actingMember(call), parameter("id"));
+    async (call) => {
+      await changeAsMember(control, call, (change) => removeMember(change, call.parameter("id")));
       await streamAuthorizer.check();
     },
   );
@@ -77,7 +80,7 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
       problems: [404, 409],
     },
     async (call) => {
-      await removeMember(control, actingMember(call), call.account.id);
+      await changeAsMember(control, call, (change) => removeMember(change, call.account.id));
       await streamAuthorizer.check();
     },
   );
@@ -94,13 +97,9 @@ export function addMemberRoutes(routes: Routes, { store: { control }, streamAuth
       response: TransferResponse,
       problems: [404],
     },
-    async ({ body, ...call }) => {
-      await transferProject(control, actingMember(call), body.accountId);
+    async (call) => {
+      await changeAsMember(control, call, (change) => transferProject(change, call.body.accountId));
       return { project: await findOwnProject(control, call.account.id, call.projectId) };
     },
   );
-}
-
-function actingMember(call: { projectId: number; account: Account; actor: Actor }): ActingMember {
-  return { projectId: call.projectId, accountId: call.account.id, actor: call.actor };
 }

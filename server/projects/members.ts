@@ -1,18 +1,26 @@
 import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from "kysely";
-import { recordAudit } from "../audit/audit-log.ts";
+import { type Change, makeChange } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { type PermissionName, type Role, roleMay, roles } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
-import type { Actor } from "../http/caller.ts";
 import type { Member } from "../schemas/member.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 
 type Control = Kysely<ControlTables>;
 
-/** A member who acts on others. The role is read again in the transaction, because it may just have changed. */
-export type ActingMember = { projectId: number; accountId: string; actor: Actor };
+/** A change that a member makes, whose role is read again in it, because it may just have changed. */
+export type ChangeByMember = Change & { accountId: string };
+
+/** Makes a change that checks the role of the member who makes it, all of it or nothing. */
+export async function changeAsMember<Result>(
+  control: Control,
+  { account, ...by }: Pick<Change, "actor" | "projectId"> & { account: { id: string } },
+  make: (change: ChangeByMember) => Promise<Result>,
+): Promise<Result> {
+  return makeChange(control, by, (change) => make({ ...change, accountId: account.id }));
+}
 
 /** A project's members, the most powerful first. */
 export async function listMembers(control: Control, projectId: number): Promise<Member[]> {
@@ -24,50 +32,34 @@ export async function listMembers(control: Control, projectId: number): Promise<
 
 /** Changes a member's role. Throws `member-unknown`, `changed-meanwhile`, `role-insufficient` and `owner-needed`. */
 export async function changeRole(
-  control: Control,
-  { projectId, accountId, actor }: ActingMember,
+  { transaction, projectId, accountId, record }: ChangeByMember,
   memberId: string,
   role: Role,
   ifMatch: IfMatch,
 ): Promise<Member> {
-  return control.transaction().execute(async (transaction) => {
-    const acting = await lockedRole(transaction, projectId, accountId, "members:manage");
-    const member = await findMember(transaction, projectId, memberId);
-    checkVersion(ifMatch, member);
-    if (acting !== "owner" && (member.role === "owner" || role === "owner")) throw onlyOwners();
-    if (role === member.role) return member;
-    await setRole(transaction, projectId, memberId, role);
-    await checkOwner(transaction, projectId);
-    await recordAudit(transaction, actor, {
-      action: "member.changed",
-      projectId,
-      target: member.email,
-      detail: { from: member.role, to: role },
-    });
-    return { ...member, role, version: versionOf(role) };
-  });
+  const acting = await lockedRole(transaction, projectId, accountId, "members:manage");
+  const member = await findMember(transaction, projectId, memberId);
+  checkVersion(ifMatch, member);
+  if (acting !== "owner" && (member.role === "owner" || role === "owner")) throw onlyOwners();
+  if (role === member.role) return member;
+  await setRole(transaction, projectId, memberId, role);
+  await checkOwner(transaction, projectId);
+  await record({ action: "member.changed", target: member.email, detail: { from: member.role, to: role } });
+  return { ...member, role, version: versionOf(role) };
 }
 
 /** Removes a member; without `members:manage` only oneself. Throws as `changeRole` does. */
 export async function removeMember(
-  control: Control,
-  { projectId, accountId, actor }: ActingMember,
+  { transaction, projectId, accountId, record }: ChangeByMember,
   memberId: string,
 ): Promise<void> {
-  await control.transaction().execute(async (transaction) => {
-    const isSelf = memberId === accountId;
-    const needed = isSelf ? "project:leave" : "members:manage";
-    const acting = await lockedRole(transaction, projectId, accountId, needed);
-    const { role, email } = await findMember(transaction, projectId, memberId);
-    if (acting !== "owner" && role === "owner") throw onlyOwners();
-    await endMembership(transaction, projectId, memberId);
-    await recordAudit(transaction, actor, {
-      action: isSelf ? "member.left" : "member.removed",
-      projectId,
-      target: email,
-      detail: { role },
-    });
-  });
+  const isSelf = memberId === accountId;
+  const needed = isSelf ? "project:leave" : "members:manage";
+  const acting = await lockedRole(transaction, projectId, accountId, needed);
+  const { role, email } = await findMember(transaction, projectId, memberId);
+  if (acting !== "owner" && role === "owner") throw onlyOwners();
+  await endMembership(transaction, projectId, memberId);
+  await record({ action: isSelf ? "member.left" : "member.removed", target: email, detail: { role } });
 }
 
 /**
@@ -76,26 +68,18 @@ export async function removeMember(
  * Throws `member-unknown`, `role-insufficient` and `body-invalid`.
  */
 export async function transferProject(
-  control: Control,
-  { projectId, accountId, actor }: ActingMember,
+  { transaction, projectId, accountId, record }: ChangeByMember,
   newOwnerId: string,
 ): Promise<void> {
-  await control.transaction().execute(async (transaction) => {
-    await lockedRole(transaction, projectId, accountId, "project:transfer");
-    if (newOwnerId === accountId) {
-      const detail = "You own this project already. Name another member.";
-      throw problem("body-invalid", { detail, errors: [{ pointer: "/accountId", detail }] });
-    }
-    const { role, email } = await findMember(transaction, projectId, newOwnerId);
-    await setRole(transaction, projectId, accountId, "admin");
-    await setRole(transaction, projectId, newOwnerId, "owner");
-    await recordAudit(transaction, actor, {
-      action: "project.transferred",
-      projectId,
-      target: email,
-      detail: { from: role },
-    });
-  });
+  await lockedRole(transaction, projectId, accountId, "project:transfer");
+  if (newOwnerId === accountId) {
+    const detail = "You own this project already. Name another member.";
+    throw problem("body-invalid", { detail, errors: [{ pointer: "/accountId", detail }] });
+  }
+  const { role, email } = await findMember(transaction, projectId, newOwnerId);
+  await setRole(transaction, projectId, accountId, "admin");
+  await setRole(transaction, projectId, newOwnerId, "owner");
+  await record({ action: "project.transferred", target: email, detail: { from: role } });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { makeChange } from "../audit/changes.ts";
 import { ProjectQuery } from "../event/event-query.ts";
-import type { Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Recorder } from "../ingest/record.ts";
 import { Done } from "../schemas/done.ts";
@@ -47,12 +47,6 @@ export function addWebhookRoutes(
   routes: Routes,
   { store: { control }, secrets, recorder, webhookReceiver, baseUrl }: Deps,
 ): void {
-  const editorOf = ({ projectId, actor }: { projectId: number; actor: Actor }) => ({
-    control,
-    secrets,
-    projectId,
-    actor,
-  });
   const urlOf = (token: string) => `${baseUrl}/hooks/${token}`;
 
   routes.add(
@@ -108,8 +102,10 @@ export function addWebhookRoutes(
       response: WebhookAddressResponse,
       problems: [409],
     },
-    async ({ body, ...call }) => {
-      const { webhook, token } = await createWebhook(editorOf(call), body);
+    async (call) => {
+      const { webhook, token } = await makeChange(control, call, (change) =>
+        createWebhook(change, secrets, call.body),
+      );
       return { webhook, url: urlOf(token) };
     },
   );
@@ -162,9 +158,13 @@ export function addWebhookRoutes(
       response: WebhookResponse,
       problems: [404, 409],
     },
-    async ({ body, ifMatch, parameter, ...call }) => ({
-      webhook: await changeWebhook(editorOf(call), parameter("id"), body, ifMatch),
-    }),
+    async (call) => {
+      const { body, ifMatch, parameter } = call;
+      const webhook = await makeChange(control, call, (change) =>
+        changeWebhook(change, secrets, parameter("id"), body, ifMatch),
+      );
+      return { webhook };
+    },
   );
 
   routes.add(
@@ -179,8 +179,8 @@ export function addWebhookRoutes(
       response: Done,
       problems: [404],
     },
-    async ({ parameter, ...call }) => {
-      await deleteWebhook(editorOf(call), parameter("id"));
+    async (call) => {
+      await makeChange(control, call, (change) => deleteWebhook(change, call.parameter("id")));
     },
   );
 
@@ -198,8 +198,8 @@ export function addWebhookRoutes(
       problems: [404, 409],
     },
     // Like every response with a secret, it isn't compressed.
-    async ({ parameter, ...call }) =>
-      Response.json({ ok: true, url: urlOf(await findToken(editorOf(call), parameter("id"))) }),
+    async ({ projectId, parameter }) =>
+      Response.json({ ok: true, url: urlOf(await findToken(control, secrets, projectId, parameter("id"))) }),
   );
 
   routes.add(
@@ -215,8 +215,11 @@ export function addWebhookRoutes(
       response: WebhookAddressResponse,
       problems: [404],
     },
-    async ({ ifMatch, parameter, ...call }) => {
-      const { webhook, token } = await rotateWebhook(editorOf(call), parameter("id"), ifMatch);
+    async (call) => {
+      const { ifMatch, parameter } = call;
+      const { webhook, token } = await makeChange(control, call, (change) =>
+        rotateWebhook(change, secrets, parameter("id"), ifMatch),
+      );
       return { webhook, url: urlOf(token) };
     },
   );

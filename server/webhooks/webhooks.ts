@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { recordAudit } from "../audit/audit-log.ts";
+import type { Change } from "../audit/changes.ts";
 import { hashOf } from "../auth/key-secret.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { type Fault, type ProblemError, problem } from "../core/problems.ts";
-import type { Actor } from "../http/caller.ts";
 import type {
   NewWebhook,
   Webhook,
@@ -24,9 +23,6 @@ type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type WebhookRow = Selectable<ControlTables["webhooks"]>;
 /** A webhook, and what became of its last request. */
 type ListedRow = WebhookRow & { lastOutcome: WebhookOutcome | null };
-
-/** Who changes a project's webhooks. */
-type Editor = { control: Kysely<ControlTables>; secrets: SecretBox; projectId: number; actor: Actor };
 
 const tokenBytes = 32;
 
@@ -66,7 +62,8 @@ export async function findWebhook(control: Control, projectId: number, id: strin
 
 /** Returns the webhook and its token. Throws `body-invalid`, `webhook-exists` and `limit-reached`. */
 export async function createWebhook(
-  { control, secrets, projectId, actor }: Editor,
+  { transaction, projectId, record }: Change,
+  secrets: SecretBox,
   { name, source, channel, mapping, signatureHeader, secret }: NewWebhook,
 ): Promise<{ webhook: Webhook; token: string }> {
   checkMapping(source, mapping);
@@ -85,102 +82,82 @@ export async function createWebhook(
     receivedAt: null,
     createdAt: Date.now(),
   };
-  await control.transaction().execute(async (transaction) => {
-    await withLock(transaction, "webhooks");
-    const { count } = await transaction
-      .selectFrom("webhooks")
-      .select((eb) => eb.fn.countAll<number>().as("count"))
-      .where("projectId", "=", projectId)
-      .executeTakeFirstOrThrow();
-    if (Number(count) >= limits.webhooks) {
-      throw problem("limit-reached", {
-        detail: `A project can have at most ${limits.webhooks} webhooks. Delete one that you no longer use.`,
-      });
-    }
-    await checkName(transaction, row);
-    await transaction.insertInto("webhooks").values(row).execute();
-    const detail = { id, source, channel };
-    await recordAudit(transaction, actor, { action: "webhook.created", projectId, target: name, detail });
-  });
+  await withLock(transaction, "webhooks");
+  const { count } = await transaction
+    .selectFrom("webhooks")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("projectId", "=", projectId)
+    .executeTakeFirstOrThrow();
+  if (Number(count) >= limits.webhooks) {
+    throw problem("limit-reached", {
+      detail: `A project can have at most ${limits.webhooks} webhooks. Delete one that you no longer use.`,
+    });
+  }
+  await checkName(transaction, row);
+  await transaction.insertInto("webhooks").values(row).execute();
+  const detail = { id, source, channel };
+  await record({ action: "webhook.created", target: name, detail });
   return { webhook: webhookOf({ ...row, lastOutcome: null }), token };
 }
 
 /** Throws `webhook-unknown`, `changed-meanwhile`, `body-invalid` and `webhook-exists`. */
 export async function changeWebhook(
-  { control, secrets, projectId, actor }: Editor,
+  { transaction, projectId, record }: Change,
+  secrets: SecretBox,
   id: string,
   change: WebhookChange,
   ifMatch: IfMatch,
 ): Promise<Webhook> {
   const { name, channel, mapping, signatureHeader, secret } = change;
-  return control.transaction().execute(async (transaction) => {
-    await withLock(transaction, "webhooks");
-    const { lastOutcome, ...row } = await findWebhook(transaction, projectId, id);
-    checkVersion(ifMatch, webhookOf({ ...row, lastOutcome }));
-    if (mapping !== undefined) checkMapping(row.source, mapping);
-    const changed: WebhookRow = {
-      ...row,
+  await withLock(transaction, "webhooks");
+  const { lastOutcome, ...row } = await findWebhook(transaction, projectId, id);
+  checkVersion(ifMatch, webhookOf({ ...row, lastOutcome }));
+  if (mapping !== undefined) checkMapping(row.source, mapping);
+  const changed: WebhookRow = {
+    ...row,
+    ...(name !== undefined && { name }),
+    ...(channel !== undefined && { channel }),
+    ...(mapping !== undefined && { mapping: mapping && JSON.stringify(mapping) }),
+    ...(signatureHeader !== undefined && { signatureHeader: signatureHeader.toLowerCase() }),
+    ...(secret !== undefined && { secret: secrets.seal(secret, purposeOf(id)) }),
+  };
+  await checkName(transaction, changed);
+  await transaction.updateTable("webhooks").set(changed).where("id", "=", id).execute();
+  await record({
+    action: "webhook.changed",
+    target: changed.name,
+    detail: {
+      id,
       ...(name !== undefined && { name }),
       ...(channel !== undefined && { channel }),
-      ...(mapping !== undefined && { mapping: mapping && JSON.stringify(mapping) }),
-      ...(signatureHeader !== undefined && { signatureHeader: signatureHeader.toLowerCase() }),
-      ...(secret !== undefined && { secret: secrets.seal(secret, purposeOf(id)) }),
-    };
-    await checkName(transaction, changed);
-    await transaction.updateTable("webhooks").set(changed).where("id", "=", id).execute();
-    await recordAudit(transaction, actor, {
-      action: "webhook.changed",
-      projectId,
-      target: changed.name,
-      detail: {
-        id,
-        ...(name !== undefined && { name }),
-        ...(channel !== undefined && { channel }),
-        changed: Object.keys(change),
-      },
-    });
-    return webhookOf({ ...changed, lastOutcome });
+      changed: Object.keys(change),
+    },
   });
+  return webhookOf({ ...changed, lastOutcome });
 }
 
 /** Replaces the address; the old one ends at once. Throws `webhook-unknown` and `changed-meanwhile`. */
 export async function rotateWebhook(
-  { control, secrets, projectId, actor }: Editor,
+  { transaction, projectId, record }: Change,
+  secrets: SecretBox,
   id: string,
   ifMatch: IfMatch,
 ): Promise<{ webhook: Webhook; token: string }> {
   const { token, stored } = newToken(id, secrets);
-  const webhook = await control.transaction().execute(async (transaction) => {
-    await withLock(transaction, "webhooks");
-    const row = await findWebhook(transaction, projectId, id);
-    checkVersion(ifMatch, webhookOf(row));
-    await transaction.updateTable("webhooks").set(stored).where("id", "=", id).execute();
-    await recordAudit(transaction, actor, {
-      action: "webhook.rotated",
-      projectId,
-      target: row.name,
-      detail: { id },
-    });
-    return webhookOf({ ...row, ...stored });
-  });
+  await withLock(transaction, "webhooks");
+  const row = await findWebhook(transaction, projectId, id);
+  checkVersion(ifMatch, webhookOf(row));
+  await transaction.updateTable("webhooks").set(stored).where("id", "=", id).execute();
+  await record({ action: "webhook.rotated", target: row.name, detail: { id } });
+  const webhook = webhookOf({ ...row, ...stored });
   return { webhook, token };
 }
 
 /** Throws `webhook-unknown`. */
-export async function deleteWebhook(
-  { control, projectId, actor }: Omit<Editor, "secrets">,
-  id: string,
-): Promise<void> {
-  await control.transaction().execute(async (transaction) => {
-    const { name } = await findWebhook(transaction, projectId, id);
-    await transaction.deleteFrom("webhooks").where("id", "=", id).execute();
-    await recordAudit(transaction, actor, {
-      action: "webhook.deleted",
-      projectId,
-      target: name,
-      detail: { id },
-    });
-  });
+export async function deleteWebhook({ transaction, projectId, record }: Change, id: string): Promise<void> {
+  const { name } = await findWebhook(transaction, projectId, id);
+  await transaction.deleteFrom("webhooks").where("id", "=", id).execute();
+  await record({ action: "webhook.deleted", target: name, detail: { id } });
 }
 
 /** The signing secret; null if none is entered. */
@@ -190,7 +167,9 @@ export function openSecret({ id, secret }: WebhookRow, secrets: SecretBox): stri
 
 /** The token of a webhook's address. Throws `webhook-unknown` and `webhook-address-unknown`. */
 export async function findToken(
-  { control, secrets, projectId }: Pick<Editor, "control" | "secrets" | "projectId">,
+  control: Control,
+  secrets: SecretBox,
+  projectId: number,
   id: string,
 ): Promise<string> {
   const { name, token } = await findWebhook(control, projectId, id);
