@@ -48,7 +48,7 @@ let failures = 0;
 
 cleanUpOnSignals();
 try {
-  const compares = (!quick && selected.includes("single-posts")) || selected.includes("insights");
+  const compares = (!quick && selected.includes("single-posts")) || selected.includes("analysis");
   if (compares) await installCompared();
   const busy = quick ? 0 : await measureBusyShare();
   if (busy > 0.1)

@@ -3,13 +3,13 @@ import { describeMachine } from "./machine.ts";
 import { loadMonth, type Month } from "./month.ts";
 import { type Database, describePostgres } from "./postgres.ts";
 import { acrossNodes } from "./rows/across-nodes.ts";
+import { analysis } from "./rows/analysis.ts";
 import { batches } from "./rows/batches.ts";
 import { batchesOnPostgres } from "./rows/batches-on-postgres.ts";
 import { hostileBodiesCost } from "./rows/hostile-bodies.ts";
 import { importLines } from "./rows/import.ts";
 import { ingestWhileExpiring } from "./rows/ingest-while-expiring.ts";
 import { ingestWhileListing } from "./rows/ingest-while-listing.ts";
-import { insights } from "./rows/insights.ts";
 import { listing } from "./rows/listing.ts";
 import { liveStreams } from "./rows/live-streams.ts";
 import { memory } from "./rows/memory.ts";
@@ -46,7 +46,7 @@ const sqliteRows: Record<string, Row> = {
   growth,
   pages,
   stats,
-  insights,
+  analysis,
   listing,
   "ingest-while-listing": ingestWhileListing,
   "live-streams": liveStreams,
@@ -86,7 +86,7 @@ const postgresRows: Record<string, (options: SetupOptions) => Promise<Comparison
   growth: compare(growth),
   pages: compare(pages, "20 ms"),
   stats: compare(stats),
-  insights: compare(insights, "–"),
+  analysis: compare(analysis, "–"),
   listing: compare(listing),
   "ingest-while-listing": compare(ingestWhileListing),
   "live-streams": compare(liveStreams),

@@ -189,9 +189,9 @@ const board = createRoute({
   validateSearch: rangeSearch,
   component: BoardsPage,
 });
-const values = page(
-  "/values",
-  lazyPart(async () => (await import("./values/values-page.tsx")).ValuesPage),
+const insights = page(
+  "/insights",
+  lazyPart(async () => (await import("./insights/insights-page.tsx")).InsightsPage),
 );
 const keys = page(
   "/keys",
@@ -285,7 +285,7 @@ const short = [
   "/users",
   "/users/$",
   "/who",
-  "/values",
+  "/insights",
   "/keys",
   "/members",
   "/rules",
@@ -327,7 +327,7 @@ export const router = createRouter({
         who,
         boards,
         board,
-        values,
+        insights,
         keys,
         members,
         rules,

@@ -76,7 +76,7 @@ export function titleOf(tile: ShownTile): string {
   if (tile.type === "feed") return "Newest events";
   if (tile.type === "funnel") return "Funnel";
   if (tile.type === "retention") return "Retention";
-  if (tile.type === "value") return "key" in tile ? tile.key : "Value";
+  if (tile.type === "value") return "key" in tile ? tile.key : "Insight";
   if (tile.type === "text") return "Text";
   const split = "split" in tile && tile.split !== undefined ? ` by ${splitText(tile.split)}` : "";
   return metricText(tile) + split;

@@ -179,11 +179,11 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
         }
       >
         <Link
-          to="/p/$project/values"
+          to="/p/$project/insights"
           params={{ project }}
           className={buttonClass({ variant: "ghost" }, "max-md:hidden")}
         >
-          Values
+          Insights
         </Link>
       </PageHeader>
       <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-4 py-2 md:px-5">

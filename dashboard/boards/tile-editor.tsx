@@ -12,7 +12,7 @@ import { titleOf } from "./amounts.ts";
 import { draftTiles, TileSourceContext, tileDataQuery } from "./boards.ts";
 import { type BoardRange, rangeQuery } from "./ranges.ts";
 import { TileBox } from "./tile.tsx";
-import { StepFields, TagField, ValueField } from "./tile-fields.tsx";
+import { InsightField, StepFields, TagField } from "./tile-fields.tsx";
 import { formOf, missingIn, needsTag, newTileForm, type TileForm, tileOf, tileTypes } from "./tile-form.ts";
 
 type Props = {
@@ -201,7 +201,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         </div>
       )}
       {type === "value" && (
-        <ValueField
+        <InsightField
           project={project}
           value={form.key}
           onChange={(key) => change({ key })}

@@ -98,8 +98,8 @@ export function TagField({ label, value, onChange, ...about }: TextProps & { lab
   );
 }
 
-/** The key of a value, with those that exist as suggestions, and how an application sets it. */
-export function ValueField({ project, value, onChange, ...about }: TextProps & { project: string }) {
+/** The key of an insight, with those that exist as suggestions, and how an application sets it. */
+export function InsightField({ project, value, onChange, ...about }: TextProps & { project: string }) {
   const { data: insights = [] } = useQuery(insightsQuery(project));
   return (
     <>

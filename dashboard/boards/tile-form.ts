@@ -32,7 +32,7 @@ export const tileTypes: Record<TileType, { label: string; w: number; h: number }
   funnel: { label: "Funnel", w: 4, h: 5 },
   retention: { label: "Retention", w: 6, h: 5 },
   feed: { label: "Events", w: 4, h: 5 },
-  value: { label: "Value", w: 3, h: 2 },
+  value: { label: "Insight", w: 3, h: 2 },
   text: { label: "Text", w: 4, h: 2 },
 };
 

@@ -120,8 +120,8 @@ function useItemsOfProject(project: string): Item[] {
     page("Users", "people customers", <UserRound aria-hidden />, () =>
       navigate({ to: "/p/$project/users", params, search: {} }),
     ),
-    page("Values", "insights numbers", <Gauge aria-hidden />, () =>
-      navigate({ to: "/p/$project/values", params }),
+    page("Insights", "values numbers", <Gauge aria-hidden />, () =>
+      navigate({ to: "/p/$project/insights", params }),
     ),
     page("Members", "team people roles invitations", <Users aria-hidden />, () =>
       navigate({ to: "/p/$project/members", params }),

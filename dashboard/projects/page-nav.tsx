@@ -4,7 +4,7 @@ import { navItemClass } from "../components/ui/button.tsx";
 import { ConnectionNav } from "../connections/connection-nav.tsx";
 import { useProjectSlug } from "./current-project.ts";
 
-type Page = "values" | "members" | "rules";
+type Page = "insights" | "members" | "rules";
 
 /** The project's pages that the bar of phones has no room for. */
 export function PageNav({ onNavigate }: { onNavigate: () => void }) {
@@ -24,7 +24,7 @@ export function PageNav({ onNavigate }: { onNavigate: () => void }) {
   );
   return (
     <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
-      {page("values", "Values", Gauge)}
+      {page("insights", "Insights", Gauge)}
       {page("members", "Members", Users)}
       {page("rules", "Rules", Bell)}
       <ConnectionNav onNavigate={onNavigate} />

@@ -332,18 +332,18 @@ test("whoever has the public link sees the board, until it ends", async () => {
   await context.close();
 });
 
-test("values are listed with who set them, become tiles with a way back, and are deleted", async () => {
+test("insights are listed with who set them, become tiles with a way back, and are deleted", async () => {
   await fetch(`${dashboard.address}/api/insights/customers`, {
     method: "PUT",
     headers: { "x-api-key": dashboard.key, "content-type": "application/json" },
     body: JSON.stringify({ title: "Customers <b>", value: 1_204, icon: "💳" }),
   });
   await page.goto(`${dashboard.address}${path}`);
-  await page.getByRole("link", { name: "Values" }).click();
+  await page.getByRole("link", { name: "Insights" }).click();
   const row = page.getByRole("row").filter({ hasText: "Customers <b>" });
   await row.getByText("1,204").waitFor();
   await row.getByText("by key").waitFor();
-  await expectAccessible("values", page);
+  await expectAccessible("insights", page);
   const before = (await firstBoard()).tiles.length;
   await page.getByRole("button", { name: "Actions for Customers <b>" }).click();
   await page
@@ -356,7 +356,7 @@ test("values are listed with who set them, become tiles with a way back, and are
   await until(async () => (await firstBoard()).tiles.length === before);
   await chooseAction(page, "Customers <b>", "Delete…");
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("heading", { name: "No values yet" }).waitFor();
+  await page.getByRole("heading", { name: "No insights yet" }).waitFor();
 });
 
 longTest("a viewer sees boards, and nothing to change them", async () => {

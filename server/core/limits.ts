@@ -253,14 +253,14 @@ export const limits = {
   /** Results for public links that are computed at the same time, one of each project, and that can wait, of each. */
   boardLinksRunning: 2,
   boardLinkWaiting: 200,
-  /** Values that applications set. */
+  /** Insights, the numbers that applications set for boards. */
   insights: 200,
   insightKeyCharacters: 64,
   insightTitleCharacters: 80,
   /** Sums of whole numbers up to this are exact. */
   insightValue: 1e15,
   /**
-   * A value's history has a point for every so many minutes in which it was set, and so many points: a week's worth.
+   * An insight's history has a point for every so many minutes in which it was set, and so many points: a week's worth.
    */
   insightPointMinutes: 5,
   insightPoints: 2_016,

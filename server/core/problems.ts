@@ -78,7 +78,7 @@ const problems = {
   "rule-exists": { status: 409, title: "Rule already exists" },
   "board-unknown": { status: 404, title: "Board not found" },
   "tile-unknown": { status: 404, title: "Tile not found" },
-  "insight-unknown": { status: 404, title: "Value not found" },
+  "insight-unknown": { status: 404, title: "Insight not found" },
   "destination-exists": { status: 409, title: "Destination already exists" },
   "destination-not-webhook": { status: 409, title: "Destination is not a webhook" },
   "method-unknown": { status: 405, title: "Method not allowed" },

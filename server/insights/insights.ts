@@ -10,12 +10,12 @@ type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 type Row = Selectable<ControlTables["insights"]>;
 
 type InsightKey = { projectId: number; key: string };
-/** When a value is set, and with which API key; null if a member sets it. */
+/** When an insight is set, and with which API key; null if a member sets it. */
 type Setter = { nowMs: number; keyId: string | null };
 
 const pointMs = limits.insightPointMinutes * 60_000;
 
-/** A project's values, by key, and which API key set each last. */
+/** A project's insights, by key, and which API key set each last. */
 export async function listInsights(control: Control, projectId: number): Promise<InsightInList[]> {
   const rows = await control
     .selectFrom("insights")
@@ -31,7 +31,7 @@ export async function listInsights(control: Control, projectId: number): Promise
   }));
 }
 
-/** A value, or null if it was never set. */
+/** An insight, or null if it was never set. */
 export async function findInsight(control: Control, { projectId, key }: InsightKey): Promise<Insight | null> {
   const row = await control
     .selectFrom("insights")
@@ -42,7 +42,7 @@ export async function findInsight(control: Control, { projectId, key }: InsightK
   return row ? insightOf(row) : null;
 }
 
-/** A value's history, oldest first: what it was at the start of the range, and each point in it. */
+/** An insight's history, oldest first: its value at the start of the range, and each point in it. */
 export async function insightPoints(
   control: Control,
   { projectId, key }: InsightKey,
@@ -58,7 +58,7 @@ export async function insightPoints(
   return [...before, ...inRange].map(({ at, value }) => ({ at: new Date(at).toISOString(), value }));
 }
 
-/** Sets a value. Throws `limit-reached`. */
+/** Sets an insight. Throws `limit-reached`. */
 export async function setInsight(
   control: Kysely<ControlTables>,
   insight: InsightKey,
@@ -68,7 +68,7 @@ export async function setInsight(
   return change(control, insight, { ...texts, first: value, next: sql`${value}` }, by);
 }
 
-/** Adds to a value, which begins at 0. Additions at the same time all count. Throws `limit-reached`. */
+/** Adds to an insight, which begins at 0. Additions at the same time all count. Throws `limit-reached`. */
 export async function addToInsight(
   control: Kysely<ControlTables>,
   insight: InsightKey,
@@ -78,7 +78,7 @@ export async function addToInsight(
   return change(control, insight, { ...texts, first: add, next: sql`insights.value + ${add}` }, by);
 }
 
-/** Deletes a value and its history. Throws `insight-unknown`. */
+/** Deletes an insight and its history. Throws `insight-unknown`. */
 export async function deleteInsight({ transaction, projectId, record }: Change, key: string): Promise<void> {
   const { numDeletedRows } = await transaction
     .deleteFrom("insights")
@@ -90,7 +90,7 @@ export async function deleteInsight({ transaction, projectId, record }: Change, 
 }
 
 export function unknownInsight() {
-  return problem("insight-unknown", { detail: "The project has no value with this key. PUT sets it." });
+  return problem("insight-unknown", { detail: "The project has no insight with this key. PUT sets it." });
 }
 
 /** A new title or icon, and the value: of an insight that is new, and of one that exists. */
@@ -124,7 +124,7 @@ async function change(
   });
 }
 
-/** It locks the row, so that changes of one value follow one another on all nodes. */
+/** It locks the row, so that changes of one insight follow one another on all nodes. */
 function update(
   transaction: Transaction<ControlTables>,
   { projectId, key }: InsightKey,
@@ -160,7 +160,7 @@ async function insert(
     .executeTakeFirstOrThrow();
   if (Number(count) >= limits.insights)
     throw problem("limit-reached", {
-      detail: `A project can have at most ${limits.insights} values. Delete one that you no longer need.`,
+      detail: `A project can have at most ${limits.insights} insights. Delete one that you no longer need.`,
     });
   return transaction
     .insertInto("insights")

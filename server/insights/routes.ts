@@ -30,8 +30,8 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       path: "/api/insights",
       by: "events:read",
       tag: "Insights",
-      summary: "List values",
-      description: "Values that applications have set, by key, and which API key set each last.",
+      summary: "List insights",
+      description: "Numbers that applications have set, by key, and which API key set each last.",
       query: ProjectQuery,
       response: InsightList,
     },
@@ -44,7 +44,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       path: "/api/insights/{key}",
       by: "events:read",
       tag: "Insights",
-      summary: "Get a value and its history",
+      summary: "Get an insight and its history",
       query: ProjectQuery,
       response: InsightWithHistory,
       problems: [404],
@@ -63,8 +63,8 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       path: "/api/insights/{key}",
       by: "insights:set",
       tag: "Insights",
-      summary: "Set a value",
-      description: "A value that is not known yet is created.",
+      summary: "Set an insight",
+      description: "An insight that is not known yet is created.",
       query: ProjectQuery,
       body: InsightSetting,
       response: InsightResponse,
@@ -83,8 +83,8 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       path: "/api/insights/{key}",
       by: "insights:set",
       tag: "Insights",
-      summary: "Add to a value",
-      description: "Additions at the same time all count. A value that is not known yet begins at 0.",
+      summary: "Add to an insight",
+      description: "Additions at the same time all count. An insight that is not known yet begins at 0.",
       query: ProjectQuery,
       body: InsightAddition,
       response: InsightResponse,
@@ -103,7 +103,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       path: "/api/insights/{key}",
       by: "boards:change",
       tag: "Insights",
-      summary: "Delete a value and its history",
+      summary: "Delete an insight and its history",
       query: ProjectQuery,
       response: Done,
       problems: [404],
@@ -118,7 +118,7 @@ function setterOf(access: Access) {
   return { nowMs: Date.now(), keyId: access.by === "key" ? access.keyId : null };
 }
 
-/** Throws `query-invalid` if no value can have this key. */
+/** Throws `query-invalid` if no insight can have this key. */
 function keyOf(text: string): string {
   const result = insightKey.safeParse(text);
   if (result.success) return result.data;

@@ -3,7 +3,7 @@ import { limits } from "../core/limits.ts";
 import { eventTexts } from "../event/event.ts";
 import { text } from "../validation/text.ts";
 
-/** The name of a value in its URL. */
+/** The name of an insight in its URL. */
 export const insightKey = z
   .string()
   .regex(
@@ -38,7 +38,7 @@ export const InsightAddition = z
   .openapi("InsightAddition", { example: { add: 1 } });
 export type InsightAddition = z.infer<typeof InsightAddition>;
 
-/** A value that an application sets. */
+/** A number that an application sets. */
 export const Insight = z
   .object({
     key: z.string(),
@@ -51,7 +51,7 @@ export const Insight = z
   .openapi("Insight");
 export type Insight = z.infer<typeof Insight>;
 
-/** A value in the list of values. Boards, which can be public, don't say who set it. */
+/** An insight in the list. Boards, which can be public, don't say who set it. */
 const InsightInList = Insight.extend({
   setBy: z.object({ id: z.string(), name: z.string(), ending: z.string() }).nullable().openapi({
     description:
@@ -64,7 +64,7 @@ export const InsightPoint = z
   .object({ at: z.string().openapi({ format: "date-time" }), value: z.number() })
   .openapi("InsightPoint");
 
-/** What of a value was sent. */
+/** The sent part of an insight. */
 const SentInsight = z
   .object({ key: z.string(), ...InsightSetting.partial().shape, ...InsightAddition.partial().shape })
   .openapi("SentInsight");
@@ -73,7 +73,7 @@ export const InsightResponse = z
   .object({
     ok: z.literal(true),
     insight: z.union([Insight, SentInsight]).openapi({
-      description: "The value as it is now; for callers that may not read values, what they sent.",
+      description: "The insight as it is now; for callers that may not read insights, what they sent.",
     }),
   })
   .openapi("InsightResponse");

@@ -113,7 +113,9 @@ const FeedTile = z
   .openapi("FeedTile", { description: "The newest events." });
 const ValueTile = z
   .strictObject({ type: z.literal("value"), ...place, key: insightKey })
-  .openapi("ValueTile", { description: "A value that an application sets (`PUT /api/insights/{key}`)." });
+  .openapi("ValueTile", {
+    description: "An insight: a number that an application sets (`PUT /api/insights/{key}`).",
+  });
 const TextTile = z
   .strictObject({
     type: z.literal("text"),

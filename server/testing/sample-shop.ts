@@ -188,7 +188,7 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     channel: "/p/default/channels/payments",
     search: "/p/default?q=card%20-refund&tag.currency=EUR",
     users: "/p/default/users",
-    values: "/p/default/values",
+    insights: "/p/default/insights",
     user: "/p/default/users/cus_1042",
     who: `/p/default/who?${dropOuts(Date.now())}`,
     boards: "/p/default/boards",

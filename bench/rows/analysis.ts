@@ -78,7 +78,7 @@ const questions: Question[] = [
 ];
 
 /** Metrics, funnels and retention over a month, beside SQL over a plain table. */
-export async function insights({ seconds, events, quick, month, log }: RowOptions): Promise<Line[]> {
+export async function analysis({ seconds, events, quick, month, log }: RowOptions): Promise<Line[]> {
   const loaded = await month();
   const durationMs = (seconds * 1_000) / 4;
   const plain = await measureSql(loaded, quick ? 1 : durationMs);
@@ -95,13 +95,13 @@ export async function insights({ seconds, events, quick, month, log }: RowOption
     const against = (name: string, { ms }: Timed) =>
       `${name} ${milliseconds(medianOf(ms))} (${(medianOf(ms) / p50Ms).toPrecision(2)} times)`;
     lines.push({
-      what: `insights: ${what} at ${count(events)} events, p99`,
+      what: `analysis: ${what} at ${count(events)} events, p99`,
       measured: milliseconds(p99Ms),
       bar: events > 1_000_000 ? "1 s" : "150 ms",
       aim: "–",
       figures: `p50 ${milliseconds(p50Ms)}; ${count(counted)} requests; SQL on ${against("SQLite", sql.sqlite)}, on ${against("PostgreSQL", sql.postgres)}, on ${against("DuckDB", sql.duckdb)}`,
     });
-    log(`insights: ${what}: p99 ${milliseconds(p99Ms)}`);
+    log(`analysis: ${what}: p99 ${milliseconds(p99Ms)}`);
   }
   return lines;
 }
@@ -121,7 +121,7 @@ async function measureSql(loaded: Month, durationMs: number): Promise<SqlResults
     await Bun.write(file, listing);
     const queries = Object.fromEntries(questions.map(({ what, sql }) => [what, sql(loaded)]));
     const output = await run({
-      command: ["node", "sql-insights.mjs"],
+      command: ["node", "sql-analysis.mjs"],
       cwd: join(root, "bench"),
       stdin: JSON.stringify({ folder, file, databaseUrl: database.url, queries, durationMs }),
     });

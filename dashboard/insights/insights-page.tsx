@@ -11,11 +11,11 @@ import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { ListPage } from "../shell/list-page.tsx";
-import { ValueTable } from "./value-table.tsx";
+import { InsightTable } from "./insight-table.tsx";
 
 const pollMs = 10_000;
 
-/** A command that sets a value. */
+/** A command that sets an insight. */
 function curlOf(key: string): string {
   const path = `${location.origin}/api/insights/${key}`;
   const body = JSON.stringify({ title: "Paying customers", value: 1204, icon: "💳" });
@@ -27,20 +27,20 @@ function curlOf(key: string): string {
   ].join(" \\\n  ");
 }
 
-/** The values that applications set, for boards. */
-export function ValuesPage() {
+/** The numbers that applications set, for boards. */
+export function InsightsPage() {
   const project = useProjectSlug();
   const query = useQuery({ ...insightsQuery(project), refetchInterval: pollMs });
   const [deleted, setDeleted] = useState<InsightInList | null>(null);
   return (
     <>
       <ListPage
-        title="Values"
+        title="Insights"
         intro="Numbers that your application sets, such as paying customers or the length of a queue. Board tiles show them with their history."
         query={query}
         empty={{
           icon: <Gauge aria-hidden />,
-          title: "No values yet",
+          title: "No insights yet",
           text: (
             <>
               Set the first one with the command below;{" "}
@@ -53,23 +53,23 @@ export function ValuesPage() {
             View boards
           </Link>
         }
-        list={(values) => <ValueTable project={project} values={values} remove={setDeleted} />}
+        list={(insights) => <InsightTable project={project} insights={insights} remove={setDeleted} />}
       >
-        <CodeBlock label="Set a value" code={curlOf("paying-customers")} />
+        <CodeBlock label="Set an insight" code={curlOf("paying-customers")} />
         <p className="text-muted text-sm">
           <code className="font-mono text-xs">PATCH</code> with{" "}
           <code className="font-mono text-xs">{'{"add": 1}'}</code> adds to it. Title and icon stay when they
           are left out.
         </p>
       </ListPage>
-      {deleted && <DeleteValueDialog project={project} value={deleted} close={() => setDeleted(null)} />}
+      {deleted && <DeleteInsightDialog project={project} insight={deleted} close={() => setDeleted(null)} />}
     </>
   );
 }
 
-type DeleteProps = { project: string; value: InsightInList; close: () => void };
+type DeleteProps = { project: string; insight: InsightInList; close: () => void };
 
-function DeleteValueDialog({ project, value: { key, title }, close }: DeleteProps) {
+function DeleteInsightDialog({ project, insight: { key, title }, close }: DeleteProps) {
   const remove = useMutation({
     mutationFn: () => api(`/api/insights/${key}`, { method: "DELETE", query: { project } }),
     async onSuccess() {
@@ -79,7 +79,7 @@ function DeleteValueDialog({ project, value: { key, title }, close }: DeleteProp
   });
   return (
     <ConfirmDialog title={`Delete "${title}"?`} action="Delete" mutation={remove} close={close}>
-      The value and its history are deleted. Tiles that show it read “Not set yet” until it is set again.
+      The insight and its history are deleted. Tiles that show it read “Not set yet” until it is set again.
     </ConfirmDialog>
   );
 }

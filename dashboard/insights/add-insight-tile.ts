@@ -10,8 +10,8 @@ import { retryChange } from "../edits/retry-change.ts";
 import { queries, refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 
-/** Adds a tile with a value to a board, with a message that offers to undo it. */
-export async function addValueTile(project: string, boardId: string, key: string): Promise<void> {
+/** Adds a tile that shows an insight to a board, with a message that offers to undo it. */
+export async function addInsightTile(project: string, boardId: string, key: string): Promise<void> {
   const id = newTileId();
   try {
     const board = await change(project, boardId, (tiles) => {

@@ -1,5 +1,5 @@
 /**
- * Answers the questions of `rows/insights.ts` with SQL over a plain table of the same events, in SQLite and DuckDB in
+ * Answers the questions of `rows/analysis.ts` with SQL over a plain table of the same events, in SQLite and DuckDB in
  * this process, and in a PostgreSQL. It prints the duration of each run, and the first column of the result.
  */
 import { createReadStream } from "node:fs";
