@@ -1,9 +1,9 @@
 import {
+  type Benchmark,
   failed,
   failedLine,
   formatColumns,
   type Line,
-  type Row,
   type RowOptions,
   twoTables,
 } from "./table.ts";
@@ -17,7 +17,7 @@ export type SetupOptions = Record<Setup, RowOptions>;
 export type Comparison = { what: string; cells: string[]; bar?: string; figures?: string };
 
 /** Runs a row on each setup and merges the results into lines with a cell for each. */
-export function compare(row: Row, bar?: string) {
+export function compare(row: Benchmark, bar?: string) {
   return async (options: SetupOptions): Promise<Comparison[]> => {
     const lines: Line[][] = [];
     for (const setup of setups) {

@@ -11,7 +11,7 @@ export type RowOptions = LoadOptions & {
 };
 
 /** Measures one line of the table, or several related ones. */
-export type Row = (options: RowOptions) => Promise<Line[]>;
+export type Benchmark = (options: RowOptions) => Promise<Line[]>;
 
 /** A line of the table: the result, and the figures behind it. Some lines have neither bar nor aim. */
 export type Line = { what: string; measured: string; bar?: string; aim?: string; figures: string };

@@ -21,7 +21,7 @@ import { postsOnPostgres } from "./rows/posts-on-postgres.ts";
 import { singlePosts } from "./rows/single-posts.ts";
 import { stats } from "./rows/stats.ts";
 import { startNodes, startTidings, startTidingsOnPostgres } from "./servers.ts";
-import { failed, failedLine, formatResults, type Line, type Row, type RowOptions } from "./table.ts";
+import { type Benchmark, failed, failedLine, formatResults, type Line, type RowOptions } from "./table.ts";
 
 export type BaseOptions = Omit<RowOptions, "month" | "tidings">;
 
@@ -37,7 +37,7 @@ export type Table = {
 /**
  * In the order of the table. Rows that read the month come before rows that add to it; the one that deletes it is last.
  */
-const sqliteRows: Record<string, Row> = {
+const sqliteRows: Record<string, Benchmark> = {
   "single-posts": singlePosts,
   "post-tails": postTails,
   notifying,

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import type { SidebarChannel, SidebarView } from "../../server/schemas/view.ts";
-import type { Entry } from "../feed/entries.ts";
+import type { FeedEntry } from "../feed/entries.ts";
 import { queries } from "../queries.ts";
 import { broadcastToTabs, onTabMessage } from "../tabs.ts";
 import { lookAt, sidebarQuery } from "./channels.ts";
@@ -68,7 +68,7 @@ export function useMarkOpen(
 export function useMarkShown(
   project: string,
   channels: readonly SidebarChannel[] | undefined,
-  entries: readonly Entry[],
+  entries: readonly FeedEntry[],
   shown: number,
 ): void {
   useEffect(() => {

@@ -12,9 +12,9 @@ import { connectionIcons } from "./connection-icons.ts";
 import { State } from "./connection-nav.tsx";
 import { type ConnectionPage, connectionsQuery, connectionTitles, statesOf } from "./connections.ts";
 
-type Entry = { text: string; total: (summary: ConnectionSummary) => string | null };
+type PageSummary = { text: string; total: (summary: ConnectionSummary) => string | null };
 
-const entries: Record<ConnectionPage, Entry> = {
+const entries: Record<ConnectionPage, PageSummary> = {
   keys: {
     text: "Your applications send and read events with them.",
     total: ({ keys }) => keys && countOf(keys.active, "active key"),

@@ -2,7 +2,7 @@ import type { Event } from "../../server/event/event.ts";
 import { dayNumber } from "../components/zone.ts";
 
 /** An event with the values that its place in the feed depends on, computed once. */
-export type Entry = {
+export type FeedEntry = {
   event: Event;
   /** `createdAt` in milliseconds. */
   at: number;
@@ -12,19 +12,19 @@ export type Entry = {
   arrivedAt: number;
 };
 
-export function toEntry(event: Event, arrivedAt: number): Entry {
+export function toEntry(event: Event, arrivedAt: number): FeedEntry {
   const at = Date.parse(event.createdAt);
   return { event, at, day: dayNumber(at), arrivedAt };
 }
 
 /** Newest first: by time, then by id, as the server lists them. */
-export function byTime(a: Entry, b: Entry): number {
+export function byTime(a: FeedEntry, b: FeedEntry): number {
   return b.at - a.at || (a.event.id < b.event.id ? 1 : -1);
 }
 
 /** Merges two sorted lists. */
-export function merge(a: readonly Entry[], b: readonly Entry[]): Entry[] {
-  const merged: Entry[] = [];
+export function merge(a: readonly FeedEntry[], b: readonly FeedEntry[]): FeedEntry[] {
+  const merged: FeedEntry[] = [];
   let i = 0;
   let j = 0;
   while (i < a.length && j < b.length) {

@@ -9,13 +9,13 @@ import { EventIcon } from "../components/event-icon.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { UserLink } from "../users/user-link.tsx";
 import { measured, rowWidths } from "./chip-widths.ts";
-import type { Entry } from "./entries.ts";
+import type { FeedEntry } from "./entries.ts";
 import { type Filters, isExcluding, type PickFilter } from "./filters.ts";
 import { TagChips } from "./tag-chips.tsx";
 import { type RowLayout, rowClass } from "./use-row-layout.ts";
 
 type EventRowProps = {
-  entry: Entry;
+  entry: FeedEntry;
   project: string;
   /** The parameters of the link to the event. */
   search: Filters;

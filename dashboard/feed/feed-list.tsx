@@ -14,7 +14,7 @@ import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { formatNumber } from "../components/locale.ts";
 import { Button } from "../components/ui/button.tsx";
 import { useDisplay } from "./display.ts";
-import type { Entry } from "./entries.ts";
+import type { FeedEntry } from "./entries.ts";
 import { EventRow } from "./event-row.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import type { FeedState } from "./feed-store.ts";
@@ -109,7 +109,7 @@ export function FeedList({
   const { data: channels } = useQuery(channelsQuery(project));
   const colors = useChannelColors(project);
   const firstTagsOf = useFirstTags(project);
-  const markOf = ({ event: { channelId } }: Entry) => colors.get(channelId) ?? suggestedColor(channelId);
+  const markOf = ({ event: { channelId } }: FeedEntry) => colors.get(channelId) ?? suggestedColor(channelId);
   const showsAll = Object.keys(filters).length === 0 && state.held === 0 && !state.isStale;
   useMarkShown(project, channels, showsAll ? state.entries : [], rows[lastShown]?.shown ?? 0);
 

@@ -1,12 +1,12 @@
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import { matcherOfDeleted } from "../live/deleted.ts";
-import { byTime, type Entry, merge, toEntry } from "./entries.ts";
+import { byTime, type FeedEntry, merge, toEntry } from "./entries.ts";
 import { type Filters, matcherOf } from "./filters.ts";
 
 export type FeedState = {
   status: "loading" | "ready" | "error";
   error: unknown;
-  entries: readonly Entry[];
+  entries: readonly FeedEntry[];
   /** The number of new events that wait because the reader has scrolled down or points at the list. */
   held: number;
   /** The reader has paused the feed: new events wait until it is resumed. */
@@ -17,8 +17,8 @@ export type FeedState = {
   olderError: unknown;
 };
 
-type Page = { events: Event[]; nextCursor?: string | null | undefined };
-type FetchPage = (query: Record<string, string | undefined>, signal: AbortSignal) => Promise<Page>;
+type EventPage = { events: Event[]; nextCursor?: string | null | undefined };
+type FetchEvents = (query: Record<string, string | undefined>, signal: AbortSignal) => Promise<EventPage>;
 
 /** Above this, the oldest entries are dropped while the reader is at the top. */
 const entriesMax = 5_000;
@@ -40,7 +40,7 @@ export type Feed = ReturnType<typeof createFeed>;
  * The events of one feed, newest first: listed pages, with events of the stream above them, or in between if they are
  * backdated. Each event is in it once, by id.
  */
-export function createFeed(filters: Filters, fetchPage: FetchPage) {
+export function createFeed(filters: Filters, fetchPage: FetchEvents) {
   const matches = matcherOf(filters);
   let state: FeedState = {
     status: "loading",
@@ -55,7 +55,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
   let ids = new Set<string>();
   /** The stream may deliver an event after another tab has reported its deletion. */
   const deletedIds = new Set<string>();
-  let held: Entry[] = [];
+  let held: FeedEntry[] = [];
   const holdReasons = new Set<HoldReason>();
   /** Where the next older page starts. */
   let tail: { to?: string; cursor?: string } = {};
@@ -68,7 +68,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
   async function fetchWithoutDeleted(
     query: Record<string, string | undefined>,
     signal: AbortSignal,
-  ): Promise<Page> {
+  ): Promise<EventPage> {
     const deletedMeanwhile: ((event: Event) => boolean)[] = [];
     pendingFetches.add(deletedMeanwhile);
     try {
@@ -85,8 +85,8 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     for (const listener of listeners) listener();
   }
 
-  function admit(events: readonly Event[], arrivedAt: number): Entry[] {
-    const entries: Entry[] = [];
+  function admit(events: readonly Event[], arrivedAt: number): FeedEntry[] {
+    const entries: FeedEntry[] = [];
     for (const event of events) {
       if (ids.has(event.id)) continue;
       ids.add(event.id);
@@ -162,7 +162,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
   }
 
   /** Drops the oldest entries. The next older page then starts from the time of the last remaining one. */
-  function trimmed(entries: Entry[]): Partial<FeedState> {
+  function trimmed(entries: FeedEntry[]): Partial<FeedState> {
     if (entries.length <= entriesMax) return { entries };
     for (const dropped of entries.splice(entriesAfterTrim)) ids.delete(dropped.event.id);
     tail = { to: new Date(entries.at(-1)!.at + 1).toISOString() };
@@ -236,7 +236,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
       if (deletedIds.size <= deletedMax) break;
       deletedIds.delete(id);
     }
-    const isNotDeleted = ({ event }: Entry) => !isDeleted(event);
+    const isNotDeleted = ({ event }: FeedEntry) => !isDeleted(event);
     const entries = state.entries.filter(isNotDeleted);
     const stillHeld = held.filter(isNotDeleted);
     if (entries.length === state.entries.length && stillHeld.length === held.length) return;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Event } from "../../server/event/event.ts";
-import { byTime, type Entry, toEntry } from "./entries.ts";
-import { keyOf, type Row, toggled, toRows } from "./rows.ts";
+import { byTime, type FeedEntry, toEntry } from "./entries.ts";
+import { type FeedRow, keyOf, toggled, toRows } from "./rows.ts";
 
 const start = Date.UTC(2026, 0, 31, 22);
 
@@ -19,7 +19,7 @@ const entriesOf = fc
   .map((made) => {
     let at = start;
     return made
-      .map(({ channel, name, gap }, n): Entry => {
+      .map(({ channel, name, gap }, n): FeedEntry => {
         at += gap * 60_000;
         const createdAt = new Date(at).toISOString();
         const id = String(n).padStart(4, "0");
@@ -29,11 +29,11 @@ const entriesOf = fc
       .sort(byTime);
   });
 
-const unfoldedOf = (entries: readonly Entry[], every: number) =>
+const unfoldedOf = (entries: readonly FeedEntry[], every: number) =>
   new Set(entries.filter((_, at) => at % every === 0).map(({ event }) => event.id));
 
 /** The entries that rows stand for, in their order. */
-function entriesIn(rows: readonly Row[], entries: readonly Entry[]): Entry[] {
+function entriesIn(rows: readonly FeedRow[], entries: readonly FeedEntry[]): FeedEntry[] {
   return rows.flatMap((row) => {
     if (row.kind === "event") return [row.entry];
     if (row.kind === "run" && !row.isOpen) return entries.slice(row.index, row.index + row.count);
@@ -41,7 +41,7 @@ function entriesIn(rows: readonly Row[], entries: readonly Entry[]): Entry[] {
   });
 }
 
-const sameKind = (a: Entry, b: Entry) =>
+const sameKind = (a: FeedEntry, b: FeedEntry) =>
   a.event.name === b.event.name && a.event.channelId === b.event.channelId && a.day === b.day;
 
 describe("rows", () => {
@@ -120,7 +120,7 @@ describe("rows", () => {
         const first = toRows(entries, new Set()).find((row) => row.kind !== "day");
         if (first?.kind !== "run") return;
         const unfolded = toggled(new Set(), first, entries, first.index);
-        const joined = Array.from({ length: newer }, (_, n): Entry => {
+        const joined = Array.from({ length: newer }, (_, n): FeedEntry => {
           const { newest } = first;
           return { ...newest, event: { ...newest.event, id: `new-${n}` } };
         });

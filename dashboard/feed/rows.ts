@@ -1,20 +1,20 @@
 import type { Event } from "../../server/event/event.ts";
-import type { Entry } from "./entries.ts";
+import type { FeedEntry } from "./entries.ts";
 
 /** Consecutive events of one day with the same channel and name. */
 export type Run = {
   kind: "run";
   /** Stays the same while newer events join the run. */
   key: string;
-  newest: Entry;
-  oldest: Entry;
+  newest: FeedEntry;
+  oldest: FeedEntry;
   count: number;
   isOpen: boolean;
 };
 
 /** A row of the feed: an event, a run of events, or a day heading. */
-export type Row = { index: number; shown: number } & (
-  | { kind: "event"; entry: Entry; run: Run | null }
+export type FeedRow = { index: number; shown: number } & (
+  | { kind: "event"; entry: FeedEntry; run: Run | null }
   | Run
   | { kind: "day"; day: number; at: number }
 );
@@ -28,8 +28,8 @@ const runMin = 3;
  *
  * @param unfolded - ids of events whose runs are shown in full; null shows all events
  */
-export function toRows(entries: readonly Entry[], unfolded: ReadonlySet<string> | null): Row[] {
-  const rows: Row[] = [];
+export function toRows(entries: readonly FeedEntry[], unfolded: ReadonlySet<string> | null): FeedRow[] {
+  const rows: FeedRow[] = [];
   let day = Number.NaN;
   for (let at = 0; at < entries.length; ) {
     const first = entries[at]!;
@@ -50,7 +50,7 @@ export function toRows(entries: readonly Entry[], unfolded: ReadonlySet<string> 
   return rows;
 }
 
-function endOfRun(entries: readonly Entry[], start: number): number {
+function endOfRun(entries: readonly FeedEntry[], start: number): number {
   const { day, event } = entries[start]!;
   let end = start + 1;
   for (; end < entries.length; end++) {
@@ -60,7 +60,12 @@ function endOfRun(entries: readonly Entry[], start: number): number {
   return end;
 }
 
-function runOf(entries: readonly Entry[], start: number, end: number, unfolded: ReadonlySet<string>): Run {
+function runOf(
+  entries: readonly FeedEntry[],
+  start: number,
+  end: number,
+  unfolded: ReadonlySet<string>,
+): Run {
   let isOpen = false;
   for (let index = start; unfolded.size > 0 && index < end && !isOpen; index++)
     isOpen = unfolded.has(entries[index]!.event.id);
@@ -72,7 +77,7 @@ function runOf(entries: readonly Entry[], start: number, end: number, unfolded: 
 export function toggled(
   unfolded: ReadonlySet<string>,
   run: Run,
-  entries: readonly Entry[],
+  entries: readonly FeedEntry[],
   index: number,
 ): Set<string> {
   const next = new Set(unfolded);
@@ -82,14 +87,14 @@ export function toggled(
 }
 
 /** Identifies a row among all. */
-export function keyOf(row: Row): string {
+export function keyOf(row: FeedRow): string {
   if (row.kind === "day") return `day-${row.day}`;
   return row.kind === "run" ? row.key : row.entry.event.id;
 }
 
 /** Heights are known without measuring, so thousands of rows cost nothing and never jump. */
 export function heightOf(
-  row: Row,
+  row: FeedRow,
   { isNarrow, isCompact }: { isNarrow: boolean; isCompact: boolean },
 ): number {
   if (row.kind === "day") return isCompact ? 28 : 32;

@@ -2,10 +2,10 @@ import { useNavigate } from "@tanstack/react-router";
 import type { RefObject } from "react";
 import { useShortcuts } from "../shell/shortcuts.tsx";
 import type { Filters } from "./filters.ts";
-import { keyOf, type Row } from "./rows.ts";
+import { type FeedRow, keyOf } from "./rows.ts";
 
 type FeedKeys = {
-  rows: Row[];
+  rows: FeedRow[];
   /** The chosen row; null to start at the first one. A ref, because keys may come faster than renders. */
   active: RefObject<string | null | undefined>;
   choose: (key: string) => void;

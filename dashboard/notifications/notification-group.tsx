@@ -14,14 +14,16 @@ import { Skeleton } from "../components/ui/states.tsx";
 import { NotificationItem } from "./notification-item.tsx";
 import { notificationsKey, useMarkRead } from "./notifications.ts";
 
-type Page = { ok: true; notifications: Notification[]; nextCursor: string | null };
+type NotificationPage = { ok: true; notifications: Notification[]; nextCursor: string | null };
 
 /** The notifications of the group of one of them, newest first. */
 function groupQuery(group: string, { channel }: NotificationFilter) {
   return infiniteQueryOptions({
     queryKey: [...notificationsKey, "group", group, channel],
     queryFn: ({ pageParam }) =>
-      api<Page>("/api/notifications", { query: { group, channel, limit: "20", cursor: pageParam } }),
+      api<NotificationPage>("/api/notifications", {
+        query: { group, channel, limit: "20", cursor: pageParam },
+      }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
   });

@@ -4,12 +4,12 @@ import { navItemClass } from "../components/ui/button.tsx";
 import { ConnectionNav } from "../connections/connection-nav.tsx";
 import { useProjectSlug } from "./current-project.ts";
 
-type Page = "insights" | "members" | "rules";
+type LinkedPage = "insights" | "members" | "rules";
 
 /** The project's pages that the bar of phones has no room for. */
 export function PageNav({ onNavigate }: { onNavigate: () => void }) {
   const project = useProjectSlug();
-  const page = (name: Page, label: string, Icon: LucideIcon) => (
+  const page = (name: LinkedPage, label: string, Icon: LucideIcon) => (
     <Link
       to={`/p/$project/${name}`}
       params={{ project }}

@@ -53,15 +53,15 @@ export function Properties({ project, user }: { project: string; user: User }) {
 }
 
 /** `original` is kept if the value is not edited, so that 5 and "5" stay apart. */
-type Row = { id: number; name: string; value: string; original: UserProperties[string] | undefined };
+type PropertyRow = { id: number; name: string; value: string; original: UserProperties[string] | undefined };
 
 let ids = 0;
-const newRow = (): Row => ({ id: ids++, name: "", value: "", original: undefined });
+const newRow = (): PropertyRow => ({ id: ids++, name: "", value: "", original: undefined });
 
 const inputClass =
   "h-9 min-w-0 flex-1 rounded-md border border-line-strong bg-raised px-2.5 text-sm max-md:h-11 max-md:text-lg";
 
-function rowsOf({ properties }: Pick<User, "properties">): Row[] {
+function rowsOf({ properties }: Pick<User, "properties">): PropertyRow[] {
   const rows = Object.entries(properties).map(([name, original]) => ({
     id: ids++,
     name,
@@ -72,32 +72,32 @@ function rowsOf({ properties }: Pick<User, "properties">): Row[] {
 }
 
 /** Each property is compared by itself. */
-const comparison: Comparison<Row[]> = {
+const comparison: Comparison<PropertyRow[]> = {
   differences(...forms) {
     const names = new Set(forms.flat().map(({ name }) => name));
     return [...names].flatMap((name) => {
       if (name === "") return [];
       const [base, mine, theirs] = forms.map((rows) => rows.find((row) => row.name === name));
-      const value = (row: Row | undefined) => row && valueIn(row);
+      const value = (row: PropertyRow | undefined) => row && valueIn(row);
       const changedBy = whoChanged(value(base), value(mine), value(theirs));
       if (changedBy === null) return [];
-      const text = (row: Row | undefined) => (row ? orNone(row.value, "Empty") : "No such property");
+      const text = (row: PropertyRow | undefined) => (row ? orNone(row.value, "Empty") : "No such property");
       return [
         { key: name, label: name, changedBy, before: text(base), mine: text(mine), theirs: text(theirs) },
       ];
     });
   },
   merge(mine, theirs, choices) {
-    const isTheirs = ({ name }: Row) => choices[name] === "theirs";
+    const isTheirs = ({ name }: PropertyRow) => choices[name] === "theirs";
     return [...mine.filter((row) => !isTheirs(row)), ...theirs.filter(isTheirs)];
   },
 };
 
 function PropertiesDialog({ project, user, close }: { project: string; user: User; close: () => void }) {
   const { userId } = user;
-  const save = (rows: Row[], version?: string) =>
+  const save = (rows: PropertyRow[], version?: string) =>
     saveProperties(project, userId, propertiesOf(rows), version);
-  const edit = useEdit<User, Row[]>({
+  const edit = useEdit<User, PropertyRow[]>({
     thing: user,
     what: "user",
     formOf: rowsOf,
@@ -108,7 +108,7 @@ function PropertiesDialog({ project, user, close }: { project: string; user: Use
     gone: { code: "user-unknown", recreate: (rows) => save(rows) },
   });
   const { form: rows, change: setRows } = edit;
-  const change = (id: number, part: Partial<Row>) =>
+  const change = (id: number, part: Partial<PropertyRow>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
   const names = rows.map(({ name }) => name).filter(Boolean);
   const repeated = names.find((name, at) => names.indexOf(name) !== at);
@@ -168,7 +168,7 @@ function PropertiesDialog({ project, user, close }: { project: string; user: Use
 }
 
 /** Rows without a name are left out. `fromEntries` would lose a property named `__proto__`. */
-function propertiesOf(rows: readonly Row[]): UserProperties {
+function propertiesOf(rows: readonly PropertyRow[]): UserProperties {
   const properties: UserProperties = {};
   for (const row of rows) {
     const { name } = row;
@@ -183,7 +183,7 @@ function propertiesOf(rows: readonly Row[]): UserProperties {
   return properties;
 }
 
-function valueIn({ value, original }: Row): UserProperties[string] {
+function valueIn({ value, original }: PropertyRow): UserProperties[string] {
   return original === undefined ? typedValue(value) : original;
 }
 

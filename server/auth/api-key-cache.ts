@@ -11,13 +11,16 @@ import { originsOf, scopesOf } from "./keys.ts";
 const recordUseMs = 60_000;
 const keysMax = 10_000;
 
-type Entry = KeyAccess & { expiresAtMs: number; useDueMs: number };
+type CachedKey = KeyAccess & { expiresAtMs: number; useDueMs: number };
 
 /** Identifies the API key of a request. Keys in use are cached. */
 export class ApiKeyCache {
   readonly #control: Kysely<ControlTables>;
   /** Keyed by the secret itself: hashing it for each event would cost more than everything else here. */
-  readonly #entries = new RecentReads<string, Entry>({ read: (secret) => this.#read(secret), max: keysMax });
+  readonly #entries = new RecentReads<string, CachedKey>({
+    read: (secret) => this.#read(secret),
+    max: keysMax,
+  });
   /** Uses that are being recorded. */
   readonly #uses = new Set<Promise<void>>();
   readonly #addressOf: (request: Request) => string | null;
@@ -54,7 +57,7 @@ export class ApiKeyCache {
     return this.identifySecret(secret, request);
   }
 
-  #used(entry: Entry, request: Request): Entry {
+  #used(entry: CachedKey, request: Request): CachedKey {
     const now = Date.now();
     if (now >= entry.useDueMs) this.#recordUse(entry, request, now);
     return entry;
@@ -74,7 +77,7 @@ export class ApiKeyCache {
     await Promise.all(this.#uses);
   }
 
-  async #read(secret: string): Promise<Entry> {
+  async #read(secret: string): Promise<CachedKey> {
     if (!isSecret(secret)) {
       throw problem("key-invalid", {
         detail: "This is not a Tidings API key: a character is missing or mistyped.",
@@ -119,7 +122,7 @@ export class ApiKeyCache {
     };
   }
 
-  #recordUse(entry: Entry, request: Request, now: number): void {
+  #recordUse(entry: CachedKey, request: Request, now: number): void {
     entry.useDueMs = now + recordUseMs;
     const use = this.#control
       .updateTable("keys")

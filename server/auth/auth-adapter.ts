@@ -10,13 +10,13 @@ import { epochForStamp, raiseForCall, spendCode, validRows } from "./credential-
 import { type CredentialChange, credentialEpochOf } from "./credential-epoch.ts";
 
 type Adapter = DBAdapter<BetterAuthOptions>;
-type Row = Record<string, unknown>;
+type AuthRow = Record<string, unknown>;
 /** A change that better-auth made to a row: what is known of the row, and the columns that an update changed. */
-type Change = { kind: "create" | "update" | "delete"; model: string; row: Row; changed?: Row };
-type Entry = { action: AuditAction; detail?: object; raises?: CredentialChange["change"] };
+type AdapterChange = { kind: "create" | "update" | "delete"; model: string; row: AuthRow; changed?: AuthRow };
+type AuditedChange = { action: AuditAction; detail?: object; raises?: CredentialChange["change"] };
 /** Runs a change, and what must be committed with it, in a transaction. */
 type Atomically = <Result>(
-  run: (adapter: Adapter, committed: (change: Change) => Promise<void>) => Promise<Result>,
+  run: (adapter: Adapter, committed: (change: AdapterChange) => Promise<void>) => Promise<Result>,
 ) => Promise<Result>;
 
 /** How people sign in, by better-auth's path. */
@@ -66,7 +66,7 @@ function withReads(adapter: Adapter, db: Kysely<ControlTables>, secret: string):
   return {
     ...adapter,
     async findOne<T>(data: Parameters<Adapter["findOne"]>[0]) {
-      const row = await adapter.findOne<Row>(data);
+      const row = await adapter.findOne<AuthRow>(data);
       if (!row) return null;
       const { path, code } = currentCall() ?? {};
       if (data.model === "twoFactor" && path === "/two-factor/verify-totp" && code !== undefined)
@@ -75,7 +75,7 @@ function withReads(adapter: Adapter, db: Kysely<ControlTables>, secret: string):
       return (valid as T | undefined) ?? null;
     },
     async findMany<T>(data: Parameters<Adapter["findMany"]>[0]) {
-      return (await validRows(db, data.model, await adapter.findMany<Row>(data))) as T[];
+      return (await validRows(db, data.model, await adapter.findMany<AuthRow>(data))) as T[];
     },
   };
 }
@@ -87,12 +87,12 @@ function withWrites(adapter: Adapter, atomically: Atomically): Adapter {
     create: (data) =>
       atomically(async ({ create }, committed) => {
         const row = await create(data);
-        await committed({ kind: "create", model: data.model, row: row as Row });
+        await committed({ kind: "create", model: data.model, row: row as AuthRow });
         return row as never;
       }),
     update: (data) =>
       atomically(async ({ update }, committed) => {
-        const row = await update<Row>(data);
+        const row = await update<AuthRow>(data);
         if (row) await committed({ kind: "update", model: data.model, row, changed: data.update });
         return row as never;
       }),
@@ -110,13 +110,13 @@ function withWrites(adapter: Adapter, atomically: Atomically): Adapter {
       }),
     incrementOne: (data) =>
       atomically(async ({ incrementOne }, committed) => {
-        const row = await incrementOne<Row>(data);
+        const row = await incrementOne<AuthRow>(data);
         if (row) await committed({ kind: "update", model: data.model, row, changed: data.increment });
         return row as never;
       }),
     delete: (data) =>
       atomically(async ({ findOne, delete: remove }, committed) => {
-        const row = await findOne<Row>(data);
+        const row = await findOne<AuthRow>(data);
         await remove(data);
         if (row) await committed({ kind: "delete", model: data.model, row });
       }),
@@ -124,12 +124,12 @@ function withWrites(adapter: Adapter, atomically: Atomically): Adapter {
 }
 
 /** Values that a condition sets for its rows. */
-function rowOf(where: Where[]): Row {
+function rowOf(where: Where[]): AuthRow {
   return Object.fromEntries(where.map(({ field, value }) => [field, value]));
 }
 
 /** Does what belongs to a change, in its transaction. */
-async function onChange(transaction: Transaction<ControlTables>, change: Change): Promise<void> {
+async function onChange(transaction: Transaction<ControlTables>, change: AdapterChange): Promise<void> {
   const { kind, model, row } = change;
   if (model === "verification") return kind === "create" ? stampChallenge(transaction, row) : undefined;
   const accountId = (model === "user" ? row.id : row.userId) as string;
@@ -166,7 +166,7 @@ async function onChange(transaction: Transaction<ControlTables>, change: Change)
 /** Stamps what was made for an account with the credential epoch under which it was made. */
 async function stamp(
   transaction: Transaction<ControlTables>,
-  { kind, model, row, changed }: Change,
+  { kind, model, row, changed }: AdapterChange,
   accountId: string,
 ): Promise<void> {
   if (kind === "update" && model === "user" && changed?.twoFactorEnabled === true) {
@@ -192,7 +192,10 @@ async function stamp(
  * Stamps a sign-in that waits for its second factor, whose value is the account, and the challenge for a new passkey,
  * whose value names it. Other challenges belong to nobody yet.
  */
-async function stampChallenge(transaction: Transaction<ControlTables>, { id, value }: Row): Promise<void> {
+async function stampChallenge(
+  transaction: Transaction<ControlTables>,
+  { id, value }: AuthRow,
+): Promise<void> {
   const text = String(value);
   const accountId = text.startsWith("{")
     ? (JSON.parse(text) as { userData?: { id?: string } }).userData?.id
@@ -208,11 +211,11 @@ async function stampChallenge(transaction: Transaction<ControlTables>, { id, val
 
 /** The audit log's entry for a change, and whether it raises the credential epoch; null if it needs neither. */
 function entryOf(
-  { kind, model, row, changed = {} }: Change,
+  { kind, model, row, changed = {} }: AdapterChange,
   path: string,
   hasTwoFactor: boolean,
   call: AuthCall | undefined,
-): Entry | null {
+): AuditedChange | null {
   const method = signInMethods[path];
   switch (`${kind} ${model}`) {
     case "create user":

@@ -12,7 +12,7 @@ import {
 } from "./credential-epoch.ts";
 import { stepOf } from "./totp.ts";
 
-type Row = Record<string, unknown>;
+type AuthRow = Record<string, unknown>;
 
 /** Remembers the credential epoch that a call acts under: the first one that it reads, unless it changes it itself. */
 function noteEpoch(call: AuthCall | undefined, accountId: string, epoch: number): void {
@@ -25,14 +25,14 @@ function noteEpoch(call: AuthCall | undefined, accountId: string, epoch: number)
  * The rows of a model that better-auth may see: no session and no unfinished sign-in of an earlier credential epoch. What
  * it reads of an account tells the epoch that its call acts under.
  */
-export async function validRows<R extends Row>(
+export async function validRows<R extends AuthRow>(
   control: Kysely<ControlTables>,
   model: string,
   rows: R[],
 ): Promise<R[]> {
   const call = currentCall();
   for (const row of rows) {
-    const account = (model === "user" ? row : row.user) as Row | undefined | null;
+    const account = (model === "user" ? row : row.user) as AuthRow | undefined | null;
     if (account) noteEpoch(call, account.id as string, account.credentialEpoch as number);
   }
   if (rows.length === 0) return rows;
@@ -73,17 +73,17 @@ export async function validRows<R extends Row>(
 }
 
 /** Sessions of their account's epoch. Most are read with the account. */
-async function validSessions<R extends Row>(control: Kysely<ControlTables>, rows: R[]): Promise<R[]> {
+async function validSessions<R extends AuthRow>(control: Kysely<ControlTables>, rows: R[]): Promise<R[]> {
   const current = new Map<unknown, unknown>();
   for (const { userId, user } of rows) {
     if (current.has(userId)) continue;
-    const epoch = (user as Row | null | undefined)?.credentialEpoch;
+    const epoch = (user as AuthRow | null | undefined)?.credentialEpoch;
     current.set(userId, epoch ?? (await credentialEpochOf(control, userId as string)));
   }
   return rows.filter(({ userId, credentialEpoch }) => credentialEpoch === current.get(userId));
 }
 
-function withIds<R extends Row>(rows: R[], valid: { id: string }[]): R[] {
+function withIds<R extends AuthRow>(rows: R[], valid: { id: string }[]): R[] {
   const ids = new Set<unknown>(valid.map(({ id }) => id));
   return rows.filter(({ id }) => ids.has(id));
 }

@@ -12,7 +12,7 @@ import { withLock } from "../storage/settings.ts";
 import { starterTiles } from "./starter-tiles.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
-type Row = Selectable<ControlTables["boards"]>;
+type BoardRow = Selectable<ControlTables["boards"]>;
 
 /** Adds the board that every project begins with. */
 export async function addFirstBoard(control: Control, projectId: number): Promise<void> {
@@ -227,7 +227,7 @@ async function insertBoard(
   projectId: number,
   { name, tiles = [] }: NewBoard,
   position: number,
-): Promise<Row> {
+): Promise<BoardRow> {
   const now = Date.now();
   return control
     .insertInto("boards")
@@ -251,7 +251,7 @@ function unknownBoard() {
   return problem("board-unknown", { detail: "This project has no board with this ID." });
 }
 
-function summaryOf(row: Row): BoardSummary {
+function summaryOf(row: BoardRow): BoardSummary {
   return {
     id: row.id,
     name: row.name,
@@ -263,6 +263,6 @@ function summaryOf(row: Row): BoardSummary {
   };
 }
 
-function boardOf(row: Row): Board {
+function boardOf(row: BoardRow): Board {
   return { ...summaryOf(row), tiles: JSON.parse(row.tiles) };
 }

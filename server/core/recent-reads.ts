@@ -5,7 +5,7 @@ const maxAgeMs = 1_000;
 /** From this age on, a value is read again in the background, so that busy callers never wait. */
 const refreshAgeMs = 500;
 
-type Entry<Value> = { value: Value; readAtMs: number };
+type CachedRead<Value> = { value: Value; readAtMs: number };
 type Read<Value> = { promise: Promise<Value>; startedMs: number };
 
 type Options<Key, Value> = {
@@ -26,7 +26,7 @@ type Options<Key, Value> = {
 export class RecentReads<Key, Value extends object> {
   readonly #read: (key: Key) => Promise<Value>;
   readonly #now: () => number;
-  readonly #entries: LRUCache<NonNullable<Key>, Entry<Value>>;
+  readonly #entries: LRUCache<NonNullable<Key>, CachedRead<Value>>;
   /** Callers that need the same value share one read. */
   readonly #reads = new Map<Key, Read<Value>>();
 

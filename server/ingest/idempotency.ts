@@ -18,7 +18,7 @@ type Deps = { control: Kysely<ControlTables>; recorder: Recorder; rejected: Reje
 /** A response as it is kept: an event's JSON, or the outcomes of an array before it was stored. */
 type TemplateOutcome = string | Pick<ProblemError, "code" | "options">;
 
-type Row = Selectable<ControlTables["idempotencyKeys"]>;
+type IdempotencyRow = Selectable<ControlTables["idempotencyKeys"]>;
 
 /** A request with its key. */
 type Keyed = { key: string; bodyHash: string; bytes: Uint8Array; source: EventSource };
@@ -80,7 +80,7 @@ export class Idempotency {
     return row.results === unfinished ? this.#continue(request, row) : this.#replay(row, request.source);
   }
 
-  async #rowOf({ key, bodyHash, source }: Keyed): Promise<Row | undefined> {
+  async #rowOf({ key, bodyHash, source }: Keyed): Promise<IdempotencyRow | undefined> {
     const row = await this.#deps.control
       .selectFrom("idempotencyKeys")
       .selectAll()
@@ -96,7 +96,7 @@ export class Idempotency {
     return row;
   }
 
-  async #replay(row: Row, source: EventSource): Promise<Response> {
+  async #replay(row: IdempotencyRow, source: EventSource): Promise<Response> {
     const results = JSON.parse(row.results) as AppendResult[];
     if (!row.responseTemplate.startsWith("[")) {
       const [result] = results;
@@ -153,7 +153,7 @@ export class Idempotency {
   }
 
   /** Records what is missing of an array whose ids are known. */
-  async #continue(request: Keyed, row: Row): Promise<Response | null> {
+  async #continue(request: Keyed, row: IdempotencyRow): Promise<Response | null> {
     const { bytes, source } = request;
     const array = await JsonArray.read(bytes, source.projectId);
     // What was accepted then is accepted now.
@@ -215,7 +215,7 @@ function templateOf(outcomes: readonly ItemOutcome[]): string {
   );
 }
 
-function outcomesOf({ responseTemplate }: Row): ItemOutcome[] {
+function outcomesOf({ responseTemplate }: IdempotencyRow): ItemOutcome[] {
   return (JSON.parse(responseTemplate) as TemplateOutcome[]).map((outcome) =>
     typeof outcome === "string" ? outcome : problem(outcome.code, outcome.options),
   );

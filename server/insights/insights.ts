@@ -7,7 +7,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
-type Row = Selectable<ControlTables["insights"]>;
+type InsightRow = Selectable<ControlTables["insights"]>;
 
 type InsightKey = { projectId: number; key: string };
 /** When an insight is set, and with which API key; null if a member sets it. */
@@ -130,7 +130,7 @@ function update(
   { projectId, key }: InsightKey,
   { title, icon, next }: InsightChange,
   { keyId, nowMs }: Setter,
-): Promise<Row | undefined> {
+): Promise<InsightRow | undefined> {
   return transaction
     .updateTable("insights")
     .set({
@@ -152,7 +152,7 @@ async function insert(
   { projectId, key }: InsightKey,
   { title, icon, first }: InsightChange,
   { keyId, nowMs }: Setter,
-): Promise<Row> {
+): Promise<InsightRow> {
   const { count } = await transaction
     .selectFrom("insights")
     .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -181,7 +181,7 @@ async function insert(
 /** Notes a value in its history, and drops the oldest points. */
 async function addPoint(
   transaction: Transaction<ControlTables>,
-  { projectId, key, value }: Row,
+  { projectId, key, value }: InsightRow,
   nowMs: number,
 ): Promise<void> {
   const at = Math.floor(nowMs / pointMs) * pointMs;
@@ -205,7 +205,7 @@ async function addPoint(
     .execute();
 }
 
-function insightOf({ key, title, icon, value, createdAt, updatedAt }: Row): Insight {
+function insightOf({ key, title, icon, value, createdAt, updatedAt }: InsightRow): Insight {
   return {
     key,
     title,

@@ -1,5 +1,5 @@
 import type { Source } from "./source.ts";
-import { type Difference, differences, type Entry, tables } from "./tables.ts";
+import { type ComparedRow, type Difference, differences, tables } from "./tables.ts";
 import type { Target } from "./target.ts";
 
 /** Differences listed for each table and project. */
@@ -33,7 +33,7 @@ class Checksum {
   #rows = 0;
   #sum = 0n;
 
-  add({ text }: Entry): void {
+  add({ text }: ComparedRow): void {
     const hash = Bun.SHA256.hash(text) as Uint8Array;
     const bytes = new DataView(hash.buffer, hash.byteOffset);
     this.#sum += (bytes.getBigUint64(0) << 64n) | bytes.getBigUint64(8);
@@ -132,7 +132,7 @@ async function sumsByProject(source: Source): Promise<Map<number, Checksum>> {
   return sums;
 }
 
-async function sumOf(pages: AsyncIterable<Entry[]>, onRead: (entries: number) => void): Promise<Sum> {
+async function sumOf(pages: AsyncIterable<ComparedRow[]>, onRead: (entries: number) => void): Promise<Sum> {
   const sum = new Checksum();
   for await (const page of pages) {
     for (const entry of page) sum.add(entry);
@@ -142,7 +142,7 @@ async function sumOf(pages: AsyncIterable<Entry[]>, onRead: (entries: number) =>
 }
 
 /** Describes the first differences. Only by key, because rows contain secrets. */
-async function describe(all: AsyncIterable<Difference<Entry, Entry>>): Promise<string[]> {
+async function describe(all: AsyncIterable<Difference<ComparedRow, ComparedRow>>): Promise<string[]> {
   const examples: string[] = [];
   for await (const difference of all) {
     if (examples.length === examplesMax) return [...examples, "and more"];

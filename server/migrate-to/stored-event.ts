@@ -1,9 +1,9 @@
 import { type ArrivalStamp, stampToken } from "../event/id.ts";
 import { jsonOf } from "../storage/event-row.ts";
-import type { Entry } from "./tables.ts";
+import type { ComparedRow } from "./tables.ts";
 
 /** A stored event, in a form that is the same for both databases. */
-export type StoredEvent = Entry & {
+export type StoredEvent = ComparedRow & {
   projectId: number;
   id: string;
   createdAtMs: number;

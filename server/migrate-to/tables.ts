@@ -59,14 +59,14 @@ export const tables: readonly Table[] = [
 export type Value = number | string | null;
 
 /** A row or event, in a form that is the same for both databases. */
-export type Entry = {
+export type ComparedRow = {
   /** Its position in the order of reading. */
   key: readonly (number | string)[];
   /** Its complete content. */
   text: string;
 };
 
-export type TableRow = Entry & {
+export type TableRow = ComparedRow & {
   /** By column. */
   values: Record<string, Value>;
 };
@@ -81,7 +81,7 @@ export function tableRow(table: Table, columns: readonly string[], values: Recor
 }
 
 /** The order of keys in both databases: numbers by value, texts by their bytes in UTF-8. */
-function compareKeys(a: Entry["key"], b: Entry["key"]): number {
+function compareKeys(a: ComparedRow["key"], b: ComparedRow["key"]): number {
   for (const [index, part] of a.entries()) {
     const other = b[index]!;
     const order =
@@ -94,13 +94,13 @@ function compareKeys(a: Entry["key"], b: Entry["key"]): number {
 }
 
 /** An entry that only one side has, or that differs. */
-export type Difference<Here extends Entry, There extends Entry> =
+export type Difference<Here extends ComparedRow, There extends ComparedRow> =
   | { kind: "missing"; here: Here }
   | { kind: "other"; here: Here; there: There }
   | { kind: "extra"; there: There };
 
 /** Reads both sides once, in the order of keys, and returns the differences. */
-export async function* differences<Here extends Entry, There extends Entry>(
+export async function* differences<Here extends ComparedRow, There extends ComparedRow>(
   source: Iterable<Here>,
   target: AsyncIterable<There[]>,
 ): AsyncGenerator<Difference<Here, There>> {

@@ -12,7 +12,7 @@ import { NewTexts } from "../storage/postgres/vocabulary.ts";
 import { pagesOf } from "./pages.ts";
 import { MoveRefused } from "./source.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
-import { type Entry, type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
+import { type ComparedRow, type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
 
 const connections = 3;
 /** Only statistics of very large tables take that long. */
@@ -225,7 +225,7 @@ export class Target {
   }
 
   /** Removes events with everything that belongs to them. */
-  async removeEvents(projectId: number, events: readonly Entry[]): Promise<void> {
+  async removeEvents(projectId: number, events: readonly ComparedRow[]): Promise<void> {
     await this.#runQuery("SELECT remove_events($1, $2, $3, NULL)", [
       projectId,
       bigints(events.map(({ key }) => key[0] as number)),

@@ -15,13 +15,13 @@ const pageEvents = 100;
 const lookups = 4;
 
 type Options = { projectId: number; counted: CountedUsers; limit: number; cursor: string | undefined };
-type Page = Pick<z.input<typeof CountedUserList>, "total" | "users" | "nextCursor">;
+type CountedUsersPage = Pick<z.input<typeof CountedUserList>, "total" | "users" | "nextCursor">;
 
 /** A page of the users whom a number counts, each with the event that makes them count. */
 export async function listCountedUsers(
   store: Store,
   { projectId, counted, limit, cursor }: Options,
-): Promise<Page> {
+): Promise<CountedUsersPage> {
   const after = cursor === undefined ? undefined : readCursor(cursor);
   const found = await store.events.countedUsers({ projectId, counted, after, limit: limit + 1 }, {});
   const page = found.users.slice(0, limit);

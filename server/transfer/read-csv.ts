@@ -3,7 +3,7 @@ import { type SourceRecord, UnreadableFileError } from "./source-record.ts";
 
 const separators = [",", ";", "\t"];
 
-type Row = { record: string[]; raw: string; info: { lines: number } };
+type CsvRow = { record: string[]; raw: string; info: { lines: number } };
 
 /**
  * Reads rows of CSV (RFC 4180) as objects of texts, by the names in the header, some at a time. Cells may also be
@@ -18,7 +18,7 @@ export async function* readCsv(
 ): AsyncGenerator<SourceRecord[]> {
   const { value: first, done } = await input.next();
   if (done) return;
-  let rows: Row[] = [];
+  let rows: CsvRow[] = [];
   let failure: Error | null = null;
   // The build for browsers takes no bytes.
   const decoder = new TextDecoder();
@@ -29,7 +29,7 @@ export async function* readCsv(
     relax_column_count: true,
     skip_empty_lines: true,
   });
-  parser.on("data", (row: Row) => rows.push(row));
+  parser.on("data", (row: CsvRow) => rows.push(row));
   const ended = new Promise<void>((resolve) => {
     parser.on("end", resolve);
     parser.on("error", (error: Error) => {

@@ -12,7 +12,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
-type Row = Selectable<ControlTables["views"]>;
+type ViewRow = Selectable<ControlTables["views"]>;
 
 /** A member in a project. */
 export type Viewer = Pick<MemberAccess, "projectId" | "account" | "role">;
@@ -102,14 +102,18 @@ export async function deleteView(change: Change, viewer: Viewer, id: string): Pr
 async function recordView(
   { record }: Change,
   action: Extract<AuditAction, `view.${string}`>,
-  { id, name, accountId }: Row,
+  { id, name, accountId }: ViewRow,
   detail: object,
 ): Promise<void> {
   if (accountId === null) await record({ action, target: name, detail: { id, ...detail } });
 }
 
 /** A view that the member may change. Another member's own view is unknown. */
-async function findView(transaction: Transaction<ControlTables>, viewer: Viewer, id: string): Promise<Row> {
+async function findView(
+  transaction: Transaction<ControlTables>,
+  viewer: Viewer,
+  id: string,
+): Promise<ViewRow> {
   const row = await selectViews(transaction, viewer.projectId, viewer.account.id)
     .where("id", "=", id)
     .executeTakeFirst();
@@ -137,7 +141,7 @@ function groupOf(transaction: Transaction<ControlTables>, projectId: number, acc
     .execute();
 }
 
-async function moveView(transaction: Transaction<ControlTables>, view: Row, to: number): Promise<void> {
+async function moveView(transaction: Transaction<ControlTables>, view: ViewRow, to: number): Promise<void> {
   const ids = (await groupOf(transaction, view.projectId, view.accountId)).map(({ id }) => id);
   const ordered = ids.filter((id) => id !== view.id);
   ordered.splice(to, 0, view.id);
@@ -146,7 +150,7 @@ async function moveView(transaction: Transaction<ControlTables>, view: Row, to: 
   }
 }
 
-function viewOf({ id, name, q, range, split, accountId, createdAt }: Row): View {
+function viewOf({ id, name, q, range, split, accountId, createdAt }: ViewRow): View {
   return {
     id,
     name,
