@@ -6,11 +6,11 @@ import { nextTurn } from "../scheduling/turns.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { AppendCompanion, AppendResult } from "../storage/event-store.ts";
 import type { EventSource } from "./accepted-event.ts";
-import { batchResponse, checkedChunks, isExternalProblem, rejectionsOf } from "./batch.ts";
 import { type CheckedItem, type ItemOutcome, isOneCommit, timestampFull } from "./batch-parts.ts";
 import { eventResponse, replayedHeaders } from "./event-response.ts";
 import { beginKeyedBatch, finishKeyedBatch, forgetKeyedBatch, unfinished } from "./keyed-batches.ts";
 import type { Recorder } from "./record.ts";
+import { batchResponse, checkedChunks, isExternalProblem, rejectionsOf } from "./record-batch.ts";
 import type { RejectedEvents } from "./rejected.ts";
 
 type Deps = { control: Kysely<ControlTables>; recorder: Recorder; rejected: RejectedEvents };

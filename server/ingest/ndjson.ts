@@ -4,10 +4,10 @@ import { bodyPieces } from "../http/body.ts";
 import { rejectedText } from "../http/json.ts";
 import type { LinesResponse } from "../schemas/batch.ts";
 import type { EventSource } from "./accepted-event.ts";
-import { isExternalProblem, mapInOrder, statusOf } from "./batch.ts";
 import { responseHeaders } from "./event-response.ts";
 import { readLines, type Totals } from "./read-lines.ts";
 import type { Recorder } from "./record.ts";
+import { isExternalProblem, mapInOrder, statusOf } from "./record-batch.ts";
 import type { RejectedEvents } from "./rejected.ts";
 
 type Deps = {

@@ -2,7 +2,7 @@ import { limits } from "../core/limits.ts";
 import { ProblemError, problem } from "../core/problems.ts";
 import { parseJson, skipWhitespace } from "../http/json.ts";
 import { type TurnOwner, Turns } from "../scheduling/turns.ts";
-import { chunkBytes, chunkEvents } from "./batch.ts";
+import { chunkBytes, chunkEvents } from "./record-batch.ts";
 
 /** A line of NDJSON (https://github.com/ndjson/ndjson-spec): its parsed content, or the problem with it. */
 type Line = {

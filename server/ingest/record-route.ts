@@ -12,12 +12,12 @@ import { errorResponse, type FailureLog } from "../http/failures.ts";
 import { isArray, JsonArray, parseJson, rejectedText } from "../http/json.ts";
 import type { Store } from "../storage/store.ts";
 import type { EventSource } from "./accepted-event.ts";
-import { batchResponse, recordBatch } from "./batch.ts";
 import { eventResponse } from "./event-response.ts";
 import { Idempotency } from "./idempotency.ts";
 import { checkKeyOrigin, type KeyRateLimits, type RequestRateLimit } from "./key-limits.ts";
 import { recordLines } from "./ndjson.ts";
 import type { Recorder } from "./record.ts";
+import { batchResponse, recordBatch } from "./record-batch.ts";
 import type { RejectedEvents } from "./rejected.ts";
 
 type Deps = {

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { ProblemError } from "../../core/problems.ts";
 import { parseForeignJson } from "../../http/json.ts";
 import type { Routes } from "../../http/routes.ts";
-import { isExternalProblem, statusOf } from "../../ingest/batch.ts";
+import { isExternalProblem, statusOf } from "../../ingest/record-batch.ts";
 import { itemsFrom } from "../item.ts";
 import { channelIn, jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
