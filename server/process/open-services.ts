@@ -58,8 +58,8 @@ type Deps = {
   signInTiers: SignInTiers | undefined;
   /** Starts nothing by itself. */
   isPassive: boolean;
-  /** The directory with the migrations, if they are not the program's own. */
-  migrations: string | undefined;
+  /** The directories with the migrations, if they are not the program's own. */
+  migrations: readonly string[] | undefined;
 };
 
 /** Whether damage of the database was found since the start. */

@@ -2,7 +2,6 @@ import pg, { type ClientBase } from "pg";
 import { limits } from "../../core/limits.ts";
 import type { Event } from "../../event/event.ts";
 import { token, tokensOf } from "../../event/tokens.ts";
-import { migrationsDirectory } from "../../process/program-files.ts";
 import type { Diagnosis } from "../diagnosis.ts";
 import { jsonOf } from "../event-row.ts";
 import { readMigrations } from "../migrations.ts";
@@ -32,7 +31,7 @@ const indexesOfTables = `
 export async function diagnose(client: ClientBase): Promise<Diagnosis[]> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   try {
-    const newest = readMigrations(migrationsDirectory("postgres")).at(-1)!.number;
+    const newest = readMigrations("postgres").at(-1)!.number;
     const version = await schemaVersion(client);
     if (version !== newest)
       return [{ part: "version", detail: `its schema is ${version}, and this program's is ${newest}` }];

@@ -24,13 +24,13 @@ const longestWaitMs = 5_000;
  * it can be starting, too.
  *
  * @param blockEvents - events per block
- * @param migrations - the directory with the migrations, if they are not the program's own
+ * @param migrations - directories with the migrations, if they are not the program's own
  */
 export async function openPostgresStore(
   address: DatabaseAddress,
   watch: StoreWatch,
   blockEvents = blockEventsUsual,
-  migrations?: string,
+  migrations?: readonly string[],
 ): Promise<Store> {
   const onError = (error: unknown) => watch.onError(storageProblem(error));
   const pool = openPool(address, onError);
@@ -66,7 +66,7 @@ export async function openPostgresStore(
   }
 }
 
-async function prepareDatabase(pool: Pool, watch: StoreWatch, migrations?: string): Promise<void> {
+async function prepareDatabase(pool: Pool, watch: StoreWatch, migrations?: readonly string[]): Promise<void> {
   const { onWaiting, onWarning, connectTimeoutMs } = watch;
   const until = Date.now() + connectTimeoutMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {

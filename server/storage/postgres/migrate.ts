@@ -1,5 +1,4 @@
 import type { ClientBase, Pool } from "pg";
-import { migrationsDirectory } from "../../process/program-files.ts";
 import { type MigrationProgress, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import { checkSetting } from "../secret-key.ts";
 import { NoDatabase, type StoreWatch } from "../store.ts";
@@ -16,7 +15,7 @@ const lockNumber = 8_434_647;
  *
  * Throws if the database is newer than the program, or the role can't create tables.
  *
- * @param directory - of the migrations
+ * @param directories - with the migrations, if they are not the program's own
  */
 export async function migrate(
   pool: Pool,
@@ -27,9 +26,9 @@ export async function migrate(
     mayUpgrade,
     beforeUpgrade = () => {},
   }: Pick<StoreWatch, "onInfo" | "onMigrating" | "mayCreate" | "mayUpgrade" | "beforeUpgrade"> = silent,
-  directory = migrationsDirectory("postgres"),
+  directories?: readonly string[],
 ): Promise<void> {
-  const migrations = readMigrations(directory);
+  const migrations = readMigrations("postgres", directories);
   const newest = migrations.at(-1)!.number;
   const client = await pool.connect();
   const report = new ProgressReport(pool, onMigrating);

@@ -16,15 +16,7 @@ import { readMigrations } from "../migrations.ts";
 import { createIfMissing, giveToOwner } from "../private-file.ts";
 import { databaseFile, prepareDirectory } from "./directory.ts";
 import { isDamage } from "./failure.ts";
-import {
-  migrationsDirectory,
-  newestOf,
-  openForReading,
-  openForWriting,
-  replacedMark,
-  snapshotsIn,
-  versionOf,
-} from "./open.ts";
+import { newestOf, openForReading, openForWriting, replacedMark, snapshotsIn, versionOf } from "./open.ts";
 
 /** What a copy of a database holds. */
 export type BackupContents = { events: number; version: number };
@@ -59,7 +51,7 @@ export function checkCopy(file: string): BackupContents {
     const [first] = database.query("PRAGMA integrity_check(1)").values();
     if (first?.[0] !== "ok") throw new Error(`it is damaged (${first?.[0]})`);
     const version = versionOf(database);
-    const newest = newestOf(readMigrations(migrationsDirectory));
+    const newest = newestOf(readMigrations("sqlite"));
     if (version === 0) throw new Error("it is not a database of Tidings");
     if (version > newest)
       throw new Error(

@@ -3,7 +3,7 @@ import { limits } from "../../core/limits.ts";
 import { token } from "../../event/tokens.ts";
 import type { Diagnosis } from "../diagnosis.ts";
 import { readMigrations } from "../migrations.ts";
-import { migrationsDirectory, newestOf, versionOf } from "./open.ts";
+import { newestOf, versionOf } from "./open.ts";
 
 const hourMs = 3_600_000;
 /** Sentinel rows are only in the index. */
@@ -27,7 +27,7 @@ export function diagnose(database: Database): Diagnosis[] {
   const [pages] = database.query("PRAGMA integrity_check(1)").values();
   if (pages?.[0] !== "ok") return [{ part: "pages", detail: inOneLine(String(pages?.[0])) }];
   const version = versionOf(database);
-  const newest = newestOf(readMigrations(migrationsDirectory));
+  const newest = newestOf(readMigrations("sqlite"));
   if (version !== newest)
     return [{ part: "version", detail: `its schema is ${version}, and this program's is ${newest}` }];
   return [

@@ -42,7 +42,7 @@ const chunkEvents = 2_000;
  * Opens the store of a data directory, creates it if it is missing, and migrates it to this program's version.
  *
  * @param blockEvents - events per block
- * @param migrations - the directory with the migrations, if they are not the program's own
+ * @param migrations - directories with the migrations, if they are not the program's own
  */
 export async function openSqliteStore(
   dataDirectory: string,
@@ -67,7 +67,7 @@ export async function openSqliteStore(
     | "beforeUpgrade"
   >,
   blockEvents = blockEventsUsual,
-  migrations?: string,
+  migrations?: readonly string[],
 ): Promise<Store> {
   const lock =
     recordsAs && (may.mayCreate || wasUsed(dataDirectory)) && directoryRefusal(dataDirectory) === null
@@ -102,7 +102,7 @@ async function openLocked(
   >,
   lock: FileLock | null,
   blockEvents: number,
-  migrations: string | undefined,
+  migrations: readonly string[] | undefined,
 ): Promise<Store> {
   // Only the server's: commands may run beside one, which does it.
   if (may.mayUpgrade && lock !== null && existsSync(databaseFile(dataDirectory)))

@@ -2,7 +2,6 @@ import { constants, Database, type SQLiteError } from "bun:sqlite";
 import { constants as accessModes, accessSync, readdirSync, rmSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { migrationsDirectory as migrationsOf } from "../../process/program-files.ts";
 import { type Migration, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import { createIfMissing } from "../private-file.ts";
 import type { StoreWatch } from "../store.ts";
@@ -134,8 +133,6 @@ export const snapshotDays = 30;
 /** In a snapshot's name, between the database's name and the version of the migration it precedes. */
 const snapshotMark = ".before-";
 
-export const migrationsDirectory = migrationsOf("sqlite");
-
 /** What is told of a migration. */
 export type MigrationWatch = Pick<StoreWatch, "onInfo" | "onMigrating" | "mayUpgrade">;
 
@@ -150,19 +147,19 @@ export const snapshotStep = "snapshot";
  *
  * Throws if the database is newer than the program, damaged, or was removed.
  *
- * @param directory - of the migrations
+ * @param directories - with the migrations, if they are not the program's own
  */
 export function migrate(
   dataDirectory: string,
   watch: MigrationWatch = silent,
-  directory = migrationsDirectory,
+  directories?: readonly string[],
 ): void {
   prepareDirectory(dataDirectory);
   const file = databaseFile(dataDirectory);
   explaining(file, () => {
     const database = openForWriting(file);
     try {
-      migrateIn(database, file, watch, readMigrations(directory));
+      migrateIn(database, file, watch, readMigrations("sqlite", directories));
     } finally {
       database.close();
     }
