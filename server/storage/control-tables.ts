@@ -107,7 +107,7 @@ export type ControlTables = AuthTables &
       /** The problem in the sender's response, as JSON. */
       problem: string;
       /** The same for all events that were rejected for the same. */
-      reason: string;
+      reason: Generated<string>;
       rejectedAt: number;
     };
     idempotencyKeys: {

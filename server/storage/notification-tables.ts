@@ -46,7 +46,7 @@ export type NotificationTables = {
     /** What the last failure said. */
     failure: string | null;
     /** Since when the owners know that an urgent message to it is dead; null after a success. */
-    deadToldAt: Generated<number | null>;
+    deadToldAt: number | null;
     createdAt: number;
   };
   /** Events that notify and whose deliveries are still to be made. */
@@ -95,9 +95,9 @@ export type NotificationTables = {
     destinationId: string;
     heldUntil: number;
     /** How long it waits between two messages, because the receiver takes no more. */
-    paceMs: Generated<number | null>;
+    paceMs: number | null;
     /** The last message at this pace. */
-    pacedAt: Generated<number | null>;
+    pacedAt: number | null;
   };
   notificationSettings: {
     accountId: string;
