@@ -234,7 +234,7 @@ async function wireUp(
   });
   const userActivity = new UserActivity({ store, onError });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
-  const metrics = isMeasured ? await openMetrics({ store, streams, config, damage }) : null;
+  const metrics = isMeasured ? await openMetrics({ store, streams, damage }) : null;
   const commits = new CommitMeter();
   store.events.observeCommits((stored, ms, syncMs) => {
     commits.observe(stored, ms);

@@ -82,6 +82,8 @@ export interface Store {
   takeOutbox: TakeOutbox;
   claimDeliveries: ClaimDeliveries;
   rateLimiter(options: RateLimiterOptions): RateLimiter;
+  /** The directory with the database's files; null if a database server has them, whose disk can't be seen from here. */
+  dataDirectory: string | null;
   /** The size of everything in the database. */
   bytes(): Promise<number>;
   /** Stores what was accepted, then closes. */

@@ -50,6 +50,7 @@ export async function openPostgresStore(
       observeWriter: () => {},
       claimDeliveries: createClaimDeliveries(control),
       rateLimiter: (options) => createRateLimiter(pool, options),
+      dataDirectory: null,
       async bytes() {
         const { rows } = await pool.query("SELECT pg_database_size(current_database()) AS bytes");
         return Number(rows[0].bytes);

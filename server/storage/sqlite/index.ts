@@ -269,6 +269,7 @@ async function openLocked(
     },
     claimDeliveries: createClaimDeliveries(open(createDialect(dialectDeps, "deliveries"))),
     rateLimiter: createRateLimiter,
+    dataDirectory,
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();
