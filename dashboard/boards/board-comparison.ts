@@ -6,13 +6,13 @@ import { compactTiles, freePlace } from "./layout.ts";
 import { inReadingOrder, type Place } from "./reading-order.ts";
 import { newTileId, tileTypes } from "./tile-form.ts";
 
-/** What is edited of a board. */
+/** The parts of a board that people edit. */
 export type BoardForm = { name: string; tiles: Tile[] };
 
 const arrangement = "arrangement";
 const nameKey = "name";
 
-/** How two versions of a board are put together: its name, each tile by itself, and where tiles are. */
+/** Merges two versions of a board: its name, each tile by itself, and the positions of tiles. */
 export const boardComparison: Comparison<BoardForm> = {
   differences(base, mine, theirs) {
     const differences: Difference[] = [];
@@ -106,7 +106,7 @@ function limitOf({ type, limit }: Pick<Tile, "type"> & { limit?: number }): numb
   return limit ?? (type === "table" ? 10 : 5);
 }
 
-/** What a tile shows, for people. */
+/** Describes a tile for people. */
 function tileText(tile: Tile): string {
   const { type, title } = tile;
   const lines = [title ? `${tileTypes[type].label}: ${title}` : tileTypes[type].label];

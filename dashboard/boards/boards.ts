@@ -44,7 +44,7 @@ type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & 
 
 type LoadOptions = { signal: AbortSignal; onProgress?: (share: number) => void };
 
-/** Where tiles get their results from. */
+/** The source of tiles' results. */
 export type TileSource = {
   /** Part of the query's key. */
   key: readonly unknown[];
@@ -121,7 +121,7 @@ export function tileDataQuery(
       source.load(tile, rangeQuery(range), { signal, ...(onProgress && { onProgress }) }),
     refetchInterval: isLive(range) ? refreshMs : false,
     enabled: isComplete(tile),
-    // What the board showed before it was edited, too.
+    // Also keeps the results from before the board was edited.
     placeholderData: (previous) =>
       previous ?? (source.shown && queries.getQueryData<TileData>([...source.shown, content, range])),
     retry: false,

@@ -2,7 +2,7 @@ import { cloneLayout, getLayoutItem, moveElement, verticalCompactor } from "reac
 import { limits } from "../../server/core/limits.ts";
 import type { Place } from "./reading-order.ts";
 
-// Where tiles are in the grid. Tiles never overlap, and move up as far as they can.
+// Positions of tiles in the grid. Tiles never overlap, and move up as far as they can.
 
 const columns = limits.boardColumns;
 

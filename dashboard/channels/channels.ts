@@ -30,7 +30,7 @@ export function channelsQuery(project: string) {
   return { ...sidebarQuery(project), select: channelsIn };
 }
 
-/** What the page shows, so that events which arrive there don't become unread. */
+/** The channels and views on the page: events that arrive there don't become unread. */
 let looked: { project: string } & Looked = { project: "", channels: [], views: [] };
 
 export function lookAt(project: string, shown: Looked): void {

@@ -35,7 +35,7 @@ export function markShapeOf(color: SeriesColor): string {
   return shapeOf(color === "rest" ? 0 : color);
 }
 
-/** How a series is drawn, so that series of one color differ: 0 full, 1 divided by lines, 2 pierced by dots. */
+/** The pattern of a series. Series of one color differ by it: 0 full, 1 divided by lines, 2 pierced by dots. */
 export function patternOf(color: SeriesColor): number {
   return color === "rest" ? 0 : Math.floor(color / markColors) % markShapes.length;
 }

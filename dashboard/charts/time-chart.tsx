@@ -25,7 +25,7 @@ export type TimeRange = { fromMs: number; toMs: number };
 export type ChartHandle = { toPng: (title: string) => Promise<Blob> };
 
 export type TimeChartProps = {
-  /** What the chart shows, for screen readers: "Events over time". */
+  /** The chart's name for screen readers: "Events over time". */
   label: string;
   kind: PlotKind;
   isStacked?: boolean;
@@ -49,7 +49,7 @@ export type TimeChartProps = {
   onPick?: (bucket: number, leftPx: number) => void;
   /** The last bucket isn't over: it looks different, and its label says so. */
   isLastPartial?: boolean;
-  /** What all series are together in each bucket. By default, stacked ones are added up. */
+  /** The total of all series in each bucket. By default, stacked series are added up. */
   totals?: readonly (number | null)[] | undefined;
   ref?: Ref<ChartHandle>;
 };
@@ -83,9 +83,9 @@ export function TimeChart({
   const [active, setActive] = useState<number | null>(null);
   // Keys may come faster than renders.
   const lastActive = useRef<number | null>(null);
-  /** Where a selection with the keyboard began. */
+  /** The bucket at which a selection with the keyboard began. */
   const anchor = useRef<number | null>(null);
-  // What uPlot's callbacks read, which are made only once.
+  // For uPlot's callbacks, which are made only once.
   const latest = useRef({ starts, endMs, onSelect, onZoomOut, onPick });
   latest.current = { starts, endMs, onSelect, onZoomOut, onPick };
 

@@ -16,7 +16,7 @@ export const connectionTitles: Record<ConnectionPage, string> = {
   deliveries: "Deliveries",
 };
 
-/** What there is to look at, in a word or two: "2 expired". */
+/** Something that needs attention, in a word or two: "2 expired". */
 export type ConnectionState = { count: number; text: string; isUrgent: boolean };
 
 export function connectionsQuery(project: string) {
@@ -34,7 +34,7 @@ export function refreshConnections(project: string, ...keys: QueryKey[]): Promis
   return refresh(...keys, connectionsQuery(project).queryKey);
 }
 
-/** What there is to look at on each page. */
+/** The state of each page of connections that needs attention. */
 export function useConnectionStates(project: string): Partial<Record<ConnectionPage, ConnectionState>> {
   const { data } = useQuery(connectionsQuery(project));
   return data ? statesOf(data) : {};

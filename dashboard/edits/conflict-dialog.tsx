@@ -7,7 +7,7 @@ import { type ChangedBy, ChangeSentence, useChangedBy } from "./changed-by.tsx";
 import { type Choice, type Choices, choicesOf, type Difference } from "./differences.ts";
 
 export type ConflictDialogProps = {
-  /** What was changed: "rule". */
+  /** The noun for the edited thing: "rule". */
   what: string;
   /** Only its owner edits it, in several tabs. */
   isOwn: boolean;

@@ -4,7 +4,7 @@ import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { ChangeSentence, useChangedBy } from "./changed-by.tsx";
 
 export type GoneDialogProps = {
-  /** What was deleted: "rule". */
+  /** The noun for the deleted thing: "rule". */
   what: string;
   isOwn: boolean;
   change: LastChange | undefined;

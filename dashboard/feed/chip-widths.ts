@@ -49,9 +49,9 @@ function widened(widths: readonly number[], sparePx: number): number {
 }
 
 /**
- * Where the tags of a row may begin, as shares of its width. Right of the middle, because that is where people click who
- * want to open the event; further left if there is no room for all tags. Few places, so that those of most rows are
- * below each other.
+ * Positions where the tags of a row may begin, as shares of its width. The first is right of the middle, because people
+ * click in the middle to open the event. The others are further left, for rows with no room for all tags. There are
+ * few, so that the tags of most rows align.
  */
 const starts = [11 / 19, 0.44, 0.3] as const;
 const startPxMin = 150;

@@ -57,7 +57,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
   const deletedIds = new Set<string>();
   let held: Entry[] = [];
   const holdReasons = new Set<HoldReason>();
-  /** Where the next older page starts. */
+  /** The start of the next older page. */
   let tail: { to?: string; cursor?: string } = {};
   let loading = new AbortController();
   const listeners = new Set<() => void>();

@@ -23,7 +23,7 @@ const SearchMistake = lazyPart<SearchMistakeProps>(
 );
 
 export type ChangeOptions = {
-  /** What stays in the search field; nothing by default. */
+  /** The text that stays in the search field. Default: none. */
   typed?: string;
   /** The change is no step of the history. */
   replace?: boolean;
@@ -33,7 +33,7 @@ type FilterBarProps = {
   project: string;
   filters: Filters;
   change: (filters: Filters, options?: ChangeOptions) => void;
-  /** What is in the search field, as the feed shows it. */
+  /** The search field's text, as the feed shows it. */
   typed: string;
   type: (text: string) => void;
   /** Shown at the end. */
@@ -178,7 +178,7 @@ export function FilterBar({ project, filters, change, typed, type, children }: F
 function useTypedText(typed: string, type: (text: string) => void) {
   const [text, setText] = useState(typed);
   const [last, setLast] = useState(typed);
-  /** What this field has asked the URL to have, which may come after more was typed. */
+  /** Searches that this field has put into the URL. They can arrive after more was typed. */
   const asked = useRef(new Set<string>());
   if (typed !== last) {
     setLast(typed);

@@ -67,7 +67,7 @@ export function MistakeUnderline({ error, text, input }: UnderlineProps) {
 
 type MistakeTextProps = { error: SearchError; correct: (corrected: string) => void };
 
-/** What is wrong, and a button that corrects it where it is clear what was meant. */
+/** Explains the mistake. A button corrects it if the meaning is clear. */
 export function MistakeText({ error: { message, corrected }, correct }: MistakeTextProps) {
   return (
     <span className="flex flex-wrap items-center gap-x-2">

@@ -33,7 +33,7 @@ const logDeletionsMax = 1_000;
 type Tab = { post(message: ToTab): void; room: Room | null; lastSeenAtMs: number };
 
 /**
- * What returning tabs are sent: events, null for those deleted since, and deletions, each with the number of events
+ * The log for returning tabs: events, null for those deleted since, and deletions, each with the number of events
  * before it.
  */
 type Log = {

@@ -91,7 +91,7 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
       batchTimer ??= setTimeout(flush, batchMs);
     });
     opened.addEventListener("seen", (message) => {
-      // What arrived before was read.
+      // The events that arrived before are read, too.
       flush();
       handlers.seen(JSON.parse(message.data));
     });

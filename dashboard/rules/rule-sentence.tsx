@@ -30,7 +30,7 @@ function Matching({ q }: { q: string }): ReactNode {
   );
 }
 
-/** What comes before and after the search. */
+/** The words before and after the search. */
 export function whenTexts(when: RuleWhen): [before: string, after: string] {
   switch (when.type) {
     case "each":

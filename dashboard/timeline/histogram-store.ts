@@ -35,7 +35,7 @@ export function openHistogram(project: string, filters: Filters, split: Split) {
   const matches = matcherOf(filters);
   let state: HistogramState = { histogram: null, error: null };
   let loading: AbortController | null = null;
-  /** What arrived during the fetch: the server may have counted it, if it is older than the end of its range. */
+  /** Events that arrived during the fetch. The server may have counted those older than the end of its range. */
   let arrivedMeanwhile: Event[] = [];
   let waiting: Event[] = [];
   let showTimer: ReturnType<typeof setTimeout> | undefined;
@@ -65,7 +65,7 @@ export function openHistogram(project: string, filters: Filters, split: Split) {
       change({ histogram: withEvents(fetched, uncounted, split), error: null });
     } catch (error) {
       if (signal.aborted) return;
-      // What is shown stays.
+      // Keeps the bars that are shown.
       change({ error });
     }
     loading = null;
@@ -153,7 +153,7 @@ async function fetchHistogram(
   return histogramOf({ ...stats, series: withRest(stats.series, seriesMax) }, size);
 }
 
-/** Where all time begins: at the first event, but at least an hour ago. Null without events. */
+/** The start of "all time": the first event, but at least an hour ago. Null without events. */
 async function firstEventMs(
   project: string,
   filters: Filters,

@@ -2,7 +2,7 @@ import type { Event } from "../../server/event/event.ts";
 import type { Stats } from "../../server/schemas/stats.ts";
 import { type BucketSize, bucketAt } from "./buckets.ts";
 
-/** What bars are split by: nothing, or `channel`, `name` or `tag.KEY`. */
+/** The split of the bars: none, or `channel`, `name` or `tag.KEY`. */
 export type Split = "" | "channel" | "name" | `tag.${string}`;
 
 /** The split in a URL, where `none` is no split; null if it is none of these, or is of no use for one channel. */

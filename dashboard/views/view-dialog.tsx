@@ -14,7 +14,7 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 
 export type NewViewProps = {
-  /** What to save. */
+  /** The settings to save. */
   shown: Pick<View, "q" | "range" | "split">;
   close: () => void;
 };

@@ -3,7 +3,7 @@ import type { Webhook, WebhookMapping, WebhookSource } from "../../server/schema
 import { orNone, type Part, part, whoChanged } from "../edits/differences.ts";
 import { sources } from "./webhooks.ts";
 
-/** What the form for a webhook holds. */
+/** The values of the form for a webhook. */
 export type WebhookForm = {
   name: string;
   channel: string;
@@ -72,7 +72,7 @@ function mappingForm({ notify = false, tags = {}, ...texts }: WebhookMapping): M
   };
 }
 
-/** What the form says, as the API takes it. What is blank is left out. */
+/** The form's values as a request's body, without blank ones. */
 export function webhookOf(form: WebhookForm) {
   return {
     name: form.name.trim(),

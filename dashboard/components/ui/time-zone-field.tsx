@@ -9,7 +9,7 @@ type TimeZoneFieldProps = {
   change: (timeZone: string) => void;
   hint?: string;
   member?: string;
-  /** What none means. Without it, there must be one. */
+  /** The label for no time zone. Without it, a time zone is required. */
   none?: string;
   className?: string;
 };
@@ -102,7 +102,7 @@ export function TimeZoneField({ label, value, change, hint, member, none, classN
         }}
         onClick={open}
         onKeyDown={onKey}
-        // What was typed and not chosen is forgotten.
+        // Forgets typed text that wasn't chosen.
         onBlur={() => setTyped(null)}
         autoComplete="off"
         autoCapitalize="none"
