@@ -46,7 +46,7 @@ export type AuthTables = {
     id: string;
     identifier: string;
     value: string;
-    /** Whose sign-in waits; null if that is not known yet. */
+    /** The account that is signing in; null if it is not known yet. */
     accountId: string | null;
     credentialEpoch: Generated<number>;
     expiresAt: string;

@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs";
 
-/** Below this much free space, and this share of the disk, it counts as nearly full. */
+/** A disk is nearly full below this much free space and below this share of its size. */
 const lowBytes = 1e9;
 const lowShare = 0.1;
 

@@ -5,19 +5,19 @@ import { type Engine, migrationsDirectories } from "../process/program-files.ts"
 /** A step from one schema version to the next. Its file name begins with its number. */
 export type Migration = { number: number; name: string; sql: string };
 
-/** What a migration of the database is doing. */
+/** The progress of a migration. */
 export type MigrationProgress = {
   /** Schema versions; `from` is 0 for a new database. */
   from: number;
   to: number;
-  /** What runs now: the snapshot, or a migration's file. */
+  /** The current step: the snapshot, or a migration's file. */
   step: string;
-  /** Its number among all steps, from 1; 0 while it waits for its turn. */
+  /** The step's number, from 1; 0 while the migration waits for other nodes. */
   number: number;
   of: number;
-  /** How much of the step is done, from 0 to 1. Null if that can't be known. */
+  /** The finished share of the step, from 0 to 1; null if it is unknown. */
   share: number | null;
-  /** What it works on or waits for, as part of a sentence. Null if that can't be known. */
+  /** The object that the step works on or waits for, as part of a sentence; null if it is unknown. */
   detail: string | null;
 };
 
@@ -26,12 +26,12 @@ export function upgradeNeeded(from: number, to: number): string {
   return `The database is from an older version of Tidings (schema ${from}; this version needs ${to}). Start the server of this version, which upgrades it, or use the version that it is from.`;
 }
 
-/** What to say of a migration that failed, after its cause. */
+/** The message for a failed migration, after its cause. */
 export function migrationFailed(name: string): string {
   return `The upgrade of the database failed in migration ${name}: please report this with this message and the version you upgraded from.`;
 }
 
-/** What SQLite and PostgreSQL spell differently. A migration that both run says `{{binary}}`. */
+/** Different spellings of SQLite and PostgreSQL. A migration that both run contains `{{binary}}`. */
 const placeholders: Record<string, Record<Engine, string>> = {
   /** Compares a text byte by byte: ids, keys and names. */
   binary: { sqlite: "COLLATE BINARY", postgres: 'COLLATE "C"' },

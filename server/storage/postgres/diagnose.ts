@@ -8,7 +8,7 @@ import { readMigrations } from "../migrations.ts";
 import { timedTokens } from "./scan-cursor.ts";
 
 const hourMs = 3_600_000;
-/** Events whose tokens one statement makes anew. */
+/** Events whose tokens one statement rebuilds. */
 const mendedAtATime = 1_000;
 /** SQLSTATEs of damaged tables and indexes (class XX). */
 const damage = /^XX00[12]$/;
@@ -134,7 +134,7 @@ async function idFaults(client: ClientBase): Promise<Diagnosis[]> {
   return orphans > 0 ? [{ part: "ids", detail: `ids of clients without an event: ${orphans}` }] : [];
 }
 
-/** How many rows only one of two queries returns. */
+/** Counts the rows that only one of two queries returns. */
 async function differences(client: ClientBase, left: string, right: string): Promise<number> {
   const only = (a: string, b: string) =>
     numberIn(
@@ -197,7 +197,7 @@ async function deleteBlocks(client: ClientBase): Promise<void> {
     await client.query(`DELETE FROM ${table}`);
 }
 
-/** Makes the tokens anew of the events that have lost them. */
+/** Rebuilds missing tokens. */
 async function mendTokens(client: ClientBase): Promise<void> {
   const { rows: projects } = await client.query<{ id: number }>(
     "SELECT DISTINCT project_id AS id FROM events",

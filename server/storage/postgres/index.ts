@@ -15,7 +15,7 @@ import { createRateLimiter } from "./rate-limiter.ts";
 import { rowsOf } from "./rows-of.ts";
 import { checkServer } from "./server-settings.ts";
 
-/** Between two attempts to reach a server that does not answer yet. */
+/** The pause between two attempts to reach a server that does not answer yet. */
 const firstWaitMs = 250;
 const longestWaitMs = 5_000;
 

@@ -100,7 +100,7 @@ async function secretKeyCheckIn(client: ClientBase): Promise<string | null> {
 
 type Activity = { blocked_by: string | null; relation: string | null; share: number | null };
 
-/** Tells how far a migration is. Another connection asks the server what the migration's one does. */
+/** Reports the progress of a migration. Another connection asks the server about the migration's process. */
 class ProgressReport {
   readonly #pool: Pool;
   readonly #onMigrating: StoreWatch["onMigrating"];
@@ -154,7 +154,7 @@ class ProgressReport {
   }
 }
 
-/** What holds the lock that a process waits for, and the index that it builds. */
+/** The holder of the lock that a process waits for, and the index that it builds. */
 const activity = `
   SELECT (SELECT string_agg(format('process %s (%s)', pid, coalesce(nullif(application_name, ''), 'unnamed')), ', ')
           FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1))) AS blocked_by,

@@ -32,7 +32,7 @@ import { removeDeadScratch, scratchIn } from "./scratch.ts";
 import { createTogether, rowsOf } from "./together.ts";
 import { Writer } from "./writer.ts";
 
-/** How long an erasure waits for a backup that is being made, such as one that is sent over a slow line. */
+/** The time that an erasure waits for a running backup, such as one over a slow line. */
 const copyWaitMs = 3_600_000;
 const copyPollMs = 100;
 /** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
@@ -104,7 +104,7 @@ async function openLocked(
   blockEvents: number,
   migrations: readonly string[] | undefined,
 ): Promise<Store> {
-  // Only the server's: commands may run beside one, which does it.
+  // Only the server does this: commands may run beside one.
   if (may.mayUpgrade && lock !== null && existsSync(databaseFile(dataDirectory)))
     makeRoom(dataDirectory, databaseFile(dataDirectory));
   await migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
@@ -285,8 +285,8 @@ async function openLocked(
 }
 
 /**
- * Deletes the copies of the database. A running backup has one that was made before: it is waited for, and only deleted
- * under the backup, which then fails, if it takes very long.
+ * Deletes the copies of the database. A running backup may have an older copy. This waits for it, and deletes its copy,
+ * which makes it fail, only after a long time.
  */
 async function removeAllCopies(dataDirectory: string, pause: Pause): Promise<number> {
   let copies = removeCopies(dataDirectory);

@@ -23,8 +23,8 @@ const reportEveryMs = 500;
 const megabyte = 1e6;
 
 /**
- * Migrates like `migrate`. If that can take long, it runs on a thread of its own, so that a starting server still
- * answers and says how far it is.
+ * Migrates like `migrate`. A migration that can take long runs on a thread of its own, so that a starting server still
+ * answers and reports the progress.
  */
 export async function migrateAside(
   dataDirectory: string,
@@ -43,7 +43,7 @@ export async function migrateAside(
   const task: MigrateTask = { dataDirectory, directories };
   const thread = new Worker(threadFile("migrate").href, { argv: [JSON.stringify(task)] });
   let progress: MigrationProgress | null = null;
-  // The thread can say nothing during a statement. What it writes shows how far it is.
+  // The thread can't report during a statement. The bytes that it has written show the progress.
   const reporting = setInterval(() => {
     if (progress) watch.onMigrating({ ...progress, ...writtenBy(progress, dataDirectory) });
   }, reportEveryMs);
@@ -66,7 +66,7 @@ export async function migrateAside(
   }
 }
 
-/** How much of the snapshot is written, or what a migration has written to the log so far. */
+/** The share of the snapshot that is written, or the bytes that a migration has written to the log. */
 function writtenBy(
   { step, to }: MigrationProgress,
   dataDirectory: string,
@@ -105,7 +105,7 @@ function needsMigration(
   });
 }
 
-/** What recognizes the key of the database's secrets; null if it has none. */
+/** Reads the sealed check of the database's key; null if the database has no secrets. */
 export function secretKeyCheckIn(database: Database): string | null {
   const query = database.query<{ value: string }, [string]>("SELECT value FROM settings WHERE name = ?1");
   return query.get(checkSetting)?.value ?? null;

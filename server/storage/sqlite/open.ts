@@ -14,8 +14,8 @@ import { removeDeadScratch } from "./scratch.ts";
 export { databaseFile };
 
 /**
- * How long a connection waits for another process's write, such as a command's. An event can wait for two commits, and
- * must be answered within the time limit of a request.
+ * The time that a connection waits for another process's write, such as a command's. An event can wait for two commits,
+ * and must be answered within the time limit of a request.
  */
 export const busyTimeoutMs = 4_000;
 /**
@@ -133,7 +133,7 @@ export const snapshotDays = 30;
 /** In a snapshot's name, between the database's name and the version of the migration it precedes. */
 const snapshotMark = ".before-";
 
-/** What is told of a migration. */
+/** Receives the progress of a migration. */
 export type MigrationWatch = Pick<StoreWatch, "onInfo" | "onMigrating" | "mayUpgrade">;
 
 const silent: MigrationWatch = { onInfo: () => {}, onMigrating: () => {}, mayUpgrade: true };
@@ -258,15 +258,17 @@ export function newestOf(migrations: Migration[]): number {
   return migrations.at(-1)!.number;
 }
 
-/** In the name of a directory that holds what a restored backup replaced, before the time. */
+/**
+ * The first part of a directory's name, before the time. The directory holds the files that a restored backup replaced.
+ */
 export const replacedMark = "replaced-";
 
 /**
- * Deletes the copies in the data directory: snapshots, what was replaced, and what killed commands left. Returns how many
- * there were.
+ * Deletes the copies in the data directory: snapshots, replaced files, and remains of killed commands. Returns their
+ * number.
  */
 export function removeCopies(dataDirectory: string): number {
-  // Also what SQLite leaves beside a snapshot that is cut off.
+  // Also the files that SQLite leaves beside an interrupted snapshot.
   const starts = [`${basename(databaseFile(dataDirectory))}${snapshotMark}`, replacedMark];
   const copies = readdirSync(dataDirectory).filter((name) => starts.some((start) => name.startsWith(start)));
   for (const name of copies) rmSync(join(dataDirectory, name), { recursive: true });
