@@ -6,10 +6,10 @@ import { parseSync, Visitor } from "oxc-parser";
 const server = fileURLToPath(new URL("../server/", import.meta.url));
 
 /**
- * Returns a path, a line and its text for each node that was found.
+ * Returns each reported node with its path, line and the line's text.
  *
  * @param isSearched - whether a file is searched, by its path in `server/`
- * @param visitorOf - makes an oxc visitor, which calls `found` with nodes
+ * @param visitorOf - makes an oxc visitor, which reports nodes
  */
 export function searchServer(isSearched, visitorOf) {
   const paths = readdirSync(server, { recursive: true }).map((path) => path.replaceAll("\\", "/"));
@@ -25,9 +25,9 @@ function searchFile(path, visitorOf) {
   const lines = source.split("\n");
   const found = [];
   new Visitor(
-    visitorOf(({ start }) => {
-      const line = source.slice(0, start).split("\n").length;
-      found.push({ path, line, text: lines[line - 1].trim() });
+    visitorOf((node) => {
+      const line = source.slice(0, node.start).split("\n").length;
+      found.push({ path, line, text: lines[line - 1].trim(), node });
     }),
   ).visit(program);
   return found;
