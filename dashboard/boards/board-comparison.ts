@@ -96,7 +96,7 @@ function each<From, To>(all: readonly [From, From, From], map: (from: From) => T
   return all.map(map) as [To, To, To];
 }
 
-/** All of a tile except for its place, in one form: the server adds what was left out. */
+/** A tile's content without its position, in one form: with the defaults that the server adds. */
 function contentOf({ x: _x, y: _y, w: _w, h: _h, ...content }: Tile): string {
   const limit = "metric" in content && content.type !== "number" ? { limit: limitOf(content) } : {};
   return JSON.stringify(Object.entries({ ...content, ...limit }).sort(([a], [b]) => (a < b ? -1 : 1)));

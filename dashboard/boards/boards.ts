@@ -32,7 +32,7 @@ export function insightsQuery(project: string) {
   });
 }
 
-/** A tile as a board shows it. Public boards leave out what it searches for. */
+/** A tile as a board shows it. Public boards leave out its search. */
 export type ShownTile = Tile | PublicTile;
 type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & {
   metric?: string;

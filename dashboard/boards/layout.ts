@@ -53,7 +53,7 @@ export function stepTile<Placed extends Place & { id: string }>(
   return [...tiles];
 }
 
-/** Moves all tiles up as far as they can, after one is gone or new. */
+/** Moves all tiles up as far as they can, after one was added or removed. */
 export function compactTiles<Placed extends Place & { id: string }>(tiles: readonly Placed[]): Placed[] {
   return placed(tiles, verticalCompactor.compact(layoutOf(tiles), columns));
 }

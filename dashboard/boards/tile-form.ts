@@ -1,6 +1,6 @@
 import type { Metric, Tile, TileType } from "../../server/schemas/tile.ts";
 
-/** The fields of the tile editor. They keep what was entered when another type is chosen. */
+/** The fields of the tile editor. They keep their values when another type is chosen. */
 export type TileForm = {
   type: TileType;
   title: string;
@@ -93,7 +93,7 @@ export function missingIn(form: TileForm): string | null {
   return hasSplit && splitBy === "tag" && form.splitTag.trim() === "" ? "Enter the tag to split by." : null;
 }
 
-/** The tile that a form describes. The server says what is wrong with it. */
+/** The tile that a form describes. The server reports its mistakes. */
 export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" | "h">): Tile {
   const { type, title, q, metric, tag } = form;
   const { id, x, y, w, h } = place;

@@ -13,12 +13,12 @@ export function sidebarQuery(project: string) {
     // An account without a project has no channels.
     enabled: project !== "",
     async queryFn() {
-      // Otherwise the response counts what was just read.
+      // Otherwise the response counts events that were just read.
       await sendSeen();
       return api<Sidebar>("/api/sidebar", { query: { project } });
     },
-    // The live stream keeps the counts; polling corrects what it does not report, such as expired events, and shows
-    // what was read on other devices.
+    // The live stream keeps the counts. Polling corrects changes that it doesn't report, such as expired events and
+    // reads on other devices.
     staleTime: 30_000,
     refetchInterval: 60_000,
   });
@@ -76,7 +76,7 @@ export function countArrivals(queries: QueryClient, project: string, events: rea
     };
   });
   const views = sidebar.views.map((view) => {
-    // Counted as far as it is shown.
+    // Counts go only as far as they are shown.
     if (view.unread === null || view.unread >= limits.unreadEvents) {
       if (!isLookedAt(project, "views", view.id)) return view;
     }

@@ -22,7 +22,7 @@ export function sendSeenSoon(project: string, { channels, views }: Looked): void
   timer ??= setTimeout(() => void sendSeen(), sendAfterMs);
 }
 
-/** Sends what waits. Resolves when the server has it; never rejects: the next mark includes what is lost. */
+/** Sends the waiting marks. Resolves when the server has them. It never rejects: the next mark includes lost ones. */
 export function sendSeen(): Promise<unknown> {
   clearTimeout(timer);
   timer = undefined;

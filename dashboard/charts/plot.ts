@@ -151,7 +151,7 @@ function seriesOptions(
       paths: uPlot.paths.bars!({ size: [1, Number.POSITIVE_INFINITY], align: 1, gap: barsGapPx }),
     };
   }
-  // An area that others are stacked on must cover what is behind it.
+  // An area under a stacked one must cover everything behind it.
   const fill = kind === "line" ? {} : { fill: isStacked ? fullFill : `${color}33` };
   const dash = isPartial ? partialDash : lineDashes[patternOf(of)]!;
   // Areas end in their edges. A single value has none, so it is a point.

@@ -89,7 +89,7 @@ export function TimeChart({
   const latest = useRef({ starts, endMs, onSelect, onZoomOut, onPick });
   latest.current = { starts, endMs, onSelect, onZoomOut, onPick };
 
-  // uPlot is made anew only if its series or its look change, not for new values.
+  // uPlot is created again only if its series or its look change, not for new values.
   const look = { kind, isStacked, isLastPartial, isDark, isCount, format, series };
   const lookKey = JSON.stringify([
     kind,
@@ -197,7 +197,7 @@ export function TimeChart({
     select({ first: bucketAt(u, left), last: bucketAt(u, Math.max(left, right - 1)) });
   }
 
-  /** Moves the cursor to a bucket, and draws what the keyboard has selected. */
+  /** Moves the cursor to a bucket, and draws the keyboard's selection. */
   function moveTo(index: number) {
     const u = plot.current!;
     const left = (ms: number) => u.valToPos(ms, "x");

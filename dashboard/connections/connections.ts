@@ -4,7 +4,7 @@ import { api } from "../api.ts";
 import { formatNumber } from "../components/locale.ts";
 import { refresh } from "../queries.ts";
 
-/** The pages of what a project exchanges with other programs: first what comes in, then what goes out. */
+/** The pages of a project's connections: first incoming ones, then outgoing ones. */
 export const connectionPages = ["keys", "webhooks", "rejected", "destinations", "deliveries"] as const;
 export type ConnectionPage = (typeof connectionPages)[number];
 
@@ -24,7 +24,7 @@ export function connectionsQuery(project: string) {
     queryKey: ["connections", project],
     enabled: project !== "",
     queryFn: () => api<ConnectionSummary>("/api/connections", { query: { project } }),
-    // The stream reports none of it.
+    // The stream doesn't report these changes.
     refetchInterval: 30_000,
   });
 }

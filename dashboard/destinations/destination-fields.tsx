@@ -82,7 +82,7 @@ function secretHint(ending: string): string {
 export function enteredOf(fields: FormField[], destination?: ProjectDestination): Entered {
   return Object.fromEntries(
     fields.map(({ name, type, default: preset }) => {
-      // Without the secrets that it isn't told.
+      // The settings come without secrets.
       const value = destination ? destination.settings[name] : preset;
       if (type === "boolean") return [name, value === true];
       return [name, value === undefined ? "" : String(value)];

@@ -16,7 +16,7 @@ const ConflictDialog = lazyPart<ConflictDialogProps>(
 const GoneDialog = lazyPart<GoneDialogProps>(async () => (await import("./gone-dialog.tsx")).default);
 
 export type EditOptions<Thing, Form, Result> = {
-  /** As it is shown. The form follows it until something is entered, and from then on keeps what it began with. */
+  /** The current thing. The form follows it until something is entered, and then keeps its own starting point. */
   thing: Thing;
   /** The noun for the edited thing: "rule". */
   what: string;
@@ -116,7 +116,7 @@ export function useEdit<Thing extends { version: string }, Form, Result = unknow
     },
   });
 
-  /** Forgets what was entered. */
+  /** Discards the entered values. */
   function discard(): void {
     setConflict(null);
     setEdited(null);

@@ -33,7 +33,7 @@ export function useKnownVersion<Thing>(thing: Thing) {
       setConflict(error);
     },
     note,
-    /** An error of the mutation that isn't told by the note. */
+    /** An error of the mutation that the note doesn't explain. */
     errorOf: (error: unknown) =>
       error instanceof ApiError && error.code === "changed-meanwhile" ? null : error,
   };

@@ -19,7 +19,7 @@ type Chips = {
   chipPx: number;
 };
 
-/** How many chips fit into a width in pixels, and how wide each of them may be. */
+/** Computes how many chips fit into a width in pixels, and the width of each. */
 export function chipsFor(tags: Tags, widthPx: number): Chips {
   let usedPx = 0;
   const widths: number[] = [];
@@ -35,7 +35,7 @@ export function chipsFor(tags: Tags, widthPx: number): Chips {
   return { count: widths.length, chipPx: widened(widths, sparePx) };
 }
 
-/** The largest width of a chip with which all of them fit, if this much is to spare at the usual one. */
+/** The largest width of a chip for which all fit, if this much space remains at the usual width. */
 function widened(widths: readonly number[], sparePx: number): number {
   const long = widths.filter((width) => width > chipPxUsual).sort((a, b) => a - b);
   let [chipPx, restPx] = [chipPxUsual, Math.max(0, sparePx)];

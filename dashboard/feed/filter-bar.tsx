@@ -25,7 +25,7 @@ const SearchMistake = lazyPart<SearchMistakeProps>(
 export type ChangeOptions = {
   /** The text that stays in the search field. Default: none. */
   typed?: string;
-  /** The change is no step of the history. */
+  /** Replaces the current entry of the browser's history. */
   replace?: boolean;
 };
 
@@ -152,7 +152,7 @@ export function FilterBar({ project, filters, change, typed, type, children }: F
         <button
           type="button"
           onClick={(click) => remove(click, {})}
-          // On phones there is no room for it, and each filter has a button of its own.
+          // Phones have no room for it, and each filter has a button of its own.
           className="h-7 rounded-md px-2 text-muted text-sm hover:bg-hover hover:text-ink max-md:hidden"
         >
           Clear

@@ -24,7 +24,7 @@ function isFilter(key: string): boolean {
 }
 
 /**
- * The filters that a feed shows: those that were chosen, and what is being typed into the search field so far.
+ * The filters that a feed shows: the chosen ones, and the text of the search field so far.
  *
  * @param channel - of a channel's page
  */
@@ -75,7 +75,7 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
   try {
     search = q === undefined ? null : parseSearch(q);
   } catch (error) {
-    // The page shows what is wrong with it.
+    // The page shows the mistake.
     if (error instanceof SearchError) return () => false;
     throw error;
   }
@@ -114,8 +114,8 @@ export function labelOf(key: string): string {
 }
 
 /**
- * Adds what was typed in the search language: `user:42 plan=pro` become separate filters, everything else becomes part
- * of the search. Throws `SearchError`.
+ * Adds text in the search language: `user:42 plan=pro` become separate filters, everything else becomes part of the
+ * search. Throws `SearchError`.
  */
 export function withSearch(filters: Filters, typed: string): Filters {
   const result = { ...filters };

@@ -3,7 +3,7 @@ import type { SearchError } from "../../server/event/search.ts";
 
 export type SearchMistakeProps = UnderlineProps & MistakeTextProps & { id: string };
 
-/** Underlines the mistake in the search box, and says below it what is wrong and how to write it. */
+/** Underlines the mistake in the search box. Below it, explains the mistake and how to correct it. */
 export function SearchMistake({ id, error, text, input, correct }: SearchMistakeProps) {
   return (
     <>

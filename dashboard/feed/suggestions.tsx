@@ -19,13 +19,13 @@ const SuggestionList = lazyPart<SuggestionsProps>(
 type SuggestionOptions = {
   /** Suggestions for an empty search box, read when it gets the focus. */
   offered?: (() => Suggestion[]) | undefined;
-  /** A space follows what is chosen, unless a value must follow: the term is finished. */
+  /** A space follows the suggestion, because the term is finished. Not if a value must follow. */
   endsTerms?: boolean;
 };
 
 /**
- * Completes what is typed into a search box: a list of suggestions, and the keys that choose from it. A combobox as
- * the ARIA Authoring Practices describe it (https://www.w3.org/WAI/ARIA/apg/patterns/combobox/).
+ * Completes the text in a search box: a list of suggestions, and the keys that choose from it. It is a combobox as the
+ * ARIA Authoring Practices describe it (https://www.w3.org/WAI/ARIA/apg/patterns/combobox/).
  */
 export function useSuggestions(
   project: string,

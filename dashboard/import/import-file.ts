@@ -6,7 +6,7 @@ import { readCsv } from "../../server/transfer/read-csv.ts";
 import { readJson } from "../../server/transfer/read-json.ts";
 import { type SourceRecord, UnreadableFileError } from "../../server/transfer/source-record.ts";
 
-/** `columns` is a table that says what its columns are. */
+/** `columns` is a table whose columns are mapped. */
 export type ImportFormat = Format | "columns";
 
 /** Settings for reading a file. */

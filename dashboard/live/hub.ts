@@ -4,7 +4,7 @@ import type { SeenMessage } from "../../server/schemas/view.ts";
 import { matcherOfDeleted } from "./deleted.ts";
 import { createStream, type Stream, type StreamStatus } from "./stream.ts";
 
-/** A tab's position in a project's log; what it missed after this is sent again. */
+/** A tab's position in a project's log. It receives everything after that again. */
 export type LogPosition = { log: string; seq: number };
 
 export type FromTab =

@@ -156,7 +156,7 @@ function useProjectActions({ open, mute }: Props): Item[] {
       : []),
   ];
 
-  /** Opens a dialog, over the page on which it is seen what it made. */
+  /** Opens a dialog, over the page that shows its result. */
   function dialog(label: string, aliases: string, name: DialogName, goTo?: () => unknown): Item {
     const run = () => {
       goTo?.();

@@ -8,7 +8,7 @@ import { durationText } from "./rules.ts";
 
 type Props = { rule: Rule; members: Member[]; destinations: ProjectDestination[] };
 
-/** When a rule notifies, and whom: "Each event matching `channel:payments`, to everyone". */
+/** The condition and the recipients of a rule: "Each event matching `channel:payments`, to everyone". */
 export function RuleSentence({ rule: { q, when, to }, members, destinations }: Props) {
   const [before, after] = whenTexts(when);
   return (

@@ -22,7 +22,7 @@ type Props<Item> = {
   children?: ReactNode;
 };
 
-/** A page of settings that lists what a project has of one kind. */
+/** A page of settings that lists a project's items of one kind. */
 export function ListPage<Item>(props: Props<Item>) {
   const { title, intro, empty, create, links, notes, list, children } = props;
   const { data: items, error, refetch } = props.query;

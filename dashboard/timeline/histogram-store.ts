@@ -23,7 +23,10 @@ const seriesMax = 8;
 /** Arriving events are shown this often, deletions and new values counted this much later. */
 const showEveryMs = 1_000;
 const recountAfterMs = 5_000;
-/** Counted anew after a bar's time, within these limits: for what was backdated, and a range's end. */
+/**
+ * Limits of the time between two counts, which is otherwise a bar's. Counting again finds backdated events, and moves
+ * the end of a range.
+ */
 const refreshMs = { min: 60_000, max: 600_000 };
 const heldMax = 10_000;
 

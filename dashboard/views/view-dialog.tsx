@@ -19,7 +19,7 @@ export type NewViewProps = {
   close: () => void;
 };
 
-/** Saves what the page shows as a view. */
+/** Saves the shown page as a view. */
 export function NewViewDialog({ shown, close }: NewViewProps) {
   const project = useProjectSlug();
   const mayShare = useCan()("views:share");

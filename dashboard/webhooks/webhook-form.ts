@@ -8,7 +8,9 @@ export type WebhookForm = {
   name: string;
   channel: string;
   secret: string;
-  /** Another one if another secret is saved, and maybe otherwise; null if none is saved. */
+  /**
+   * Identifies the saved secret: it differs for another secret, and may differ for the same one. Null if none is saved.
+   */
   savedSecret: string | null;
   signatureHeader: string;
   /** Whether the mapping below applies, and not the source's own events. */

@@ -82,7 +82,7 @@ export function questionIn(search: Record<string, unknown>): Question | null {
   const [by, value] = [text("split"), text("value")];
   return {
     ...{ of: "funnel", ...time, reached },
-    // An address leaves out what is empty.
+    // The URL omits empty parts.
     steps: taken.map((q) => (q === "*" ? "" : q)),
     names: taken.map((_, index) => text(`name${index + 1}`)),
     windowSeconds: numberIn(text("window")) ?? 0,

@@ -10,7 +10,7 @@ type Form = {
 
 const FormContext = createContext<Form | null>(null);
 
-/** Tells why a form's request failed: at the fields of the members that are wrong, or else above all of them. */
+/** Explains why a form's request failed: at the fields of the invalid members, or else above the form. */
 export function FormErrors({ error, children }: { error: unknown; children: ReactNode }) {
   const [members] = useState(() => new Set<string>());
   const isAtField = [...members].some((member) => memberError(error, member));

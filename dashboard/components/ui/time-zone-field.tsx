@@ -19,7 +19,7 @@ const shownMax = 60;
 type Zone = { name: string; offset: string; words: string };
 let all: Zone[] | null = null;
 
-/** Every time zone with what it is found by: its name, and how far it is from UTC. */
+/** Every time zone with the texts that find it: its name and its offset from UTC. */
 function zones(): Zone[] {
   all ??= ["UTC", ...Intl.supportedValuesOf("timeZone")].map((name) => {
     const offset = offsetOf(name);
