@@ -7,7 +7,7 @@ export class ApiError extends Error {
   readonly code: string;
   readonly detail: string;
   readonly errors: { pointer: string; detail: string }[];
-  /** What is there now, if it was changed after editing began. */
+  /** The current version, if somebody changed it after editing began. */
   readonly current: unknown;
   /** Its last change, or its deletion, if that is known. */
   readonly change: LastChange | undefined;

@@ -5,7 +5,7 @@ import { broadcastToTabs, onTabMessage } from "./tabs.ts";
 
 export const queries = new QueryClient({
   mutationCache: new MutationCache({
-    // The role may just have changed: what it no longer allows must disappear.
+    // The role may just have changed: things that it no longer allows must disappear.
     onError(error) {
       if (error instanceof ApiError && error.status === 403)
         void queries.invalidateQueries({ queryKey: meQuery.queryKey });

@@ -20,7 +20,7 @@ const root = createRootRoute({
   notFoundComponent: NotFoundPage,
 });
 
-/** A page for people without a session, with what its link says. */
+/** A page for people without a session, with the parameters of links to it. */
 function open<Path extends string>(path: Path, load: Parameters<typeof lazyPart>[0]) {
   return createRoute({
     getParentRoute: () => root,

@@ -128,10 +128,8 @@ function commit() {
 function copyAssets(directory) {
   mkdirSync(directory, { recursive: true });
   cpSync(join(root, "dashboard/dist"), join(directory, "dashboard"), { recursive: true });
-  for (const engine of ["sqlite", "postgres"])
-    cpSync(join(root, "server/storage", engine, "migrations"), join(directory, "migrations", engine), {
-      recursive: true,
-    });
+  for (const migrations of ["migrations", "sqlite/migrations", "postgres/migrations"])
+    cpSync(join(root, "server/storage", migrations), join(directory, migrations), { recursive: true });
   copyFileSync(
     join(root, "node_modules/@zxcvbn-ts/language-common/src/passwords.json"),
     join(directory, "passwords.json"),

@@ -1,5 +1,5 @@
 /**
- * The quick checks: types, lint and format, generated files, engine independence, import order, invariants, unused
+ * The quick checks: types, lint and format, generated files, engine independence, environment, import order, invariants, unused
  * code, lock files, known vulnerabilities, and the sizes of the client and of the first load.
  *
  *   node scripts/check.mjs [NAME …]
@@ -22,6 +22,7 @@ const checks = {
   "API description": ["node", "scripts/lint-api.mjs"],
   "documentation links": ["bun", "docs-site/check.ts"],
   "engine independence": ["node", "scripts/engines.mjs"],
+  environment: ["node", "scripts/environment.mjs"],
   "import order": ["node", "scripts/imports.mjs"],
   invariants: ["node", "scripts/invariants.mjs"],
   "unused code": ["knip"],

@@ -1,9 +1,6 @@
 /** Reports server imports that violate the order of folders, and import cycles. Type imports count too. */
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
-
-const server = fileURLToPath(new URL("../server/", import.meta.url));
+import { posix } from "node:path";
+import { searchServer } from "./syntax.mjs";
 
 /** The server's folders and files from the bottom up (see ARCHITECTURE.md). Each imports only what comes before it. */
 const order = [
@@ -58,10 +55,16 @@ const order = [
   "docs",
 ];
 
-const files = readdirSync(server, { recursive: true })
-  .map((path) => path.replaceAll("\\", "/"))
-  .filter((path) => /^(?!node_modules|testing\/|e2e\/).*(?<!\.test)\.ts$/.test(path));
-const importsOf = new Map(files.map((path) => [path, imports(path)]));
+// Paths of threads count as imports, too.
+const imports = searchServer(
+  (path) => !/^(?:testing|e2e)\/|\.test\.ts$/.test(path),
+  (report) => ({ Literal: (node) => /^\.{1,2}\/.+\.ts$/.test(node.value) && report(node) }),
+);
+const importsOf = new Map();
+for (const { path, node } of imports) {
+  const target = posix.join(posix.dirname(path), node.value);
+  if (!target.startsWith("..")) importsOf.set(path, [...(importsOf.get(path) ?? []), target]);
+}
 const problems = [];
 const seen = new Set();
 
@@ -71,18 +74,10 @@ for (const [path, imported] of importsOf) {
     problems.push(`server/${path} imports ${target}, which comes later in the order.`);
   }
 }
-for (const path of files) findCycles(path, []);
+for (const path of importsOf.keys()) findCycles(path, []);
 for (const problem of new Set(problems)) console.log(problem);
 if (problems.length > 0) console.log("The order of folders is in scripts/imports.mjs and ARCHITECTURE.md.");
 process.exit(problems.length > 0 ? 1 : 0);
-
-function imports(path) {
-  const source = readFileSync(server + path, "utf8");
-  const found = source.matchAll(/\b(?:from|import|new URL)\s*\(?\s*["'](\.{1,2}\/[^"']+\.ts)["']/g);
-  return [...found]
-    .map(([, target]) => relative(server, join(server, dirname(path), target)).replaceAll("\\", "/"))
-    .filter((target) => !target.startsWith(".."));
-}
 
 function rankOf(path) {
   const parts = path.split("/");

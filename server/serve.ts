@@ -55,8 +55,8 @@ type ServeOptions = {
   log?: Logger;
   /** Answers requests, but starts nothing by itself: no backups, and no jobs and deliveries that wait. */
   isPassive?: boolean;
-  /** The directory with the migrations, if they are not the program's own. */
-  migrations?: string | undefined;
+  /** The directories with the migrations, if they are not the program's own. */
+  migrations?: readonly string[] | undefined;
   /** Called when it answers requests, before the database is open. */
   onListening?: (address: string) => void;
 };

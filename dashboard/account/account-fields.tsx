@@ -17,7 +17,7 @@ export function useAccountInput(email = "") {
   return useState<AccountInput>({ email, password: "", name: "" });
 }
 
-/** What to send: the name is optional. */
+/** The request's body. The name is optional. */
 export function accountBody({ email, password, name }: AccountInput) {
   return { email, password, ...(name.trim() && { name: name.trim() }) };
 }

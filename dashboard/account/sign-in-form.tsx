@@ -11,7 +11,7 @@ import { passkeyObstacle, signInWithPasskey } from "./webauthn.ts";
 type SignInFormProps = {
   /** The address of whoever signs in again; without it, the form asks. */
   email?: string;
-  /** Where the OpenID Connect provider leads back to. */
+  /** The OpenID Connect provider returns to this path. */
   next: string;
   onDone: () => void;
   /** Links below the password, and below everything. */
@@ -19,7 +19,7 @@ type SignInFormProps = {
   footer?: ReactNode;
   /** Whether the OpenID Connect provider led back, and the account has a second factor. */
   asksForCode?: boolean;
-  /** What went wrong before the form, such as at the provider. */
+  /** An error from before the form, such as the provider's. */
   notice?: string | undefined;
 };
 

@@ -7,7 +7,7 @@ import { signInOptionsQuery } from "./account-query.ts";
 import { AuthLayout, linkClass } from "./auth-layout.tsx";
 import { SignInForm } from "./sign-in-form.tsx";
 
-/** What went wrong at the OpenID Connect provider, by the code in the URL. */
+/** Errors of the OpenID Connect provider, by the code in the URL. */
 const providerErrors: Record<string, string> = {
   sign_up_closed: "There is no account for you here yet. Ask a member for an invitation.",
   email_not_verified: "Your sign-in provider has not verified your email address.",

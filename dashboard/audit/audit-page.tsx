@@ -14,7 +14,7 @@ import { actionKinds, actionText, actorText, detailText } from "./sentences.ts";
 
 const noFilter: AuditFilter = { action: "", actor: "", time: {} };
 
-/** Who did what in the project. */
+/** The project's audit log. */
 export function AuditPage() {
   const project = useProjectSlug();
   const [filter, setFilter] = useState(noFilter);

@@ -3,7 +3,7 @@ import type { AuditList } from "../../server/schemas/audit.ts";
 import { api } from "../api.ts";
 import { type TimeFilter, timeQuery } from "../time-range/time-range.ts";
 
-/** What the audit page filters by; empty texts filter nothing. */
+/** The filters of the audit page. An empty text filters nothing. */
 export type AuditFilter = { action: string; actor: string; time: TimeFilter };
 
 /** The filter as query parameters. */

@@ -1,6 +1,6 @@
 import type { AuditAction, AuditEntry } from "../../server/schemas/audit.ts";
 
-/** What was done, without the target: "created the channel". */
+/** Each action as words without its target: "created the channel". */
 const actions: Record<AuditAction, string> = {
   "account.created": "created the account",
   "account.changed": "changed the account",

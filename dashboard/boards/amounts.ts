@@ -46,7 +46,7 @@ const metricTexts: Record<string, string> = {
   maximum: "Maximum",
 };
 
-/** What a tile's numbers are: "Events", "Users", "Sum of amount". */
+/** The name of a tile's numbers: "Events", "Users", "Sum of amount". */
 export function metricText({
   metric,
   tag,
@@ -65,7 +65,7 @@ export function splitHead(split: string): string {
   return split === "channel" ? "Channel" : split === "name" ? "Name" : splitText(split);
 }
 
-/** What a split is by: "channel", "name" or the tag's key. */
+/** The dimension of a split: "channel", "name" or the tag's key. */
 function splitText(split: string): string {
   return split.startsWith("tag.") ? split.slice("tag.".length) : split;
 }
@@ -90,7 +90,7 @@ export function stepText(tile: ShownTile, index: number): string {
   return stepNameOf(q, given ?? undefined) ?? q;
 }
 
-/** What a series or row is called: an empty name or tag has a text too. */
+/** The label of a series or row. An empty name or tag has one too. */
 export function labelOf(value: string | null, isSplit: boolean, all = "All"): string {
   if (value === null) return isSplit ? "Others" : all;
   return value === "" ? "(empty)" : value;

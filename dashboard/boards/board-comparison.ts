@@ -6,13 +6,13 @@ import { compactTiles, freePlace } from "./layout.ts";
 import { inReadingOrder, type Place } from "./reading-order.ts";
 import { newTileId, tileTypes } from "./tile-form.ts";
 
-/** What is edited of a board. */
+/** The parts of a board that people edit. */
 export type BoardForm = { name: string; tiles: Tile[] };
 
 const arrangement = "arrangement";
 const nameKey = "name";
 
-/** How two versions of a board are put together: its name, each tile by itself, and where tiles are. */
+/** Merges two versions of a board: its name, each tile by itself, and the positions of tiles. */
 export const boardComparison: Comparison<BoardForm> = {
   differences(base, mine, theirs) {
     const differences: Difference[] = [];
@@ -96,7 +96,7 @@ function each<From, To>(all: readonly [From, From, From], map: (from: From) => T
   return all.map(map) as [To, To, To];
 }
 
-/** All of a tile except for its place, in one form: the server adds what was left out. */
+/** A tile's content without its position, in one form: with the defaults that the server adds. */
 function contentOf({ x: _x, y: _y, w: _w, h: _h, ...content }: Tile): string {
   const limit = "metric" in content && content.type !== "number" ? { limit: limitOf(content) } : {};
   return JSON.stringify(Object.entries({ ...content, ...limit }).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -106,7 +106,7 @@ function limitOf({ type, limit }: Pick<Tile, "type"> & { limit?: number }): numb
   return limit ?? (type === "table" ? 10 : 5);
 }
 
-/** What a tile shows, for people. */
+/** Describes a tile for people. */
 function tileText(tile: Tile): string {
   const { type, title } = tile;
   const lines = [title ? `${tileTypes[type].label}: ${title}` : tileTypes[type].label];

@@ -12,7 +12,7 @@ export type BoardMenuProps = MenuContentProps & {
   remove: () => void;
 };
 
-/** What can be done with a board. */
+/** The menu of a board. */
 export default function BoardMenu({
   canMove,
   create,

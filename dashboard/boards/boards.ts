@@ -32,7 +32,7 @@ export function insightsQuery(project: string) {
   });
 }
 
-/** A tile as a board shows it. Public boards leave out what it searches for. */
+/** A tile as a board shows it. Public boards leave out its search. */
 export type ShownTile = Tile | PublicTile;
 type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & {
   metric?: string;
@@ -44,7 +44,7 @@ type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & 
 
 type LoadOptions = { signal: AbortSignal; onProgress?: (share: number) => void };
 
-/** Where tiles get their results from. */
+/** The source of tiles' results. */
 export type TileSource = {
   /** Part of the query's key. */
   key: readonly unknown[];
@@ -121,7 +121,7 @@ export function tileDataQuery(
       source.load(tile, rangeQuery(range), { signal, ...(onProgress && { onProgress }) }),
     refetchInterval: isLive(range) ? refreshMs : false,
     enabled: isComplete(tile),
-    // What the board showed before it was edited, too.
+    // Also keeps the results from before the board was edited.
     placeholderData: (previous) =>
       previous ?? (source.shown && queries.getQueryData<TileData>([...source.shown, content, range])),
     retry: false,

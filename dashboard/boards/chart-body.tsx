@@ -134,8 +134,8 @@ export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartD
 }
 
 /**
- * What the series are together in each bucket. Events and sums add up, but a user can be in several series, and averages
- * don't add up; of these it is only known for all series.
+ * The total of all series in each bucket. Events and sums add up. Users don't, because a user can be in several series,
+ * and averages don't either: their total is known only if all series are shown.
  */
 function totalsOf(
   data: ChartData,

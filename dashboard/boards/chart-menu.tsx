@@ -14,12 +14,12 @@ export type ChartMenuProps = {
   series: { key: string; name: string; color: SeriesColor; value: string; drillDown: DrillDown }[];
   events: DrillDown;
   users: DrillDown;
-  /** Where the bucket is, in pixels from the chart's left edge. */
+  /** The bucket's position, in pixels from the chart's left edge. */
   leftPx: number;
   close: () => void;
 };
 
-/** What a bucket of a chart leads to: the events and the users that it counts, of all series or of one. */
+/** The menu of a chart's bucket. It leads to the events and users that the bucket counts, of all series or of one. */
 export default function ChartMenu({ project, title, series, events, users, leftPx, close }: ChartMenuProps) {
   const isDark = useDark();
   const link = ({ page, search }: DrillDown) => ({

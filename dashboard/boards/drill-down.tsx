@@ -7,7 +7,7 @@ import { addressOf, type Question } from "../who/question.ts";
 import type { ShownTile } from "./boards.ts";
 import { type BoardRange, feedTimeOf } from "./ranges.ts";
 
-/** Where a number leads: to a page of the project that lists what it counts. */
+/** A link from a number to the page of the project that lists what the number counts. */
 export type DrillDown = { page: "feed" | "who"; search: Record<string, string> };
 
 type Time = { from: string; to?: string };
@@ -106,7 +106,7 @@ type DrillDownLinkProps = {
   project: string | null;
   drillDown: DrillDown | null | undefined;
   className: string;
-  /** What the number is and what the link does, after its text, for screen readers. */
+  /** Tells screen readers, after the number, its meaning and the link's target. */
   more?: string;
   children: ReactNode;
 };

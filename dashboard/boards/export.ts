@@ -83,7 +83,7 @@ export async function pngOf(tile: HTMLElement): Promise<Blob> {
     const blob = await toBlob(tile, {
       pixelRatio: 2,
       fontEmbedCSS,
-      // The tile's buttons are no part of it.
+      // Exclude the tile's buttons.
       filter: (node) => !(node instanceof Element && node.matches(".tile-menu, [role=menu]")),
     });
     if (!blob) throw new Error("The browser made no picture of the tile.");

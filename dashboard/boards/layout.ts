@@ -2,7 +2,7 @@ import { cloneLayout, getLayoutItem, moveElement, verticalCompactor } from "reac
 import { limits } from "../../server/core/limits.ts";
 import type { Place } from "./reading-order.ts";
 
-// Where tiles are in the grid. Tiles never overlap, and move up as far as they can.
+// Positions of tiles in the grid. Tiles never overlap, and move up as far as they can.
 
 const columns = limits.boardColumns;
 
@@ -53,7 +53,7 @@ export function stepTile<Placed extends Place & { id: string }>(
   return [...tiles];
 }
 
-/** Moves all tiles up as far as they can, after one is gone or new. */
+/** Moves all tiles up as far as they can, after one was added or removed. */
 export function compactTiles<Placed extends Place & { id: string }>(tiles: readonly Placed[]): Placed[] {
   return placed(tiles, verticalCompactor.compact(layoutOf(tiles), columns));
 }

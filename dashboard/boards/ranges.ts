@@ -79,8 +79,8 @@ function startOf(preset: Exclude<Preset, "yesterday">, nowMs: number): number {
 }
 
 /**
- * Where the period to compare with begins; undefined for the one right before. A day so far is compared with the same
- * hours of the day before, a week or month with the same days of the one before.
+ * The start of the period to compare with; undefined for the period right before. A day that isn't over is compared
+ * with the same hours of the day before, a week or month with the same days of the previous one.
  */
 function comparedFrom(range: BoardRange, { from, to }: { from: Date; to: Date }): Date | undefined {
   if (!("preset" in range)) return undefined;

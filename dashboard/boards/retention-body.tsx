@@ -94,7 +94,9 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
   );
 }
 
-/** What users begin with: "event", "“Order placed”", "event in “orders”". Public boards don't have the search. */
+/**
+ * The event that users begin with: "event", "“Order placed”", "event in “orders”". Public boards don't have the search.
+ */
 function startText(tile: ShownTile): string {
   if (!("again" in tile)) return "matching event";
   if (tile.q.trim() === "") return "event";

@@ -38,7 +38,7 @@ const firstHints = {
 /** How long to wait for the next key before the preview follows. */
 const previewDelayMs = 300;
 
-/** Asks for what a tile shows, with a preview that follows. */
+/** The editor of a tile, with a live preview. */
 export default function TileEditor({ tile, range, save, close }: Props) {
   const project = useProjectSlug();
   const source = useMemo(() => draftTiles(project), [project]);
@@ -55,7 +55,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
     mutationFn: () => source.load(edited, rangeQuery(range), { signal: AbortSignal.timeout(60_000) }),
     onSuccess: () => save(edited),
   });
-  // The fields show what the preview says about them.
+  // The fields show the preview's errors.
   const fieldsError = memberError(preview.error, "tile") ? preview.error : null;
   const change = (next: Partial<TileForm>) => setForm({ ...form, ...next });
   const { type } = form;

@@ -1,6 +1,6 @@
 import type { Metric, Tile, TileType } from "../../server/schemas/tile.ts";
 
-/** The fields of the tile editor. They keep what was entered when another type is chosen. */
+/** The fields of the tile editor. They keep their values when another type is chosen. */
 export type TileForm = {
   type: TileType;
   title: string;
@@ -22,7 +22,7 @@ export type TileForm = {
   text: string;
 };
 
-/** What each type of tile is called, and how large a new one is. */
+/** The name of each type of tile, and the size of a new one. */
 export const tileTypes: Record<TileType, { label: string; w: number; h: number }> = {
   number: { label: "Number", w: 3, h: 2 },
   line: { label: "Lines", w: 6, h: 4 },
@@ -84,7 +84,7 @@ export function needsTag(metric: Metric): boolean {
   return metric !== "events" && metric !== "users";
 }
 
-/** What is missing before a form describes a tile, as a sentence; null if nothing is. */
+/** Says in a sentence what the form still needs; null if it is complete. */
 export function missingIn(form: TileForm): string | null {
   const { type, metric, splitBy } = form;
   const hasMetric = !["funnel", "retention", "feed", "value", "text"].includes(type);
@@ -93,7 +93,7 @@ export function missingIn(form: TileForm): string | null {
   return hasSplit && splitBy === "tag" && form.splitTag.trim() === "" ? "Enter the tag to split by." : null;
 }
 
-/** The tile that a form describes. The server says what is wrong with it. */
+/** The tile that a form describes. The server reports its mistakes. */
 export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" | "h">): Tile {
   const { type, title, q, metric, tag } = form;
   const { id, x, y, w, h } = place;

@@ -20,7 +20,7 @@ export type TileMenuProps = MenuContentProps & {
   box: RefObject<HTMLElement | null>;
 };
 
-/** What can be done with a tile's result. */
+/** The menu of a tile's result. */
 export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuProps) {
   const { project } = useTileSource();
   const navigate = useNavigate();

@@ -28,7 +28,7 @@ type TileProps = {
   actions?: ReactNode;
 };
 
-/** A tile: its title, its menu, and what it shows. */
+/** A tile: its title, menu and content. */
 export function TileBox({ tile, range, actions }: TileProps) {
   const box = useRef<HTMLElement>(null);
   const [done, setDone] = useState(0);

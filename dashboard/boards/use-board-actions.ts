@@ -5,7 +5,7 @@ import { api, errorMessage } from "../api.ts";
 import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 
-/** What a board's menu does. */
+/** The actions of a board's menu. */
 export function useBoardActions(project: string, id: string) {
   const navigate = useNavigate();
   const path = `/api/boards/${id}`;

@@ -8,7 +8,7 @@ import { orderChannels } from "./channel-order.ts";
 import { sidebarQuery } from "./channels.ts";
 import { type Looked, postSeen } from "./seen.ts";
 
-// What menus do with channels. Each can be undone.
+// The actions of channels in menus. Each can be undone.
 
 function failed(title: string, error: unknown): void {
   toast({ title, description: errorMessage(error), failed: true });

@@ -27,7 +27,7 @@ type ChannelItemProps = {
   onNavigate?: (() => void) | undefined;
 };
 
-/** A channel in the sidebar, with what is unread in it. */
+/** A channel in the sidebar, with its unread count. */
 export const ChannelItem = memo(function ChannelItem({
   project,
   channel,

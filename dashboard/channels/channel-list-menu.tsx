@@ -9,7 +9,7 @@ import { sidebarQuery } from "./channels.ts";
 
 const orders = { name: "By name", recent: "Newest events first" } as const;
 
-/** What can be done with the list of channels. */
+/** The menu of the list of channels. */
 export default function ChannelListMenu(props: MenuContentProps) {
   const project = useProjectSlug();
   const { data } = useQuery(sidebarQuery(project));

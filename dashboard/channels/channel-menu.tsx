@@ -23,7 +23,7 @@ import { orderChannels } from "./channel-order.ts";
 import { channelsQuery } from "./channels.ts";
 import EditChannelDialog from "./edit-channel-dialog.tsx";
 
-/** What can be done with a channel in the sidebar. */
+/** The menu of a channel in the sidebar. */
 export default function ChannelMenu({ name, ...props }: MenuContentProps & { name: string }) {
   const project = useProjectSlug();
   const { data: channels = [] } = useQuery(channelsQuery(project));

@@ -13,12 +13,12 @@ export function sidebarQuery(project: string) {
     // An account without a project has no channels.
     enabled: project !== "",
     async queryFn() {
-      // Otherwise the response counts what was just read.
+      // Otherwise the response counts events that were just read.
       await sendSeen();
       return api<Sidebar>("/api/sidebar", { query: { project } });
     },
-    // The live stream keeps the counts; polling corrects what it does not report, such as expired events, and shows
-    // what was read on other devices.
+    // The live stream keeps the counts. Polling corrects changes that it doesn't report, such as expired events and
+    // reads on other devices.
     staleTime: 30_000,
     refetchInterval: 60_000,
   });
@@ -30,7 +30,7 @@ export function channelsQuery(project: string) {
   return { ...sidebarQuery(project), select: channelsIn };
 }
 
-/** What the page shows, so that events which arrive there don't become unread. */
+/** The channels and views on the page: events that arrive there don't become unread. */
 let looked: { project: string } & Looked = { project: "", channels: [], views: [] };
 
 export function lookAt(project: string, shown: Looked): void {
@@ -76,7 +76,7 @@ export function countArrivals(queries: QueryClient, project: string, events: rea
     };
   });
   const views = sidebar.views.map((view) => {
-    // Counted as far as it is shown.
+    // Counts go only as far as they are shown.
     if (view.unread === null || view.unread >= limits.unreadEvents) {
       if (!isLookedAt(project, "views", view.id)) return view;
     }

@@ -13,7 +13,9 @@ type Props = { channel: string; keys: readonly string[]; onChange: (keys: string
 
 const newestEvents = 100;
 
-/** Which of a channel's tags rows show first: picked in their order from those that its events have, or typed. */
+/**
+ * Chooses the tags that a channel's rows show first, in order. They are picked from the tags of its events, or typed.
+ */
 export function FirstTagsField({ channel, keys, onChange }: Props) {
   const project = useProjectSlug();
   const [typed, setTyped] = useState("");

@@ -17,7 +17,7 @@ const links = "a[data-list]";
 export function useRoving(open: Record<List, string | undefined>) {
   const [last, setLast] = useState<Partial<Record<List, string>>>({});
   const [before, setBefore] = useState(open);
-  // What is opened otherwise, such as from the palette, comes before what had the focus.
+  // An item that was opened elsewhere, such as in the palette, takes precedence over the item that had the focus.
   if (lists.some((list) => open[list] !== before[list])) {
     setBefore(open);
     setLast({});

@@ -2,7 +2,7 @@ import { limits } from "../../server/core/limits.ts";
 import type { SeenResponse } from "../../server/schemas/view.ts";
 import { api } from "../api.ts";
 
-// What was read is sent to the server a little later and together, because it changes with every event.
+// Read marks are sent to the server together and a little later, because they change with every event.
 
 /** Channels by name, and views by ID. */
 export type Looked = { channels: string[]; views: string[] };
@@ -22,7 +22,7 @@ export function sendSeenSoon(project: string, { channels, views }: Looked): void
   timer ??= setTimeout(() => void sendSeen(), sendAfterMs);
 }
 
-/** Sends what waits. Resolves when the server has it; never rejects: the next mark includes what is lost. */
+/** Sends the waiting marks. Resolves when the server has them. It never rejects: the next mark includes lost ones. */
 export function sendSeen(): Promise<unknown> {
   clearTimeout(timer);
   timer = undefined;

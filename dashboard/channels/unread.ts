@@ -25,7 +25,7 @@ onTabMessage((message, isOwn) => {
   if (message.type === "seen" && !isOwn) showRead(message.project, message.seen);
 });
 
-/** Marks what is on screen as read: here and in other tabs at once, on the server soon. */
+/** Marks the events on screen as read: here and in other tabs at once, on the server soon. */
 function markShown(project: string, seen: Looked): void {
   showRead(project, seen);
   broadcastToTabs({ type: "seen", project, seen });

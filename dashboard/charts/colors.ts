@@ -35,21 +35,21 @@ export function markShapeOf(color: SeriesColor): string {
   return shapeOf(color === "rest" ? 0 : color);
 }
 
-/** How a series is drawn, so that series of one color differ: 0 full, 1 divided by lines, 2 pierced by dots. */
+/** The pattern of a series. Series of one color differ by it: 0 full, 1 divided by lines, 2 pierced by dots. */
 export function patternOf(color: SeriesColor): number {
   return color === "rest" ? 0 : Math.floor(color / markColors) % markShapes.length;
 }
 
 const all = markColors * markShapes.length;
-/** The colors of values, by what they are values of. */
+/** The colors of values, by dimension. */
 const known = new Map<string, Map<string, number>>();
 const valuesMax = 500;
 
 /**
- * The colors of values, from 0 to 23: each the same in all charts of what they are values of, whatever the charts leave
- * out. In one chart, no two are the same.
+ * The colors of values, from 0 to 23. A value has the same color in all charts of its dimension, even if a chart leaves
+ * out others. In one chart, no two are the same.
  *
- * @param of - what they are values of, such as a project's tag
+ * @param of - the dimension, such as a project's tag
  */
 export function colorsOfValues(of: string, values: readonly string[]): Map<string, number> {
   let given = known.get(of);

@@ -48,8 +48,9 @@ export function drawPlot(options: uPlot.Options, data: uPlot.AlignedData, into: 
 }
 
 /**
- * What uPlot draws: times, then the series. Stacked ones are in reverse, because each covers a part of the one before.
- * If the last bucket isn't over, each is followed by what leads to it, which looks different.
+ * The data for uPlot: times, then the series. Stacked series are in reverse, because each covers a part of the one
+ * before. If the last bucket isn't over, each series is split in two, because the part that leads to that bucket looks
+ * different.
  */
 export function plotData(
   starts: readonly number[],
@@ -150,7 +151,7 @@ function seriesOptions(
       paths: uPlot.paths.bars!({ size: [1, Number.POSITIVE_INFINITY], align: 1, gap: barsGapPx }),
     };
   }
-  // An area that others are stacked on must cover what is behind it.
+  // An area under a stacked one must cover everything behind it.
   const fill = kind === "line" ? {} : { fill: isStacked ? fullFill : `${color}33` };
   const dash = isPartial ? partialDash : lineDashes[patternOf(of)]!;
   // Areas end in their edges. A single value has none, so it is a point.
@@ -169,7 +170,7 @@ function bucketPx({ data: [starts] }: uPlot, min: number, max: number, width: nu
 }
 
 /**
- * How a series is filled. It is opaque, because stacked series cover each other. Its stripes and dots are wide apart and
+ * The fill of a series. It is opaque, because stacked series cover each other. Its stripes and dots are wide apart and
  * in half of the color, since narrow ones in full contrast seem to flicker.
  */
 function patternFill(of: SeriesColor, isDark: boolean): uPlot.Series.Fill {

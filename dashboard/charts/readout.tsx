@@ -4,14 +4,14 @@ import { colorOf, markShapeOf, type SeriesColor } from "./colors.ts";
 type ReadoutProps = {
   title: string;
   rows: { key: string; name: string; color: SeriesColor; value: number | null }[];
-  /** What all rows are together: a value, or that they are added up. Null: they aren't shown together. */
+  /** The total of all rows, or "sum" to add them up. Null shows no total. */
   total: number | "sum" | null;
   format: (value: number) => string;
   isDark: boolean;
-  /** Where the cursor is, and how wide the chart is, in pixels. */
+  /** The position of the cursor and the width of the chart, in pixels. */
   at: number;
   width: number;
-  /** What a click does. */
+  /** Says what a click does. */
   hint?: string | undefined;
 };
 

@@ -25,7 +25,7 @@ export type TimeRange = { fromMs: number; toMs: number };
 export type ChartHandle = { toPng: (title: string) => Promise<Blob> };
 
 export type TimeChartProps = {
-  /** What the chart shows, for screen readers: "Events over time". */
+  /** The chart's name for screen readers: "Events over time". */
   label: string;
   kind: PlotKind;
   isStacked?: boolean;
@@ -49,7 +49,7 @@ export type TimeChartProps = {
   onPick?: (bucket: number, leftPx: number) => void;
   /** The last bucket isn't over: it looks different, and its label says so. */
   isLastPartial?: boolean;
-  /** What all series are together in each bucket. By default, stacked ones are added up. */
+  /** The total of all series in each bucket. By default, stacked series are added up. */
   totals?: readonly (number | null)[] | undefined;
   ref?: Ref<ChartHandle>;
 };
@@ -83,13 +83,13 @@ export function TimeChart({
   const [active, setActive] = useState<number | null>(null);
   // Keys may come faster than renders.
   const lastActive = useRef<number | null>(null);
-  /** Where a selection with the keyboard began. */
+  /** The bucket at which a selection with the keyboard began. */
   const anchor = useRef<number | null>(null);
-  // What uPlot's callbacks read, which are made only once.
+  // For uPlot's callbacks, which are made only once.
   const latest = useRef({ starts, endMs, onSelect, onZoomOut, onPick });
   latest.current = { starts, endMs, onSelect, onZoomOut, onPick };
 
-  // uPlot is made anew only if its series or its look change, not for new values.
+  // uPlot is created again only if its series or its look change, not for new values.
   const look = { kind, isStacked, isLastPartial, isDark, isCount, format, series };
   const lookKey = JSON.stringify([
     kind,
@@ -197,7 +197,7 @@ export function TimeChart({
     select({ first: bucketAt(u, left), last: bucketAt(u, Math.max(left, right - 1)) });
   }
 
-  /** Moves the cursor to a bucket, and draws what the keyboard has selected. */
+  /** Moves the cursor to a bucket, and draws the keyboard's selection. */
   function moveTo(index: number) {
     const u = plot.current!;
     const left = (ms: number) => u.valToPos(ms, "x");

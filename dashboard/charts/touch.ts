@@ -2,7 +2,10 @@ import type uPlot from "uplot";
 
 const dragMinPx = 8;
 
-/** Lets a finger do what a mouse does: move the cursor, and select by dragging sideways. Returns what ends it. */
+/**
+ * Lets a finger act as a mouse: it moves the cursor, and selects by dragging sideways. Returns a function that ends
+ * this.
+ */
 export function followTouch(u: uPlot, select: (leftPx: number, rightPx: number) => void): () => void {
   let startPx: number | null = null;
 

@@ -38,7 +38,7 @@ export function setZone(timeZone: string | null): void {
         });
 }
 
-/** How far the clock is ahead of UTC, in milliseconds. */
+/** The zone's offset from UTC, in milliseconds. */
 function offsetAt(ms: number): number {
   if (!clock) return -new Date(ms).getTimezoneOffset() * minuteMs;
   const span = Math.floor(ms / spanMs);
@@ -54,7 +54,7 @@ function offsetAt(ms: number): number {
   return offset;
 }
 
-/** What the clock shows at a moment, to be read with the UTC methods: `wallAt(ms).getUTCHours()`. */
+/** The wall clock at a moment. Read it with the UTC methods: `wallAt(ms).getUTCHours()`. */
 export function wallAt(ms: number): Date {
   return new Date(ms + offsetAt(ms));
 }

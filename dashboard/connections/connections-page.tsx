@@ -42,7 +42,7 @@ const groups: { title: string; pages: ConnectionPage[] }[] = [
   { title: "Going out", pages: ["destinations", "deliveries"] },
 ];
 
-/** What a project exchanges with other programs, and how that is going. */
+/** Sums up the project's connections to other programs, and their state. */
 export function ConnectionsPage() {
   const project = useProjectSlug();
   const can = useCan();

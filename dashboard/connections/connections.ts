@@ -4,7 +4,7 @@ import { api } from "../api.ts";
 import { formatNumber } from "../components/locale.ts";
 import { refresh } from "../queries.ts";
 
-/** The pages of what a project exchanges with other programs: first what comes in, then what goes out. */
+/** The pages of a project's connections: first incoming ones, then outgoing ones. */
 export const connectionPages = ["keys", "webhooks", "rejected", "destinations", "deliveries"] as const;
 export type ConnectionPage = (typeof connectionPages)[number];
 
@@ -16,7 +16,7 @@ export const connectionTitles: Record<ConnectionPage, string> = {
   deliveries: "Deliveries",
 };
 
-/** What there is to look at, in a word or two: "2 expired". */
+/** Something that needs attention, in a word or two: "2 expired". */
 export type ConnectionState = { count: number; text: string; isUrgent: boolean };
 
 export function connectionsQuery(project: string) {
@@ -24,7 +24,7 @@ export function connectionsQuery(project: string) {
     queryKey: ["connections", project],
     enabled: project !== "",
     queryFn: () => api<ConnectionSummary>("/api/connections", { query: { project } }),
-    // The stream reports none of it.
+    // The stream doesn't report these changes.
     refetchInterval: 30_000,
   });
 }
@@ -34,7 +34,7 @@ export function refreshConnections(project: string, ...keys: QueryKey[]): Promis
   return refresh(...keys, connectionsQuery(project).queryKey);
 }
 
-/** What there is to look at on each page. */
+/** The state of each page of connections that needs attention. */
 export function useConnectionStates(project: string): Partial<Record<ConnectionPage, ConnectionState>> {
   const { data } = useQuery(connectionsQuery(project));
   return data ? statesOf(data) : {};

@@ -14,7 +14,7 @@ import { type DeliveryFilter, deliveryFilterIn, projectDeliveriesQuery, useRetry
 import { DeliveryFilters } from "./delivery-filters.tsx";
 import { DeliveryItem } from "./delivery-item.tsx";
 
-/** What was sent where, with every attempt, and what the services answered. */
+/** The project's deliveries, with every attempt and the services' responses. */
 export function DeliveriesPage() {
   const project = useProjectSlug();
   const can = useCan();

@@ -6,7 +6,7 @@ import { refreshConnections } from "../connections/connections.ts";
 import { toast } from "../shell/toasts.tsx";
 import { type TimeFilter, timeIn, timeQuery } from "../time-range/time-range.ts";
 
-/** What the list is filtered by, as in the address. `to` is no time there, so a range ends with `until`. */
+/** The list's filters, as in the URL. `to` is a destination there, so a range ends with `until`. */
 export type DeliveryFilter = {
   state?: string;
   /** ID of a project's destination, or a kind of members' destinations. */

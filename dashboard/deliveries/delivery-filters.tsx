@@ -92,7 +92,7 @@ function optionsOf<Value>(values: Record<string, Value>, label: (value: Value) =
   return Object.entries(values).map(([value, each]) => ({ value, label: label(each) }));
 }
 
-/** Also what the address names and no longer exists, such as a deleted rule. */
+/** Also lists values of the URL that no longer exist, such as a deleted rule. */
 function withCurrent(options: Option[], value: string | undefined): Option[] {
   if (value === undefined || options.some((option) => option.value === value)) return options;
   return [...options, { value, label: value }];

@@ -18,7 +18,7 @@ type Props = {
   hasActions: boolean;
 };
 
-/** A delivery; unfolded, with its attempts and what the service answered. */
+/** A delivery. Unfolded, it shows its attempts and the service's responses. */
 export function DeliveryItem({ project, delivery, hasActions }: Props) {
   const id = useId();
   const retry = useRetryDelivery(project);

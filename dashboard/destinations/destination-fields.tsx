@@ -1,7 +1,7 @@
 import type { FormField, ProjectDestination } from "../../server/schemas/destination.ts";
 import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 
-/** What is entered into the fields, by their names. Empty texts are not set. */
+/** The entered values by their fields' names. An empty text is not set. */
 export type Entered = Record<string, string | boolean>;
 
 type Props = {
@@ -69,7 +69,7 @@ export function DestinationFields({ fields, entered, onChange, secrets = {} }: P
   });
 }
 
-/** What nobody should see over one's shoulder. A URL is to be compared with the one that it was copied from. */
+/** Whether a field hides its text. Secrets are hidden, but not URLs: people compare these with the original. */
 function isHidden({ secret, type }: FormField): boolean {
   return secret && type !== "url";
 }
@@ -78,11 +78,11 @@ function secretHint(ending: string): string {
   return `Set${ending && `, ends in …${ending}`}. Leave it empty to keep it.`;
 }
 
-/** What the form shows at first: the settings, or the defaults of a new destination. */
+/** The form's initial values: the settings, or the defaults of a new destination. */
 export function enteredOf(fields: FormField[], destination?: ProjectDestination): Entered {
   return Object.fromEntries(
     fields.map(({ name, type, default: preset }) => {
-      // Without the secrets that it isn't told.
+      // The settings come without secrets.
       const value = destination ? destination.settings[name] : preset;
       if (type === "boolean") return [name, value === true];
       return [name, value === undefined ? "" : String(value)];
@@ -97,7 +97,7 @@ export function settingsOf(fields: FormField[], entered: Entered): Record<string
   );
 }
 
-/** What differs from a destination's settings. A secret that is left empty stays; another setting is removed. */
+/** The changes to a destination's settings. An empty secret stays; any other empty setting is removed. */
 export function settingsChangeOf(
   fields: FormField[],
   entered: Entered,
@@ -115,6 +115,6 @@ function settingOf({ name, type }: FormField, entered: Entered): unknown {
   const value = entered[name];
   if (typeof value !== "string") return value;
   const text = value.trim();
-  // What is not a number goes to the server as it is, which says so.
+  // The server explains why other text is no number.
   return type === "number" && Number.isFinite(Number(text)) ? Number(text) : text;
 }

@@ -47,7 +47,7 @@ function partOf(field: FormField): Part<DestinationForm> {
   return secret ? { ...common, ...secretPart(name) } : common;
 }
 
-/** A secret isn't shown. That another one is saved is told by its ending, or for short ones by the version. */
+/** A secret isn't shown. Its ending tells it from another one or, if it is short, the version does. */
 function secretPart(name: string): Pick<Part<DestinationForm>, "text" | "changedBy"> {
   const savedOf = ({ secrets, version }: DestinationForm) =>
     secrets[name] === undefined ? null : secrets[name] || version;

@@ -27,7 +27,7 @@ export function destinationKindsQuery(project: string) {
   });
 }
 
-/** What each kind is for, in a few words. */
+/** The purpose of each kind, in a few words. */
 export const kindHints: Record<string, string> = {
   webhook: "Signed requests to your own server",
   slack: "Messages in a Slack channel",

@@ -3,7 +3,7 @@ import { Choice, Choices } from "../components/ui/field.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { rulesQuery } from "../rules/rules.ts";
 
-/** Which rules are to notify a new destination. Without one, it gets nothing. */
+/** Chooses the rules that notify a new destination. Without one, it gets nothing. */
 export function RuleChoices({
   chosen,
   onChange,

@@ -4,7 +4,7 @@ import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 
 type Props = {
   secret: string;
-  /** What becomes of the old secret. */
+  /** Says what happens to the old secret. */
   note?: string;
   close: () => void;
 };

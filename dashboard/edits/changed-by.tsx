@@ -5,7 +5,7 @@ import { RelativeTime } from "../components/relative-time.tsx";
 import { membersQuery } from "../members/members.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 
-/** Whoever has changed or deleted what is being edited. */
+/** The person who changed or deleted the edited thing. */
 export type ChangedBy = {
   name: string;
   /** It is the same person, in another tab or browser. */
@@ -31,7 +31,7 @@ export function useChangedBy(change: LastChange | undefined, isOwn: boolean): Ch
 
 type ChangeSentenceProps = { who: ChangedBy; verb: string; change: LastChange | undefined };
 
-/** "Grace Hopper saved it 12 minutes ago", as far as it is known. */
+/** "Grace Hopper saved it 12 minutes ago", with the parts that are known. */
 export function ChangeSentence({ who: { name, isSelf }, verb, change }: ChangeSentenceProps) {
   return (
     <>

@@ -7,15 +7,15 @@ import { type ChangedBy, ChangeSentence, useChangedBy } from "./changed-by.tsx";
 import { type Choice, type Choices, choicesOf, type Difference } from "./differences.ts";
 
 export type ConflictDialogProps = {
-  /** What was changed: "rule". */
+  /** The noun for the edited thing: "rule". */
   what: string;
   /** Only its owner edits it, in several tabs. */
   isOwn: boolean;
   change: LastChange | undefined;
   differences: Difference[];
-  /** Saves what was chosen. */
+  /** Saves the choices. */
   resolve: (choices: Choices) => void;
-  /** Leads back to what was entered. */
+  /** Leads back to the form. */
   back: () => void;
 };
 
@@ -76,7 +76,7 @@ type RowProps = {
   choose: (choice: Choice) => void;
 };
 
-/** One difference, with what there was before and what each side has made of it. */
+/** One difference: the value before editing, and each side's value. */
 function Row({ difference, who: { name, isSelf }, chosen, choose }: RowProps) {
   const { label, changedBy, before, mine, theirs, allowsBoth } = difference;
   const group = useId();

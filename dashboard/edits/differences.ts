@@ -1,7 +1,7 @@
-// What differs between three states of a form: what editing began with, one's own, and what somebody else has saved.
+// Differences between three states of a form: before editing, one's own, and the one that somebody else has saved.
 
 export type Choice = "mine" | "theirs" | "both";
-/** What to keep, by the differences' keys. */
+/** The version to keep of each difference, by the difference's key. */
 export type Choices = Record<string, Choice>;
 
 export type Difference = {
@@ -16,23 +16,23 @@ export type Difference = {
   allowsBoth?: boolean;
 };
 
-/** How two states of a form are compared and put together. */
+/** Compares and merges two states of a form. */
 export type Comparison<Form> = {
   differences: (base: Form, mine: Form, theirs: Form) => Difference[];
   /** Has a choice for each difference. */
   merge: (mine: Form, theirs: Form, choices: Choices) => Form;
 };
 
-/** What is kept or replaced as a whole. */
+/** A part of a form that is kept or replaced as a whole. */
 export type Part<Form> = {
   label: string;
-  /** What is compared. */
+  /** The value to compare. */
   value: (form: Form) => unknown;
-  /** What it says, for people. */
+  /** The value for people. */
   text: (form: Form) => string;
   /** One's own form, with this part of the other one. */
   take: (mine: Form, theirs: Form) => Form;
-  /** Who changed it, if that isn't told by the value; null if there is nothing to choose. */
+  /** Tells who changed it, if comparing values doesn't; null if there is nothing to choose. */
   changedBy?: (base: Form, mine: Form, theirs: Form) => Difference["changedBy"] | null;
 };
 
@@ -67,7 +67,7 @@ function mapAll<Form, Value>(forms: [Form, Form, Form], map: (form: Form) => Val
   return forms.map(map) as [Value, Value, Value];
 }
 
-/** Who changed a value; null if both have the same now. */
+/** Tells who changed a value; null if both have the same now. */
 export function whoChanged(base: unknown, mine: unknown, theirs: unknown): Difference["changedBy"] | null {
   if (isSame(mine, theirs)) return null;
   if (isSame(mine, base)) return "theirs";
@@ -79,7 +79,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** What is kept without a question: what only one of both has changed. */
+/** The default choices: changes that only one of the two people has made are kept. */
 export function choicesOf(differences: readonly Difference[]): Choices {
   return Object.fromEntries(
     differences.flatMap(({ key, changedBy }) => (changedBy === "both" ? [] : [[key, changedBy]])),

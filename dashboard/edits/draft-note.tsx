@@ -7,7 +7,7 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { type Draft, draftKeys, loadDraft, removeDraft, saveDraft } from "./drafts.ts";
 
 /**
- * Where the unsaved changes of something are kept, apart for each account and project.
+ * The storage key of unsaved changes, one for each account and project.
  *
  * @param id - empty for something new
  */
@@ -51,7 +51,7 @@ export function useDrafts<Thing, Form>(kind: string) {
 }
 
 type Props = {
-  /** What has unsaved changes: “the rule Failed payments”. */
+  /** The thing with unsaved changes: “the rule Failed payments”. */
   of: string;
   draft: Pick<Draft<unknown, unknown>, "at">;
   resume: () => void;

@@ -2,7 +2,7 @@
 
 const prefix = "tidings.draft.";
 
-/** What was entered, and what editing began with: null if it is something new. */
+/** An edited form, and the thing as it was when editing began: null if it is new. */
 export type Draft<Thing, Form> = { base: Thing | null; form: Form; at: string };
 
 export function loadDraft<Thing, Form>(key: string): Draft<Thing, Form> | null {

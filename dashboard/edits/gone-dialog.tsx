@@ -4,16 +4,16 @@ import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { ChangeSentence, useChangedBy } from "./changed-by.tsx";
 
 export type GoneDialogProps = {
-  /** What was deleted: "rule". */
+  /** The noun for the deleted thing: "rule". */
   what: string;
   isOwn: boolean;
   change: LastChange | undefined;
-  /** Creates it again, with what was entered. Without it, that is impossible. */
+  /** Creates the thing again from the form. Without it, that is impossible. */
   recreate?: () => void;
   back: () => void;
 };
 
-/** Says that somebody has deleted what is being edited. */
+/** Says that somebody has deleted the edited thing. */
 export default function GoneDialog({ what, isOwn, change, recreate, back }: GoneDialogProps) {
   const who = useChangedBy(change, isOwn);
   return (

@@ -4,8 +4,8 @@ import { ApiError } from "../api.ts";
 const triesMax = 5;
 
 /**
- * Makes a change that says what to do, such as adding something, and not what there is to be. If there is another
- * version by now, it is made to that one.
+ * Makes a change that is relative, such as adding something, and so applies to any version. If there is a newer
+ * version, it is applied to that.
  */
 export async function retryChange<Thing, Result>(
   thing: Thing,

@@ -16,9 +16,9 @@ const ConflictDialog = lazyPart<ConflictDialogProps>(
 const GoneDialog = lazyPart<GoneDialogProps>(async () => (await import("./gone-dialog.tsx")).default);
 
 export type EditOptions<Thing, Form, Result> = {
-  /** As it is shown. The form follows it until something is entered, and from then on keeps what it began with. */
+  /** The current thing. The form follows it until something is entered, and then keeps its own starting point. */
   thing: Thing;
-  /** What it is in a sentence: "rule". */
+  /** The noun for the edited thing: "rule". */
   what: string;
   /** Only its owner edits it: the other one is another tab or browser of theirs. */
   isOwn?: boolean;
@@ -35,7 +35,7 @@ export type EditOptions<Thing, Form, Result> = {
   isSingle?: boolean;
   /** Nothing is typed, and nothing stays if it can't be saved: calls this with the error, unless that is a question. */
   failed?: (error: unknown) => void;
-  /** Where unsaved changes are kept over a reload. */
+  /** The key under which unsaved changes survive a reload. */
   draft?: string;
 };
 
@@ -116,7 +116,7 @@ export function useEdit<Thing extends { version: string }, Form, Result = unknow
     },
   });
 
-  /** Forgets what was entered. */
+  /** Discards the entered values. */
   function discard(): void {
     setConflict(null);
     setEdited(null);
@@ -164,7 +164,7 @@ export function useEdit<Thing extends { version: string }, Form, Result = unknow
 
   return {
     form,
-    /** What editing began with. */
+    /** The thing as it was when editing began. */
     base,
     isChanged: edited !== null,
     change(next: Form) {

@@ -5,8 +5,8 @@ import { Alert } from "../components/ui/states.tsx";
 import { useChangedBy } from "./changed-by.tsx";
 
 /**
- * What is replaced after a confirmation, as it was shown. If somebody else was faster, `note` says so, and confirming
- * once more replaces what there is now.
+ * The version that a confirmation replaces, as it was shown. If somebody else was faster, `note` says so, and
+ * confirming once more replaces the current version.
  */
 export function useKnownVersion<Thing>(thing: Thing) {
   const [known, setKnown] = useState(thing);
@@ -33,7 +33,7 @@ export function useKnownVersion<Thing>(thing: Thing) {
       setConflict(error);
     },
     note,
-    /** An error of the mutation that isn't told by the note. */
+    /** An error of the mutation that the note doesn't explain. */
     errorOf: (error: unknown) =>
       error instanceof ApiError && error.code === "changed-meanwhile" ? null : error,
   };

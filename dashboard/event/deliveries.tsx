@@ -12,7 +12,7 @@ import { accountKinds, DeliveryState, placeOf } from "../deliveries/delivery-sta
 import { deliveriesQuery } from "./deliveries-query.ts";
 import { Section } from "./event-facts.tsx";
 
-/** Who was notified of the event, how and when, or why nobody was. */
+/** Lists the event's notifications, or explains why there are none. */
 export function Deliveries({ project, id }: { project: string; id: string }) {
   const { data, error, refetch } = useQuery(deliveriesQuery(project, id));
   return (
@@ -42,7 +42,7 @@ export function Deliveries({ project, id }: { project: string; id: string }) {
   );
 }
 
-/** Which members and destinations have no delivery, and why. */
+/** Explains why members and destinations have no delivery. */
 function Explanations({ project, explanations }: { project: string; explanations: Explanation[] }) {
   if (explanations.length === 0) return null;
   return (

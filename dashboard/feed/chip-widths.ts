@@ -19,7 +19,7 @@ type Chips = {
   chipPx: number;
 };
 
-/** How many chips fit into a width in pixels, and how wide each of them may be. */
+/** Computes how many chips fit into a width in pixels, and the width of each. */
 export function chipsFor(tags: Tags, widthPx: number): Chips {
   let usedPx = 0;
   const widths: number[] = [];
@@ -35,7 +35,7 @@ export function chipsFor(tags: Tags, widthPx: number): Chips {
   return { count: widths.length, chipPx: widened(widths, sparePx) };
 }
 
-/** The largest width of a chip with which all of them fit, if this much is to spare at the usual one. */
+/** The largest width of a chip for which all fit, if this much space remains at the usual width. */
 function widened(widths: readonly number[], sparePx: number): number {
   const long = widths.filter((width) => width > chipPxUsual).sort((a, b) => a - b);
   let [chipPx, restPx] = [chipPxUsual, Math.max(0, sparePx)];
@@ -49,9 +49,9 @@ function widened(widths: readonly number[], sparePx: number): number {
 }
 
 /**
- * Where the tags of a row may begin, as shares of its width. Right of the middle, because that is where people click who
- * want to open the event; further left if there is no room for all tags. Few places, so that those of most rows are
- * below each other.
+ * Positions where the tags of a row may begin, as shares of its width. The first is right of the middle, because people
+ * click in the middle to open the event. The others are further left, for rows with no room for all tags. There are
+ * few, so that the tags of most rows align.
  */
 const starts = [11 / 19, 0.44, 0.3] as const;
 const startPxMin = 150;

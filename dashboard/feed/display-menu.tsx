@@ -5,7 +5,9 @@ import { chooseDisplay, useDisplay } from "./display.ts";
 
 export type PauseProps = { isPaused: boolean; toggle: () => void };
 
-/** How the feed looks: its density, and whether repeated events are folded. On phones it also pauses the feed. */
+/**
+ * The menu for the feed's look: its density, and whether it folds repeated events. On phones it also pauses the feed.
+ */
 export default function DisplayMenu({ isPaused, toggle, ...props }: MenuContentProps & PauseProps) {
   const { isCompact, folds } = useDisplay();
   return (

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { loadChoice, onChoiceChanged, saveChoice } from "../storage.ts";
 
-/** How this browser shows feeds. */
+/** This browser's settings for feeds. */
 export type Display = { isCompact: boolean; folds: boolean };
 
 const key = "feed-display";

@@ -165,7 +165,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
   );
 });
 
-/** How the width of a wide row is divided: tags get what the name, the channel and the user don't need. */
+/** Divides the width of a wide row: tags get the space that the name, the channel and the user don't need. */
 function widthsOf(event: Event, tags: [string, string][], { textPx, isLine }: RowLayout) {
   const name = measured(event.name, "500 14px") + nameAsidePx + (event.notify ? bellPx : 0);
   const facts = widthOfFact(event.channelId) + (event.userId ? widthOfFact(event.userId) : 0);

@@ -64,7 +64,7 @@ async function streamTo(file: FileSystemFileHandle, url: string): Promise<void> 
         controller.enqueue(chunk);
       },
     });
-    // What was written becomes the file only once all of it has arrived.
+    // The browser creates the file only when all of it has arrived.
     await response
       .body!.pipeThrough(counting)
       .pipeTo(await file.createWritable(), { signal: stopped.signal });

@@ -32,7 +32,7 @@ type FeedListProps = {
   isStale: boolean;
   project: string;
   filters: Filters;
-  /** What the histogram is split by, which links to events keep. */
+  /** The histogram's split, which links to events keep. */
   split: string | undefined;
   openId: string | undefined;
   label: string;
@@ -69,7 +69,7 @@ export function FeedList({
   const layout = useRowLayout(scroller, isCompact);
   const isNarrow = layout.kind === "narrow";
   const [unfolded, setUnfolded] = useState(cached.unfolded);
-  // Who asks for one name wants its events.
+  // A filter by one name asks for its events.
   const isFolding = folds && filters.name === undefined;
   const rows = useMemo(
     () => toRows(state.entries, isFolding ? unfolded : null),

@@ -89,7 +89,7 @@ export function FeedPage() {
       void navigate({
         to: ".",
         search: (now) => ({ ...now, typed: text || undefined }),
-        // One step back leads to what was shown before anything was typed.
+        // One step back leads to the page before anything was typed.
         replace: typed !== "",
       }),
     [navigate, typed],

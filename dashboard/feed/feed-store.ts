@@ -57,12 +57,12 @@ export function createFeed(filters: Filters, fetchPage: FetchEvents) {
   const deletedIds = new Set<string>();
   let held: FeedEntry[] = [];
   const holdReasons = new Set<HoldReason>();
-  /** Where the next older page starts. */
+  /** The start of the next older page. */
   let tail: { to?: string; cursor?: string } = {};
   let loading = new AbortController();
   const listeners = new Set<() => void>();
 
-  /** For each page being fetched, what was deleted meanwhile: the page may still contain it. */
+  /** The events that were deleted during each fetch. The fetched page may still contain them. */
   const pendingFetches = new Set<((event: Event) => boolean)[]>();
 
   async function fetchWithoutDeleted(
@@ -118,7 +118,7 @@ export function createFeed(filters: Filters, fetchPage: FetchEvents) {
       if (signal.aborted) return;
       isFetching = false;
       if (!hasEntries) return change({ status: "error", error });
-      // Keep what is shown, and reload once the connection is back.
+      // Keep the shown events, and reload once the connection is back.
       change({ isStale: true });
     }
   }
@@ -246,7 +246,7 @@ export function createFeed(filters: Filters, fetchPage: FetchEvents) {
     if (entries.length === 0 && state.older !== "end") void reload();
   }
 
-  /** Removes what a range like "last hour" has left behind, but not while rows must not move. */
+  /** Removes the events that a range like "last hour" has left behind, but not while rows must not move. */
   function removeBefore(ms: number) {
     if (holdReasons.size > 0 || !state.entries.some(({ at }) => at < ms)) return;
     const entries = state.entries.filter(({ at }) => at >= ms);

@@ -23,7 +23,7 @@ export type FeedToolsProps = {
   opensExport: boolean;
 };
 
-/** What to do with the events that match the filters, and their number. */
+/** The number of events that match the filters, and actions on them. */
 export function FeedTools({ project, filters, isReady, button: Button, opensExport }: FeedToolsProps) {
   const [isOpened, setOpened] = useState(opensExport);
   const isFiltered = Object.keys(filters).length > 0;

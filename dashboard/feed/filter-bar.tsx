@@ -23,9 +23,9 @@ const SearchMistake = lazyPart<SearchMistakeProps>(
 );
 
 export type ChangeOptions = {
-  /** What stays in the search field; nothing by default. */
+  /** The text that stays in the search field. Default: none. */
   typed?: string;
-  /** The change is no step of the history. */
+  /** Replaces the current entry of the browser's history. */
   replace?: boolean;
 };
 
@@ -33,7 +33,7 @@ type FilterBarProps = {
   project: string;
   filters: Filters;
   change: (filters: Filters, options?: ChangeOptions) => void;
-  /** What is in the search field, as the feed shows it. */
+  /** The search field's text, as the feed shows it. */
   typed: string;
   type: (text: string) => void;
   /** Shown at the end. */
@@ -152,7 +152,7 @@ export function FilterBar({ project, filters, change, typed, type, children }: F
         <button
           type="button"
           onClick={(click) => remove(click, {})}
-          // On phones there is no room for it, and each filter has a button of its own.
+          // Phones have no room for it, and each filter has a button of its own.
           className="h-7 rounded-md px-2 text-muted text-sm hover:bg-hover hover:text-ink max-md:hidden"
         >
           Clear
@@ -178,7 +178,7 @@ export function FilterBar({ project, filters, change, typed, type, children }: F
 function useTypedText(typed: string, type: (text: string) => void) {
   const [text, setText] = useState(typed);
   const [last, setLast] = useState(typed);
-  /** What this field has asked the URL to have, which may come after more was typed. */
+  /** Searches that this field has put into the URL. They can arrive after more was typed. */
   const asked = useRef(new Set<string>());
   if (typed !== last) {
     setLast(typed);

@@ -8,7 +8,7 @@ import { searchSoFar } from "./typed.ts";
 /** A feed's filters, as in the URL: `channel`, `userId`, `name`, `tag.KEY`, `q`, and the time (`time-range.ts`). */
 export type Filters = Record<string, string>;
 
-/** What a click on a value does: filters by it or, with Alt or Shift, leaves it out. */
+/** Handles a click on a value: filters by it or, with Alt or Shift, excludes it. */
 export type PickFilter = (click: Modifiers, key: string, value: string) => void;
 
 type Modifiers = { altKey: boolean; shiftKey: boolean };
@@ -24,7 +24,7 @@ function isFilter(key: string): boolean {
 }
 
 /**
- * The filters that a feed shows: those that were chosen, and what is being typed into the search field so far.
+ * The filters that a feed shows: the chosen ones, and the text of the search field so far.
  *
  * @param channel - of a channel's page
  */
@@ -35,7 +35,7 @@ export function filtersIn(search: Record<string, unknown>, channel?: string): Fi
   try {
     return withSearch(chosen, searchSoFar(typed));
   } catch (error) {
-    // What was chosen isn't valid, which the page says.
+    // The chosen filters aren't valid, and the page says so.
     if (error instanceof SearchError) return chosen;
     throw error;
   }
@@ -50,12 +50,15 @@ export function chosenIn(search: Record<string, unknown>): Filters {
   return { ...filters, ...timeIn(search) };
 }
 
-/** What is in the search field, as in the URL, so that a link shows the same. */
+/** The search field's text in the URL, so that a link shows the same. */
 export function typedIn({ typed }: Record<string, unknown>): { typed?: string } {
   return typeof typed === "string" && typed !== "" ? { typed } : {};
 }
 
-/** What a feed's histogram is split by, as in the URL; missing if nobody chose. It is no filter, so events don't care. */
+/**
+ * The split of the feed's histogram in the URL; missing if nobody chose one. It is not a filter, so it doesn't change
+ * the events.
+ */
 export function splitIn({ split }: Record<string, unknown>): { split?: string } {
   return typeof split === "string" && split !== "" ? { split } : {};
 }
@@ -72,7 +75,7 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
   try {
     search = q === undefined ? null : parseSearch(q);
   } catch (error) {
-    // The page shows what is wrong with it.
+    // The page shows the mistake.
     if (error instanceof SearchError) return () => false;
     throw error;
   }
@@ -91,7 +94,7 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
     passes({ ...filter, ...boundsOf(time, Date.now()) }, event) && (!search || matchesSearch(search, event));
 }
 
-/** What is wrong with a search, for example in a URL typed by hand; null if it is valid. */
+/** The mistake in a search, for example in a URL typed by hand; null if the search is valid. */
 export function mistakeIn(q: string): SearchError | null {
   try {
     parseSearch(q);
@@ -111,8 +114,8 @@ export function labelOf(key: string): string {
 }
 
 /**
- * Adds what was typed in the search language: `user:42 plan=pro` become separate filters, everything else becomes part
- * of the search. Throws `SearchError`.
+ * Adds text in the search language: `user:42 plan=pro` become separate filters, everything else becomes part of the
+ * search. Throws `SearchError`.
  */
 export function withSearch(filters: Filters, typed: string): Filters {
   const result = { ...filters };

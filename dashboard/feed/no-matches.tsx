@@ -11,12 +11,12 @@ import { type Filters, mistakeIn, queryOf, withSearch } from "./filters.ts";
 type NoMatchesProps = {
   project: string;
   filters: Filters;
-  /** There is no channel of this name. */
+  /** No channel has this name. */
   unknownChannel: string | undefined;
   change: (filters: Filters) => void;
 };
 
-/** Nothing matches: what was probably meant, and what to leave out to find something. */
+/** Shown if nothing matches. Suggests the filters that were probably meant, and filters to remove. */
 export function NoMatches({ project, filters, unknownChannel, change }: NoMatchesProps) {
   const { data: alternatives = [] } = useQuery(alternativesQuery(project, filters));
   const meant = alternatives.filter(({ kind }) => kind === "instead");

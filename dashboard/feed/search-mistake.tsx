@@ -3,7 +3,7 @@ import type { SearchError } from "../../server/event/search.ts";
 
 export type SearchMistakeProps = UnderlineProps & MistakeTextProps & { id: string };
 
-/** Underlines the mistake in the search box, and says below it what is wrong and how to write it. */
+/** Underlines the mistake in the search box. Below it, explains the mistake and how to correct it. */
 export function SearchMistake({ id, error, text, input, correct }: SearchMistakeProps) {
   return (
     <>
@@ -67,7 +67,7 @@ export function MistakeUnderline({ error, text, input }: UnderlineProps) {
 
 type MistakeTextProps = { error: SearchError; correct: (corrected: string) => void };
 
-/** What is wrong, and a button that corrects it where it is clear what was meant. */
+/** Explains the mistake. A button corrects it if the meaning is clear. */
 export function MistakeText({ error: { message, corrected }, correct }: MistakeTextProps) {
   return (
     <span className="flex flex-wrap items-center gap-x-2">

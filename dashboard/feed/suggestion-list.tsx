@@ -2,7 +2,7 @@ import { clsx } from "clsx";
 import { formatNumber } from "../components/locale.ts";
 import type { SuggestionsProps } from "./suggestions.tsx";
 
-/** What a search box suggests, below it. */
+/** The suggestions below a search box. */
 export function SuggestionList({ id, list, active, choose }: SuggestionsProps) {
   return (
     <div

@@ -17,15 +17,15 @@ const SuggestionList = lazyPart<SuggestionsProps>(
 );
 
 type SuggestionOptions = {
-  /** What an empty search box offers, read when it gets the focus. */
+  /** Suggestions for an empty search box, read when it gets the focus. */
   offered?: (() => Suggestion[]) | undefined;
-  /** A space follows what is chosen, unless a value must follow: the term is finished. */
+  /** A space follows the suggestion, because the term is finished. Not if a value must follow. */
   endsTerms?: boolean;
 };
 
 /**
- * Completes what is typed into a search box: a list of suggestions, and the keys that choose from it. A combobox as
- * the ARIA Authoring Practices describe it (https://www.w3.org/WAI/ARIA/apg/patterns/combobox/).
+ * Completes the text in a search box: a list of suggestions, and the keys that choose from it. It is a combobox as the
+ * ARIA Authoring Practices describe it (https://www.w3.org/WAI/ARIA/apg/patterns/combobox/).
  */
 export function useSuggestions(
   project: string,
@@ -37,7 +37,7 @@ export function useSuggestions(
   const id = useId();
   const [caret, setCaret] = useState<number | null>(null);
   const [active, setActive] = useState(-1);
-  /** Where the cursor was when the list was closed. A selection event that only repeats it doesn't open the list again. */
+  /** The cursor's position when the list was closed. A selection event that only repeats it doesn't reopen the list. */
   const closedAt = useRef<number | null>(null);
   const isEnabled = caret !== null && text !== "";
   const [first, setFirst] = useState<Suggestion[]>([]);
@@ -58,7 +58,7 @@ export function useSuggestions(
 
   function choose(suggestion: Suggestion) {
     const { start, end: after } = text === "" ? { start: 0, end: 0 } : data!;
-    // What was typed since the suggestions came is before the caret.
+    // The text that was typed since the suggestions arrived is before the caret.
     const rest = text.slice(Math.max(after, caret!));
     const isFinished = endsTerms && suggestion.kind !== "field" && suggestion.kind !== "key";
     const insert = isFinished && rest === "" ? `${suggestion.insert} ` : suggestion.insert;

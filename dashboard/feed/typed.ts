@@ -7,8 +7,8 @@ const prefixMin = 2;
 const lastWord = /(?:^|[\s(-])(?!OR$)([^\s"():=,*<>-][^\s"():=,*<>]*)$/;
 
 /**
- * What is still being typed in the search field counts so far: its last word is a prefix, and a value that isn't
- * finished is left out, as is what isn't valid yet. A space, a quote or a parenthesis finishes the last term.
+ * The search for text that is still being typed. Its last word is a prefix. A value that isn't finished, or isn't valid
+ * yet, is left out. A space, a quote or a parenthesis finishes the last term.
  */
 export function searchSoFar(typed: string): string {
   const [, word = ""] = lastWord.exec(typed) ?? [];
@@ -20,7 +20,7 @@ export function searchSoFar(typed: string): string {
   return [...whole, ...shorter].find(isValid)?.trim() ?? "";
 }
 
-/** What Enter makes of it: the last word stays the prefix as which it was shown. */
+/** The search after Enter: the last word stays the prefix that it was shown as. */
 export function entered(typed: string): string {
   return (lastWord.test(typed) ? prefixes(typed) : []).find(isValid) ?? typed;
 }

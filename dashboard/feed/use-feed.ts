@@ -23,7 +23,7 @@ export type CachedFeed = {
   close: () => void;
   /** The scroll position when the page was left, for one history entry. */
   scroll: { entry: string; top: number } | null;
-  /** Which runs are unfolded (`rows.ts`). */
+  /** The unfolded runs (`rows.ts`). */
   unfolded: ReadonlySet<string>;
 };
 
@@ -59,7 +59,7 @@ export function useFeed(
 
 type ShownFeed = { filters: Filters; state: FeedState; cached: CachedFeed };
 
-/** What the page shows: while a search is typed, the last feed until the next one has loaded. */
+/** The feed to show: while a search is typed, the last feed until the next one has loaded. */
 export function useSettled(feed: ShownFeed, isTyping: boolean): ShownFeed & { isStale: boolean } {
   const settled = useRef(feed);
   const isStale =

@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import { type RefObject, useLayoutEffect, useMemo, useState } from "react";
 
-/** How a row is laid out: `narrow` has no room for tags next to the name. */
+/** The layout of a row: `narrow` has no room for tags next to the name. */
 export type RowLayout = {
   kind: "narrow" | "wide";
   /** The width of the row in pixels without padding, icon and, in wide rows, the time. */

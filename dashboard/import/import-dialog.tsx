@@ -16,7 +16,7 @@ import { type Import, showImport, useImport } from "./imports.ts";
 
 type Chosen = { file: File; sample: Sample };
 
-/** Imports the events of a file: chooses it, says what it is, and shows how far it is. */
+/** Imports events from a file: asks for the file, shows its format, then the progress. */
 export default function ImportDialog({ close }: { close: () => void }) {
   const current = useImport();
   const [isNew, setNew] = useState(current?.state !== "running");

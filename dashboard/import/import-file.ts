@@ -6,10 +6,10 @@ import { readCsv } from "../../server/transfer/read-csv.ts";
 import { readJson } from "../../server/transfer/read-json.ts";
 import { type SourceRecord, UnreadableFileError } from "../../server/transfer/source-record.ts";
 
-/** `columns` is a table that says what its columns are. */
+/** `columns` is a table whose columns are mapped. */
 export type ImportFormat = Format | "columns";
 
-/** How to read a file. */
+/** Settings for reading a file. */
 export type ImportPlan = {
   format: ImportFormat;
   columns: ColumnMap;
@@ -82,7 +82,7 @@ const refusals: Partial<Record<ReturnType<typeof fileKind>, string>> = {
   parquet: "It is a Parquet file. Convert it to NDJSON or CSV, for example with DuckDB.",
 };
 
-/** What wrote a file, by its first record or its columns, and which columns are which. */
+/** Guesses the source format and the column mapping from the first record or the columns. */
 export function guessPlan({ records, columns }: Sample): ImportPlan {
   if (columns) {
     const isOurs = columns.includes("name") && columns.includes("channelId");

@@ -13,7 +13,7 @@ const titles: Record<Import["state"], string> = {
 
 export const titleOf = ({ state }: Import): string => titles[state];
 
-/** How far an import is: a bar, and how many events were recorded, were there before, or were rejected. */
+/** The progress of an import: a bar, and how many events were recorded, existed before, or were rejected. */
 export function ImportProgress({ current, onLeave }: { current: Import; onLeave?: () => void }) {
   const { state, fileName, fileBytes, readBytes, failure, project, rejected } = current;
   const share = state === "done" || fileBytes === 0 ? 1 : readBytes / fileBytes;

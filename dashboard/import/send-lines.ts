@@ -40,7 +40,7 @@ async function attemptToSend(project: string, lines: string[], signal: AbortSign
     throw new ApiError(0, { detail: `The server can't be reached. ${(error as Error).message}` });
   });
   const body: unknown = await response.json().catch(() => ({}));
-  // With 422, all lines were rejected: that is no problem of the request.
+  // With 422, all lines were rejected, but the request itself was valid.
   if (!isLinesResponse(body) || !(response.ok || response.status === 422)) {
     const problem = response.ok ? { detail: "The server's answer can't be read." } : (body as object);
     throw new ApiError(response.status, problem);

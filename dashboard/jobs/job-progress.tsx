@@ -8,7 +8,7 @@ const verbs: Record<Job["kind"], string> = {
   "delete-project": "deleted",
 };
 
-/** How far a job is; at the end, what it did. */
+/** The progress of a job and, at its end, its result. */
 export function JobProgress({ job, label }: { job: Job; label: string }) {
   const { state, done, total } = job;
   const isCounted = total !== null && state !== "waiting";
@@ -44,7 +44,7 @@ function progressText({ kind, state, done, total, receipt }: Job): string {
   return `${formatNumber(done)} of ${countOf(total, "event")} ${verb}`;
 }
 
-/** What an erasure removed besides events. */
+/** Lists what an erasure removed besides events. */
 export function receiptLines(receipt: Receipt): string[] {
   const { erasedEvents, erasedRejectedEvents, erasedResponses, erasedProfiles, erasedCopies } = receipt;
   return [

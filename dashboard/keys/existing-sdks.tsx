@@ -1,4 +1,4 @@
-/** What to change in the clients of other services. */
+/** The changes to make in other services' clients. */
 const sdks = (origin: string): { name: string; address: string; note: string }[] => [
   { name: "Segment, RudderStack", address: origin, note: "as the host; an API key as the write key" },
   { name: "PostHog", address: origin, note: "as the host; an API key as the project's key" },
@@ -12,7 +12,7 @@ const sdks = (origin: string): { name: string; address: string; note: string }[]
   { name: "LogSnag", address: origin, note: "as the address; an API key as the token" },
 ];
 
-/** How clients of other services send here, without other code. */
+/** Explains how other services' clients send events here, without new code. */
 export function ExistingSdks() {
   return (
     <section aria-label="Use an existing SDK" className="mt-4 flex flex-col gap-3">

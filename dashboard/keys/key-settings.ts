@@ -70,7 +70,7 @@ export function newKeyOf(settings: KeySettings): NewKey {
   };
 }
 
-/** What differs from a key's settings. */
+/** The changes to a key's settings. */
 export function keyChangeOf(key: Key, settings: KeySettings): KeyChange {
   const { expiresAt, eventsPerSecond, kind } = key;
   const name = settings.name.trim();

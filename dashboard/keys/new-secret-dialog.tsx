@@ -10,7 +10,7 @@ import { ExampleTabs } from "../setup/example-tabs.tsx";
 type Props = {
   created: Key;
   secret: string;
-  /** What becomes of the old key. */
+  /** Says what happens to the old key. */
   note?: string;
   close: () => void;
 };

@@ -4,7 +4,7 @@ import type { SeenMessage } from "../../server/schemas/view.ts";
 import { matcherOfDeleted } from "./deleted.ts";
 import { createStream, type Stream, type StreamStatus } from "./stream.ts";
 
-/** A tab's position in a project's log; what it missed after this is sent again. */
+/** A tab's position in a project's log. It receives everything after that again. */
 export type LogPosition = { log: string; seq: number };
 
 export type FromTab =
@@ -33,7 +33,7 @@ const logDeletionsMax = 1_000;
 type Tab = { post(message: ToTab): void; room: Room | null; lastSeenAtMs: number };
 
 /**
- * What returning tabs are sent: events, null for those deleted since, and deletions, each with the number of events
+ * The log for returning tabs: events, null for those deleted since, and deletions, each with the number of events
  * before it.
  */
 type Log = {

@@ -8,7 +8,7 @@ const labels = {
   paused: "Paused",
 } as const;
 
-/** @param isPaused - the reader has paused what is shown */
+/** @param isPaused - the reader has paused the feed */
 export function LiveIndicator({ isPaused = false }: { isPaused?: boolean }) {
   const connection = useLiveStatus();
   const status = isPaused && connection === "live" ? "paused" : connection;

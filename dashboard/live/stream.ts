@@ -16,7 +16,7 @@ export type StreamHandlers = {
   notificationsRead(unread: number): void;
   /** The stream is connected. `isFirst`: it starts here, so what happened before has to be loaded. */
   ready(isFirst: boolean): void;
-  /** Too much was missed: what is shown has to be reloaded. */
+  /** The tab missed too much: it has to reload its data. */
   reset(): void;
   status(status: StreamStatus): void;
   /** The response was not a stream, for example because the session has ended. */
@@ -91,7 +91,7 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
       batchTimer ??= setTimeout(flush, batchMs);
     });
     opened.addEventListener("seen", (message) => {
-      // What arrived before was read.
+      // The events that arrived before are read, too.
       flush();
       handlers.seen(JSON.parse(message.data));
     });

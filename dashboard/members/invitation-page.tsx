@@ -52,7 +52,7 @@ export function InvitationPage() {
 
 type Props = { token: string; invitation: InvitationPreview };
 
-/** Says what the invitation is for. */
+/** Says what the invitation leads to. */
 function Layout({ invitation, children }: { invitation: InvitationPreview; children: ReactNode }) {
   const { project, invitedBy, role } = invitation;
   return (

@@ -12,7 +12,7 @@ export type MuteChoicesProps = {
   className?: string;
 };
 
-/** What to mute, the event's name or its channel, and for how long. */
+/** Choices for muting the event's name or its channel, and for how long. */
 export default function MuteChoices({ project, channel, name, onDone, className }: MuteChoicesProps) {
   const [isChannel, setChannel] = useState(false);
   const mute = useMute();

@@ -22,7 +22,7 @@ type NotificationItemProps = {
   onOpen?: () => void;
 };
 
-/** The file names of icons for what a rule found over time, as those of events. */
+/** The file names of icons for notifications that are not about one event. */
 const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   summary: "bell",
   digest: "mail",

@@ -13,7 +13,10 @@ import { broadcastToTabs, onTabMessage } from "../tabs.ts";
 
 export const notificationsKey = ["notifications"] as const;
 
-/** Which notifications to mark as read: some, a group up to its newest one, those of a filter, or without all, all. */
+/**
+ * The notifications to mark as read: some, a group up to its newest one, those that match a filter, or, if all is
+ * empty, all.
+ */
 export type Marked = { ids?: string[]; group?: string } & NotificationFilter;
 
 /** Marks notifications as read, in this tab at once. */

@@ -56,7 +56,7 @@ export function useResubscribe() {
   });
 }
 
-/** What a mute is about: “Order placed” in orders. */
+/** The subject of a mute: “Order placed” in orders. */
 export function nameOf({ channel, name }: Pick<Mute, "channel" | "name">): string {
   return name === null ? channel : `“${name}” in ${channel}`;
 }

@@ -32,7 +32,7 @@ import { chooseTheme, useDark } from "../theme/theme.ts";
 import type { DialogName } from "./dialogs.ts";
 import type { Item } from "./items.ts";
 
-/** What is chosen after "Mute": the channel, then for how long. */
+/** The choices after "Mute": the channel, then for how long. */
 export type MuteStep = { channel: string | null };
 
 type Props = {
@@ -42,7 +42,7 @@ type Props = {
   mute: (step: MuteStep) => void;
 };
 
-/** What can be done from anywhere. */
+/** Actions that are possible anywhere. */
 export function useActionItems({ open, mute }: Props): Item[] {
   const project = useProjectSlug();
   const own = useProjectActions({ open, mute });
@@ -156,7 +156,7 @@ function useProjectActions({ open, mute }: Props): Item[] {
       : []),
   ];
 
-  /** Opens a dialog, over the page on which it is seen what it made. */
+  /** Opens a dialog, over the page that shows its result. */
   function dialog(label: string, aliases: string, name: DialogName, goTo?: () => unknown): Item {
     const run = () => {
       goTo?.();

@@ -14,7 +14,7 @@ import type { Item } from "./items.ts";
 
 type Suggestion = Completion["suggestions"][number];
 
-/** What the project's events and users have of what was typed, and the item that searches for it. */
+/** The project's events and users that match the typed text, and the item that searches for it. */
 export function useFoundItems(typed: string): { first: Item[]; last: Item[] } {
   const project = useProjectSlug();
   const sought = useDeferredValue(typed.trim());
@@ -109,7 +109,7 @@ export function useEventItem() {
   });
 }
 
-/** What was typed as a search; as its text if it is none. */
+/** The typed text as a search. If it isn't one, the search looks for the text itself. */
 function searchOf(typed: string): string {
   const search = entered(typed);
   try {

@@ -58,10 +58,10 @@ export function matchingGroups(items: readonly Item[], typed: string): ItemGroup
     .map(({ group, items, best }) => ({ group, items, isNamed: best <= ranks.word }));
 }
 
-/** Where the words are, the best first. */
+/** Positions of a match, the best first. */
 const ranks = { whole: 0, start: 1, word: 2, alias: 3, inside: 4 };
 
-/** How well an item matches; null if a word doesn't occur. */
+/** The rank of an item's match; null if a word doesn't occur. */
 function rankOf({ group, label, detail = "", aliases = "" }: Item, words: readonly string[]): number | null {
   const own = foldedWords(label);
   if (own.join(" ").startsWith(words.join(" ")))

@@ -127,7 +127,7 @@ function PaletteDialog({ close, open }: { close: () => void; open: (dialog: Dial
   );
 }
 
-/** What was chosen to get here. */
+/** The choices that led here. */
 function Steps({ step }: { step: MuteStep }) {
   return (
     <p className="flex items-center gap-1 px-4 pt-3 text-muted text-sm">
@@ -142,7 +142,7 @@ function Steps({ step }: { step: MuteStep }) {
   );
 }
 
-/** What was chosen last, as far as it is still there. */
+/** The most recent choices that still exist. */
 function useRecentItems(project: string, known: readonly Item[]): Item[] {
   const chosen = useMemo(() => recentlyChosen(project), [project]);
   const searchItem = useSearchItem();

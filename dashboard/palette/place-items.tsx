@@ -43,7 +43,7 @@ const connectionAliases: Record<ConnectionPage, string> = {
   deliveries: "sent failed",
 };
 
-/** Where one can go: channels, views, boards, pages and projects that the person may see. */
+/** The places to go to: channels, views, boards, pages and projects that the person may see. */
 export function usePlaceItems(): Item[] {
   const project = useProjectSlug();
   const { projects } = useMe();

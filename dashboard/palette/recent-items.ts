@@ -1,7 +1,7 @@
 import { loadChoice, saveChoice } from "../storage.ts";
 import type { Item } from "./items.ts";
 
-/** What was chosen last in a project, by this browser. */
+/** A recent choice of this browser in a project. */
 type Chosen = Pick<Item, "id" | "label" | "detail">;
 
 const recentMax = 5;

@@ -7,7 +7,7 @@ const DeniedPage = lazyPart<{ title: string; permission: PermissionName }>(
   async () => (await import("./denied-page.tsx")).DeniedPage,
 );
 
-/** A page for members with a permission. Others are told who has it. */
+/** A page for members with a permission. Others see who has it. */
 export function permitted(
   permission: PermissionName,
   title: string,

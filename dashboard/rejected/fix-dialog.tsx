@@ -82,7 +82,7 @@ export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close:
   );
 }
 
-/** What was wrong with the last attempt; null if there was none. */
+/** The problems of the last attempt; null if there was none. */
 function reasonsForAttempt(parseError: string | null, error: unknown): string[] | null {
   if (parseError) return [parseError];
   if (error instanceof ApiError) return reasonsIn({ detail: error.detail, errors: error.errors });

@@ -7,12 +7,12 @@ import { parsedBody, reasonsIn, useDiscard } from "./rejected.ts";
 
 type RejectedItemProps = { rejected: RejectedEvent; fix: (rejected: RejectedEvent) => void };
 
-/** A rejected event: why, what was sent and by whom, with its actions. */
+/** A rejected event: the reason, the body and the sender, with its actions. */
 export function RejectedItem({ rejected, fix }: RejectedItemProps) {
   const discard = useDiscard(useProjectSlug());
   const mayChange = useCan()("rejected:change");
   const { problem, key, body, cut } = rejected;
-  // Then fixes can't be suggested, and what is missing has to be typed.
+  // Then fixes can't be suggested, and missing parts have to be typed.
   const byHand = cut || parsedBody(rejected) === undefined;
   return (
     <li className="flex flex-col gap-2.5 border-line border-b p-4 last:border-b-0">

@@ -76,7 +76,7 @@ export function useDiscardGroup(project: string, group: RejectedGroup, onDone: (
 }
 
 export type Replay = { fixes: EventFix[]; keepTime: boolean };
-/** What was done so far, and the first reasons for which events are still invalid. */
+/** The results so far, and the first reasons why events are still invalid. */
 export type ReplayProgress = Pick<RejectedReplayResponse, "resent" | "failed" | "failures">;
 
 const nothing: ReplayProgress = { resent: 0, failed: 0, failures: [] };

@@ -10,7 +10,7 @@ type Props = {
   destinations: ProjectDestination[];
 };
 
-/** Whom a rule notifies. */
+/** Chooses the rule's recipients. */
 export function RecipientFields({ form, onChange, members, destinations }: Props) {
   const toggled = (ids: string[], id: string) =>
     ids.includes(id) ? ids.filter((each) => each !== id) : [...ids, id];

@@ -8,7 +8,7 @@ import { durationText } from "./rules.ts";
 
 type Props = { rule: Rule; members: Member[]; destinations: ProjectDestination[] };
 
-/** When a rule notifies, and whom: "Each event matching `channel:payments`, to everyone". */
+/** The condition and the recipients of a rule: "Each event matching `channel:payments`, to everyone". */
 export function RuleSentence({ rule: { q, when, to }, members, destinations }: Props) {
   const [before, after] = whenTexts(when);
   return (
@@ -30,7 +30,7 @@ function Matching({ q }: { q: string }): ReactNode {
   );
 }
 
-/** What comes before and after the search. */
+/** The words before and after the search. */
 export function whenTexts(when: RuleWhen): [before: string, after: string] {
   switch (when.type) {
     case "each":

@@ -16,7 +16,7 @@ type Props = {
   hint?: string;
 };
 
-/** How long nothing was typed before a mistake is shown: what is typed is seldom valid at each key. */
+/** The pause in typing before a mistake is shown. Unfinished searches are seldom valid. */
 const typingMs = 500;
 
 /** A search that is completed as in the feed, and whose mistakes are shown where they are. */

@@ -13,7 +13,7 @@ type Props = { destinations: Destination[]; levels: NotificationLevel[] };
 
 const names: Record<Level, string> = { all: "All events", matters: "What matters", none: "Nothing" };
 
-/** What each destination gets of the project, and of channels for which it gets something else. */
+/** The level of each destination for the project, and for channels with another level. */
 export function LevelList({ destinations, levels }: Props) {
   const { projects } = useMe();
   const current = useProjectSlug();

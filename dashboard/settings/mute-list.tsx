@@ -7,7 +7,7 @@ import { Button } from "../components/ui/button.tsx";
 import { describeUntil, nameOf, useResubscribe, useUnmute } from "../notifications/preferences.ts";
 import { Panel } from "./group.tsx";
 
-/** What is muted in all projects, and the projects that send no email. */
+/** The mutes in all projects, and the projects that send no email. */
 export function MuteList({ mutes, unsubscribed }: Pick<Preferences, "mutes" | "unsubscribed">) {
   const { projects } = useMe();
   const unmute = useUnmute();

@@ -104,7 +104,7 @@ function Destinations({ destinations }: { destinations: Destination[] }) {
   );
 }
 
-/** What goes to which destination, and when. */
+/** Sets what each destination gets, and when. */
 function PreferenceSettings({ destinations }: { destinations: Destination[] }) {
   const { data, error, refetch } = useQuery(preferencesQuery);
   const [editing, setEditing] = useState(false);

@@ -7,7 +7,7 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { Panel } from "./group.tsx";
 
-/** What else belongs to the project, and has a page of its own. Connections have their own part of the navigation. */
+/** Links to the project's other pages. Connections have their own part of the navigation. */
 export function ProjectPages() {
   const can = useCan();
   return (

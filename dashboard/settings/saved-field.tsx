@@ -4,7 +4,7 @@ import { Button } from "../components/ui/button.tsx";
 import { FormErrors } from "../components/ui/form-errors.tsx";
 
 type Props = {
-  /** How saving goes. The field shows the error of its member. */
+  /** The state of saving. The field shows the error of its member. */
   save: { isPending: boolean; isSuccess: boolean; isChanged: boolean; error: unknown; discard: () => void };
   /** Whether the field differs from the saved value, and can be saved. */
   changed: boolean;

@@ -11,7 +11,7 @@ type Setting = {
   label: string;
   textOf: (project: Project) => string;
   changeOf: (text: string) => ProjectChange;
-  /** What an empty text stands for. */
+  /** The meaning of an empty text. */
   empty?: string;
 };
 

@@ -1,8 +1,8 @@
-/** How to send an event in one language. */
+/** An example in one language that sends an event. */
 export type SendExample = {
   id: string;
   label: string;
-  /** What to do with the code. */
+  /** Says what to do with the code. */
   hint: string;
   code: string;
 };

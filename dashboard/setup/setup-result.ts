@@ -1,6 +1,6 @@
 import type { Project } from "../../server/schemas/project.ts";
 
-/** What setup created: the first project and its API key. */
+/** The results of setup: the first project and its API key. */
 export type SetupResult = { project: Project; secret: string };
 
 // Kept for this tab until the feed has events, because the server shows the key only once and a reload, or opening the

@@ -59,7 +59,7 @@ export function BottomBar() {
   );
 }
 
-/** A dot if a connection fails, since there is no room for words. */
+/** A dot if a connection fails, since words don't fit. */
 function Attention({ project }: { project: string }) {
   const isUrgent = Object.values(useConnectionStates(project)).some((state) => state.isUrgent);
   if (!isUrgent) return null;

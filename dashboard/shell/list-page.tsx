@@ -6,7 +6,7 @@ import { PageHeader } from "./page-header.tsx";
 
 type Props<Item> = {
   title: string;
-  /** What the items are for. */
+  /** Explains the items' purpose. */
   intro: ReactNode;
   query: { data: Item[] | undefined; error: unknown; refetch: () => unknown };
   empty: { icon: ReactNode; title: string; text: ReactNode };
@@ -14,15 +14,15 @@ type Props<Item> = {
   create?: { label: string; open: () => void } | false;
   /** Links beside that button. */
   links?: ReactNode;
-  /** What is said above the list. */
+  /** Notes above the list. */
   notes?: ReactNode;
   /** Lists the items. */
   list: (items: Item[]) => ReactNode;
-  /** What comes below the list. */
+  /** Content below the list. */
   children?: ReactNode;
 };
 
-/** A page of settings that lists what a project has of one kind. */
+/** A page of settings that lists a project's items of one kind. */
 export function ListPage<Item>(props: Props<Item>) {
   const { title, intro, empty, create, links, notes, list, children } = props;
   const { data: items, error, refetch } = props.query;
@@ -63,7 +63,7 @@ export function ListPage<Item>(props: Props<Item>) {
   );
 }
 
-/** Which dialog is open for which item. */
+/** The open dialog and its item. */
 export function useItemDialog<Item, Name extends string>() {
   const [opened, setOpened] = useState<{ name: Name; item: Item } | null>(null);
   return {

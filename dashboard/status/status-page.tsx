@@ -23,7 +23,7 @@ const statusQuery = queryOptions({
   refetchInterval: refetchMs,
 });
 
-/** How the server is, for the owner of the installation. */
+/** The server's status, for the owner of the installation. */
 export function StatusPage() {
   const { data: status, error, refetch } = useQuery(statusQuery);
   return (

@@ -33,7 +33,7 @@ export type TimeFilter = { range?: Range; from?: string; to?: string };
 
 const hourMs = 3_600_000;
 
-/** Takes the time out of a URL's parameters, and leaves out what isn't valid. A range wins over `from` and `to`. */
+/** Takes the time out of a URL's parameters, without invalid parts. A range wins over `from` and `to`. */
 export function timeIn({ range, from, to }: Record<string, unknown>): TimeFilter {
   if (isRange(range)) return { range };
   return {

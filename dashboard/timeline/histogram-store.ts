@@ -23,7 +23,10 @@ const seriesMax = 8;
 /** Arriving events are shown this often, deletions and new values counted this much later. */
 const showEveryMs = 1_000;
 const recountAfterMs = 5_000;
-/** Counted anew after a bar's time, within these limits: for what was backdated, and a range's end. */
+/**
+ * Limits of the time between two counts, which is otherwise a bar's. Counting again finds backdated events, and moves
+ * the end of a range.
+ */
 const refreshMs = { min: 60_000, max: 600_000 };
 const heldMax = 10_000;
 
@@ -35,7 +38,7 @@ export function openHistogram(project: string, filters: Filters, split: Split) {
   const matches = matcherOf(filters);
   let state: HistogramState = { histogram: null, error: null };
   let loading: AbortController | null = null;
-  /** What arrived during the fetch: the server may have counted it, if it is older than the end of its range. */
+  /** Events that arrived during the fetch. The server may have counted those older than the end of its range. */
   let arrivedMeanwhile: Event[] = [];
   let waiting: Event[] = [];
   let showTimer: ReturnType<typeof setTimeout> | undefined;
@@ -65,7 +68,7 @@ export function openHistogram(project: string, filters: Filters, split: Split) {
       change({ histogram: withEvents(fetched, uncounted, split), error: null });
     } catch (error) {
       if (signal.aborted) return;
-      // What is shown stays.
+      // Keeps the bars that are shown.
       change({ error });
     }
     loading = null;
@@ -153,7 +156,7 @@ async function fetchHistogram(
   return histogramOf({ ...stats, series: withRest(stats.series, seriesMax) }, size);
 }
 
-/** Where all time begins: at the first event, but at least an hour ago. Null without events. */
+/** The start of "all time": the first event, but at least an hour ago. Null without events. */
 async function firstEventMs(
   project: string,
   filters: Filters,

@@ -2,10 +2,10 @@ import type { Event } from "../../server/event/event.ts";
 import type { Stats } from "../../server/schemas/stats.ts";
 import { type BucketSize, bucketAt } from "./buckets.ts";
 
-/** What bars are split by: nothing, or `channel`, `name` or `tag.KEY`. */
+/** The split of the bars: none, or `channel`, `name` or `tag.KEY`. */
 export type Split = "" | "channel" | "name" | `tag.${string}`;
 
-/** The split in a URL, where `none` is no split; null if it is none of these, or is of no use for one channel. */
+/** The split in a URL. `none` means no split. Null if the text is invalid, or makes no sense for one channel. */
 export function parseSplit(text: string | undefined, isOneChannel: boolean): Split | null {
   if (text === "none") return "";
   if (text === "name" || (text === "channel" && !isOneChannel)) return text;
@@ -73,7 +73,7 @@ export function splitValueOf(event: Event, split: Split): string | null {
   return Object.hasOwn(event.tags, key) ? event.tags[key]! : null;
 }
 
-/** Counts events that have arrived. Bars are added up to their time; what is before the first bar is left out. */
+/** Counts events that have arrived. Adds bars up to their time, and leaves out events before the first bar. */
 export function withEvents(histogram: Histogram, events: readonly Event[], split: Split): Histogram {
   const { size, series } = histogram;
   if (histogram.starts.length === 0) return histogram;

@@ -7,7 +7,7 @@ import { timeIn, withoutTime } from "../time-range/time-range.ts";
 
 type NewerProps = { project: string; filters: Filters; showNow: () => void };
 
-/** After a jump to a date: how many events are newer than what is shown, and the way back to them. */
+/** Shown after a jump to a date: the number of newer events, and the way back to them. */
 export function Newer({ project, filters, showNow }: NewerProps) {
   const { from, to } = timeIn(filters);
   const isJump = to !== undefined && from === undefined && Date.parse(to) < Date.now();

@@ -8,7 +8,7 @@ type SplitSelectProps = {
   isOneChannel: boolean;
 };
 
-/** What the bars are split by. */
+/** Chooses the split of the bars. */
 export function SplitSelect({ split, change, tagKeys, isOneChannel }: SplitSelectProps) {
   // Not updated with each event, because a list that is open must not change.
   const [keys, setKeys] = useState<string[]>([]);

@@ -17,7 +17,7 @@ type TimelinePartProps = Omit<TimelineProps, "isOpen" | "setOpen"> & {
 export function TimelinePart({ isReady, ...props }: TimelinePartProps) {
   const [isOpen, setOpen] = useTimelineOpen();
   const placeholder = <Placeholder isOpen={isOpen} />;
-  // Other filters load another page, but what is here stays.
+  // Other filters load another page, but this part stays.
   const [wasReady, setWasReady] = useState(isReady);
   if (isReady && !wasReady) setWasReady(true);
   if (!wasReady) return placeholder;

@@ -40,7 +40,7 @@ export function Timeline(props: TimelineProps) {
   const isOneChannel = filters.channel !== undefined;
   const [split, setSplit] = useSplit(isOneChannel);
   const [isTable, setTable] = useState(false);
-  /** What was shown before each zoom. */
+  /** The time range before each zoom. */
   const zooms = useRef<TimeFilter[]>([]);
 
   function zoomTo({ fromMs, toMs }: TimeRange) {
@@ -113,7 +113,7 @@ export function Timeline(props: TimelineProps) {
   );
 }
 
-/** What the bars are split by, in the URL: links and saved views keep it. */
+/** The split of the bars, in the URL: links and saved views keep it. */
 function useSplit(isOneChannel: boolean): [split: Split, set: (split: Split) => void] {
   const navigate = useNavigate();
   const { split } = splitIn(useSearch({ strict: false }));

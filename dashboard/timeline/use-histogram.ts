@@ -4,7 +4,7 @@ import type { Histogram, Split } from "./histogram.ts";
 import { type HistogramState, openHistogram } from "./histogram-store.ts";
 
 type Shown = HistogramState & {
-  /** What is shown belongs to the filters before, until the new one is there. */
+  /** The bars still belong to the previous filters. */
   isStale: boolean;
   reload: () => void;
 };

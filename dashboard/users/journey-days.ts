@@ -2,7 +2,7 @@ import type { Event } from "../../server/event/event.ts";
 import { dayLabel } from "../components/dates.ts";
 import { dayNumber } from "../components/zone.ts";
 
-/** What a user did on one day, newest first, and how many days passed before the next newer one. */
+/** A user's events of one day, newest first, and the number of days before the next newer one. */
 export type JourneyDay = { key: string; label: string; daysBefore: number; events: Event[] };
 
 /** Groups events, which are newest first, by the days of the page's time zone. */

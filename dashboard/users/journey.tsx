@@ -97,7 +97,7 @@ function JourneyEvent({ event, project, firstTags }: JourneyEventProps) {
   );
 }
 
-/** Puts events that arrive on top, and refetches what the stream doesn't say. */
+/** Adds arriving events on top, and refetches data that the stream doesn't report. */
 function useLiveJourney(project: string, userId: string): void {
   const queries = useQueryClient();
   useEffect(() => {

@@ -11,7 +11,7 @@ import { useCan } from "../projects/can.ts";
 import { valueText } from "./user-table.tsx";
 import { saveProperties, userQuery } from "./users.ts";
 
-/** What the application, or a member, has said about a user. */
+/** The user's properties, which the application or a member has set. */
 export function Properties({ project, user }: { project: string; user: User }) {
   const mayChange = useCan()("users:change");
   const [isEditing, setEditing] = useState(false);

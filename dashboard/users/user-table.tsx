@@ -16,8 +16,8 @@ type UserTableProps = {
 };
 
 /**
- * Where the columns don't fit, the later properties go first, then when the user was first seen; in the end each user
- * has a line for each property.
+ * The table of users. If the columns don't fit, the last properties disappear first, then the column "First seen". On
+ * the narrowest screens, each user has a line for each property.
  */
 export function UserTable(props: UserTableProps) {
   return (
@@ -100,7 +100,7 @@ function Table({ project, users, columns, faded, counted }: UserTableProps) {
   );
 }
 
-/** How wide a table must be for a property's column, by its place. */
+/** Classes that hide a property's column, by its place, if the table is too narrow. */
 const propertyClasses = ["", "", "@xl:@max-4xl:hidden", "@xl:@max-5xl:hidden", "@xl:@max-6xl:hidden"];
 
 function propertyClass(index: number): string {

@@ -33,7 +33,7 @@ export function UsersPage() {
       search: { ...search, ...changed },
       replace: true,
     });
-  // The address keeps what was typed, for the way back from a user's page.
+  // The URL keeps the typed text, for the way back from a user's page.
   useEffect(() => {
     if (sought !== (search.q ?? "")) show({ q: sought });
   });

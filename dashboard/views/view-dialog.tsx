@@ -14,12 +14,12 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 
 export type NewViewProps = {
-  /** What to save. */
+  /** The settings to save. */
   shown: Pick<View, "q" | "range" | "split">;
   close: () => void;
 };
 
-/** Saves what the page shows as a view. */
+/** Saves the shown page as a view. */
 export function NewViewDialog({ shown, close }: NewViewProps) {
   const project = useProjectSlug();
   const mayShare = useCan()("views:share");

@@ -6,7 +6,7 @@ import { type Filters, filtersIn, filtersOfView, searchableIn } from "../feed/fi
 
 type SearchParameters = Record<string, string | undefined>;
 
-/** What a view keeps of the page: the filters as a search, the time range and the split. */
+/** The page's state that a view keeps: the filters as a search, the time range and the split. */
 export function useShownView() {
   const { channel } = useParams({ strict: false });
   const search: SearchParameters = useSearch({ strict: false });

@@ -7,11 +7,11 @@ import type { MappingForm, MappingText } from "./webhook-form.ts";
 type Props = {
   mapping: MappingForm;
   onChange: (mapping: MappingForm) => void;
-  /** What the preview says of a field of the mapping, such as `tags/amount`. */
+  /** The preview's error for a field of the mapping, such as `tags/amount`. */
   errorOf: (field: string) => string | undefined;
 };
 
-/** What a request becomes: a template for each field of the event, and conditions. */
+/** Maps a request to an event: a template for each field, and conditions. */
 export function MappingFields({ mapping, onChange, errorOf }: Props) {
   const { notify, notifyWhen, tags } = mapping;
   const text = (name: MappingText) => ({

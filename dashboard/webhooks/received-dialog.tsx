@@ -15,7 +15,7 @@ import { webhookRequestsQuery } from "./webhooks.ts";
 
 type Props = { webhook: Webhook; close: () => void };
 
-/** The last requests of a webhook and what became of them. */
+/** The last requests of a webhook and their results. */
 export function ReceivedDialog({ webhook, close }: Props) {
   const { data, error, refetch } = useQuery(webhookRequestsQuery(useProjectSlug(), webhook.id));
   return (

@@ -150,7 +150,7 @@ type Props = {
   close: () => void;
 };
 
-/** Asks for a webhook's settings, and shows what it would make of a request. */
+/** Asks for a webhook's settings, and previews the event that a request becomes. */
 function WebhookDialog({ source, existing, form, onChange, ...dialog }: Props) {
   const last = useLastRequest(existing);
   const [chosen, setSample] = useState<Sample>();

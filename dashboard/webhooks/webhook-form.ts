@@ -3,12 +3,14 @@ import type { Webhook, WebhookMapping, WebhookSource } from "../../server/schema
 import { orNone, type Part, part, whoChanged } from "../edits/differences.ts";
 import { sources } from "./webhooks.ts";
 
-/** What the form for a webhook holds. */
+/** The values of the form for a webhook. */
 export type WebhookForm = {
   name: string;
   channel: string;
   secret: string;
-  /** Another one if another secret is saved, and maybe otherwise; null if none is saved. */
+  /**
+   * Identifies the saved secret: it differs for another secret, and may differ for the same one. Null if none is saved.
+   */
   savedSecret: string | null;
   signatureHeader: string;
   /** Whether the mapping below applies, and not the source's own events. */
@@ -72,7 +74,7 @@ function mappingForm({ notify = false, tags = {}, ...texts }: WebhookMapping): M
   };
 }
 
-/** What the form says, as the API takes it. What is blank is left out. */
+/** The form's values as a request's body, without blank ones. */
 export function webhookOf(form: WebhookForm) {
   return {
     name: form.name.trim(),

@@ -59,7 +59,7 @@ export function webhookPreviewQuery(project: string, preview: WebhookPreview) {
 type SourceText = {
   label: string;
   hint: string;
-  /** Where the sender shows the signing secret, or asks for it. */
+  /** Says where the sender shows the signing secret, or asks for it. */
   secretHint?: string;
   /** Whether events are ready, so that a mapping isn't needed. */
   hasEvents?: true;

@@ -1,4 +1,4 @@
-// Which users and events a page lists, as in its address: those of a search, of a funnel's step, or of a cohort.
+// The users and events that a page lists, as in its URL: those of a search, of a funnel's step, or of a cohort.
 import { limits } from "../../server/core/limits.ts";
 import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { formatDate } from "../components/dates.ts";
@@ -82,7 +82,7 @@ export function questionIn(search: Record<string, unknown>): Question | null {
   const [by, value] = [text("split"), text("value")];
   return {
     ...{ of: "funnel", ...time, reached },
-    // An address leaves out what is empty.
+    // The URL omits empty parts.
     steps: taken.map((q) => (q === "*" ? "" : q)),
     names: taken.map((_, index) => text(`name${index + 1}`)),
     windowSeconds: numberIn(text("window")) ?? 0,
@@ -126,7 +126,7 @@ export function requestOf(question: Question): { path: string; query: [string, s
   };
 }
 
-/** What a question is about, as a title: "Dropped out after Cart opened". */
+/** The title of a question: "Dropped out after Cart opened". */
 export function titleOf(question: Question): string {
   if (question.of === "events") return "Users of matching events";
   if (question.of === "cohort") {
@@ -142,7 +142,7 @@ export function titleOf(question: Question): string {
   return `${isDropped && !isLast ? "Dropped out after" : "Took the step"} “${name}”`;
 }
 
-/** Which event of a user is listed, as the second half of "Each user has one event: …". */
+/** The event that is listed for each user, as the second half of "Each user has one event: …". */
 export function eventText(question: Question): string {
   if (question.of === "funnel") return "the one that took the step";
   if (question.of === "events") return "their last one that matches";

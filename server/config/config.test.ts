@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { ConfigError, inspectConfig, readConfig } from "./config.ts";
@@ -269,18 +269,4 @@ test("OpenID Connect needs all of its settings, and an issuer that can't be over
   expect(() => readConfig({ ...complete, TIDINGS_OIDC_ISSUER: "http://login.example.com" })).toThrow(
     "TIDINGS_OIDC_ISSUER must be an https URL",
   );
-});
-
-test("only this folder reads settings from the environment", () => {
-  const server = resolve(import.meta.dir, "..");
-  const readers = readdirSync(server, { recursive: true, encoding: "utf8" })
-    .filter((path) => /^(?!node_modules|testing|e2e).*(?<!\.test)\.ts$/.test(path))
-    .filter((path) => /\b(?:process|Bun|import\.meta)\.env\b/.test(readFileSync(join(server, path), "utf8")));
-  expect(readers.toSorted()).toEqual([
-    // Passes the whole environment on to the command that makes a backup.
-    "backup/schedule.ts",
-    "config/config.ts",
-    // systemd's own variables are no settings.
-    "process/systemd.ts",
-  ]);
 });

@@ -33,7 +33,7 @@ export type SettingInForce = { variable: string; value: string | null; isSecret:
  * Reads every setting from the environment, from the files of secrets and from the settings file. Returns all mistakes,
  * and each setting with its source.
  *
- * Invariant: only this file reads settings from the environment. Checked by `server/config/config.test.ts`.
+ * Invariant: only this file reads settings from the environment. Checked by `scripts/environment.mjs`.
  */
 export function inspectConfig(environment: Record<string, string | undefined> = process.env) {
   const mistakes: string[] = [];

@@ -33,9 +33,9 @@ const pushHosts = ["fcm.googleapis.com", "updates.push.services.mozilla.com", "w
 
 /** The free space of the data directory's disk, and the time of an fsync there. */
 export function checkDisk(config: Config): Finding[] {
-  const free = freeBytes(config);
+  const free = freeBytes(config.dataDirectory);
   const gigabytes = `${(free / gigabyte).toFixed(1)} GB are free.`;
-  const space = isDiskLow(config)
+  const space = isDiskLow(config.dataDirectory)
     ? warning(
         "disk space",
         gigabytes,

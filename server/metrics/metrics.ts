@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { lastBackup } from "../backup/last-backup.ts";
-import { type Config, version } from "../config/config.ts";
+import { version } from "../config/config.ts";
 import type { LiveStreams } from "../events/live.ts";
 import { openFiles } from "../process/open-files.ts";
 import { programCommit } from "../process/version.ts";
@@ -22,7 +22,7 @@ const batchEvents = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
 /** Database counts are reused for this long, so that frequent scrapes cost nothing. */
 const reuseMs = 5_000;
 
-type Deps = { store: Store; streams: LiveStreams; config: Config; damage: { isFound: boolean } };
+type Deps = { store: Store; streams: LiveStreams; damage: { isFound: boolean } };
 
 /** A request's method, route and response, for its measurements and the log. */
 export type Observed = { method: string; route: string; status: number; seconds: number };
@@ -41,7 +41,7 @@ export class Metrics {
   readonly #rejected: Counter;
   readonly #delay = monitorEventLoopDelay({ resolution: 20 });
 
-  constructor({ store, streams, config, damage }: Deps) {
+  constructor({ store, streams, damage }: Deps) {
     const registers = [this.#registry];
     this.#requests = new Histogram({
       name: "tidings_request_duration_seconds",
@@ -93,14 +93,15 @@ export class Metrics {
     this.#processGauges();
     this.#databaseGauges(store);
     this.#databaseGauge("tidings_database_bytes", "Size of the database, with its log", () => store.bytes());
-    // The disk of a database server can't be seen from here, and its backups are made by its own tools.
-    if (config.databaseUrl === null) {
+    const { dataDirectory } = store;
+    // A database server has its own tools for backups, too.
+    if (dataDirectory !== null) {
       this.#backupGauge(store);
       this.#gauge("tidings_database_damaged", "1 if damage was found since the start, otherwise 0", () =>
         damage.isFound ? 1 : 0,
       );
       this.#gauge("tidings_disk_free_bytes", "Free space on the data directory's disk", () =>
-        freeBytes(config),
+        freeBytes(dataDirectory),
       );
     }
   }

@@ -1,4 +1,3 @@
-import type { Config } from "../config/config.ts";
 import { settings } from "../config/settings.ts";
 import type { LiveStreams } from "../events/live.ts";
 import { listen } from "../http/listen.ts";
@@ -9,7 +8,6 @@ import type { Metrics } from "./metrics.ts";
 export async function openMetrics(deps: {
   store: Store;
   streams: LiveStreams;
-  config: Config;
   damage: { isFound: boolean };
 }): Promise<Metrics> {
   const { Metrics } = await import("./metrics.ts");

@@ -1,4 +1,3 @@
-import type { Config } from "../config/config.ts";
 import { freeBytes, isDiskLow } from "../storage/disk.ts";
 import type { ServerOutages } from "./server-outages.ts";
 
@@ -6,10 +5,10 @@ const lookEveryMs = 60_000;
 const gigabyte = 1e9;
 
 type Deps = {
-  config: Config;
+  dataDirectory: string;
   outages: ServerOutages;
   onError: (error: unknown) => void;
-  isLow?: (config: Config) => boolean;
+  isLow?: (directory: string) => boolean;
 };
 
 /** Tells the owner when the data directory's disk is nearly full, before recording fails. */
@@ -24,10 +23,10 @@ export class DiskWatch {
   }
 
   async look(): Promise<void> {
-    const { config, outages, onError, isLow = isDiskLow } = this.#deps;
+    const { dataDirectory, outages, onError, isLow = isDiskLow } = this.#deps;
     try {
-      const free = `${(freeBytes(config) / gigabyte).toFixed(1)} GB are free in ${config.dataDirectory}.`;
-      if (isLow(config)) {
+      const free = `${(freeBytes(dataDirectory) / gigabyte).toFixed(1)} GB are free in ${dataDirectory}.`;
+      if (isLow(dataDirectory)) {
         await outages.begin(
           "disk",
           "The disk is nearly full",

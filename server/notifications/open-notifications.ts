@@ -65,9 +65,9 @@ export async function openNotifications({
   }
   const fanOut = new FanOut({ store, events: recentEvents, onError, onMade });
   const outages = new ServerOutages({ control, hasEmail: outgoing.mailer !== null, now, onMade });
-  // The disk of a database server can't be seen from here.
-  const isWatched = !isPassive && config.databaseUrl === null;
-  const diskWatch = isWatched ? new DiskWatch({ config, outages, onError }) : null;
+  const { dataDirectory } = store;
+  const diskWatch =
+    isPassive || dataDirectory === null ? null : new DiskWatch({ dataDirectory, outages, onError });
 
   return {
     /** What routes share of them. */

@@ -75,7 +75,12 @@ test("the owner is told once of a disk that is nearly full, and once that it has
   let isLow = true;
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);
-  const watch = new DiskWatch({ config: app.config, outages, onError, isLow: () => isLow });
+  const watch = new DiskWatch({
+    dataDirectory: app.config.dataDirectory,
+    outages,
+    onError,
+    isLow: () => isLow,
+  });
   const told = async () => {
     const rows = await control.selectFrom("deliveries").select("notification").orderBy("id").execute();
     return [...new Set(rows.map(({ notification }) => JSON.parse(notification!).title))];

@@ -1,6 +1,6 @@
 // @engines sqlite, postgres
 import { afterAll, expect, test } from "bun:test";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -11,7 +11,7 @@ import { engine, removeStorage } from "../testing/engine.ts";
 import { preparedConfig, testPasswords } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import { MigrationReport } from "./migration-report.ts";
-import { migrationsDirectory } from "./program-files.ts";
+import { migrationsDirectories } from "./program-files.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "tidings-migration-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -31,9 +31,7 @@ async function holdLock(url: string | null): Promise<() => Promise<void>> {
 }
 
 test("a slow migration is told of by /readyz, pages and the log, and /healthz answers", async () => {
-  const current = migrationsDirectory(engine);
-  cpSync(current, directory, { recursive: true });
-  const newest = readMigrations(current).at(-1)!.number;
+  const newest = readMigrations(engine).at(-1)!.number;
   const name = `${newest + 1}-slow.sql`;
   writeFileSync(join(directory, name), slowMigration);
   const { config } = await preparedConfig();
@@ -44,7 +42,7 @@ test("a slow migration is told of by /readyz, pages and the log, and /healthz an
   const starting = serve(config, {
     passwords: testPasswords,
     log,
-    migrations: directory,
+    migrations: [...migrationsDirectories(engine), directory],
     onListening: (listening) => {
       address = listening;
     },

@@ -58,8 +58,8 @@ type Deps = {
   signInTiers: SignInTiers | undefined;
   /** Starts nothing by itself. */
   isPassive: boolean;
-  /** The directory with the migrations, if they are not the program's own. */
-  migrations: string | undefined;
+  /** The directories with the migrations, if they are not the program's own. */
+  migrations: readonly string[] | undefined;
 };
 
 /** Whether damage of the database was found since the start. */
@@ -234,7 +234,7 @@ async function wireUp(
   });
   const userActivity = new UserActivity({ store, onError });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
-  const metrics = isMeasured ? await openMetrics({ store, streams, config, damage }) : null;
+  const metrics = isMeasured ? await openMetrics({ store, streams, damage }) : null;
   const commits = new CommitMeter();
   store.events.observeCommits((stored, ms, syncMs) => {
     commits.observe(stored, ms);

@@ -5,10 +5,10 @@ import type { Store, StoreWatch } from "../storage/store.ts";
  * Opens the store that is configured: PostgreSQL if there is a database URL, otherwise SQLite in the data directory.
  * The other engine's code is not loaded.
  *
- * Invariant: outside `storage/` and `migrate-to/`, only settings, commands and this file know which engine runs.
- * Checked by `scripts/engines.mjs`.
+ * Invariant: outside `storage/` and `migrate-to/`, only settings, commands, the doctor, the list of the program's files
+ * and this file know which engine runs. Checked by `scripts/engines.mjs`.
  *
- * @param migrations - the directory with the migrations, if they are not the program's own
+ * @param migrations - directories with the migrations, if they are not the program's own
  */
 export async function openStore(
   {
@@ -17,7 +17,7 @@ export async function openStore(
     databaseConnections,
   }: Pick<Config, "dataDirectory" | "databaseUrl" | "databaseConnections">,
   watch: StoreWatch,
-  migrations?: string,
+  migrations?: readonly string[],
 ): Promise<Store> {
   if (databaseUrl === null) {
     const { openSqliteStore } = await import("../storage/sqlite/index.ts");

@@ -23,8 +23,12 @@ export const leakedPasswordsFile = isBundled
   ? join(dir, "assets/passwords.json")
   : Bun.fileURLToPath(import.meta.resolve("@zxcvbn-ts/language-common/src/passwords.json"));
 
-export function migrationsDirectory(engine: "sqlite" | "postgres"): string {
-  return isBundled ? join(dir, "assets/migrations", engine) : join(source, "storage", engine, "migrations");
+export type Engine = "sqlite" | "postgres";
+
+/** The directories with an engine's migrations: those of both engines, and its own. */
+export function migrationsDirectories(engine: Engine): string[] {
+  const storage = isBundled ? join(dir, "assets") : join(source, "storage");
+  return [join(storage, "migrations"), join(storage, engine, "migrations")];
 }
 
 /** The file of one of SQLite's threads. */

@@ -90,7 +90,6 @@ export function addStatusRoutes(routes: Routes, services: Services): void {
 
 async function serverStatus({
   store,
-  config,
   streams,
   commits,
   backups,
@@ -98,15 +97,17 @@ async function serverStatus({
   const { control, events } = store;
   const [p50, p99] = [commits.quantile(0.5), commits.quantile(0.99)];
   const states = await deliveriesByState(control);
-  // The disk of a database server can't be seen from here.
-  const hasOwnDisk = config.databaseUrl === null;
+  const { dataDirectory } = store;
   return {
     ok: true,
     version,
     commit: programCommit(),
     startedAt: new Date(Date.now() - process.uptime() * 1_000).toISOString(),
     memoryBytes: process.memoryUsage.rss(),
-    database: { bytes: await store.bytes(), freeBytes: hasOwnDisk ? freeBytes(config) : null },
+    database: {
+      bytes: await store.bytes(),
+      freeBytes: dataDirectory === null ? null : freeBytes(dataDirectory),
+    },
     recording: {
       storedInMinute: commits.storedInMinute(),
       commitMs: p50 === null || p99 === null ? null : { p50, p99 },

@@ -19,6 +19,12 @@ export type AuthTables = {
     accountId: string;
     providerId: string;
     userId: string;
+    accessToken: string | null;
+    refreshToken: string | null;
+    idToken: string | null;
+    accessTokenExpiresAt: string | null;
+    refreshTokenExpiresAt: string | null;
+    scope: string | null;
     password: string | null;
     credentialEpoch: Generated<number>;
     createdAt: string;
@@ -40,7 +46,7 @@ export type AuthTables = {
     id: string;
     identifier: string;
     value: string;
-    /** Whose sign-in waits; null if that is not known yet. */
+    /** The account that is signing in; null if it is not known yet. */
     accountId: string | null;
     credentialEpoch: Generated<number>;
     expiresAt: string;
@@ -61,6 +67,9 @@ export type AuthTables = {
     userId: string;
     secret: string;
     backupCodes: string;
+    verified: Generated<number>;
+    failedVerificationCount: Generated<number>;
+    lockedUntil: string | null;
     credentialEpoch: Generated<number>;
     enabledAt: string | null;
     /** The time step of the last code that was accepted. */
@@ -70,6 +79,13 @@ export type AuthTables = {
     id: string;
     userId: string;
     name: string | null;
+    publicKey: string;
+    credentialId: string;
+    counter: number;
+    deviceType: string;
+    backedUp: number;
+    transports: string | null;
+    aaguid: string | null;
     credentialEpoch: Generated<number>;
     createdAt: string | null;
   };

@@ -22,14 +22,14 @@ export type ControlTables = AuthTables &
       /** Null is unlimited. */
       eventsPerDay: number | null;
       createdAt: number;
-      /** Of its days and times, on the dashboard. Null: of each person's browser. */
+      /** The zone of its days and times on the dashboard. Null uses each person's browser. */
       timeZone: string | null;
     };
     members: { projectId: number; accountId: string; role: Role; createdAt: number };
     invitations: {
       id: string;
       projectId: number;
-      /** Whom it was sent to; null for a link that anyone can use. */
+      /** The recipient; null for a link that anyone can use. */
       email: string | null;
       role: Role;
       tokenHash: string;
@@ -51,14 +51,14 @@ export type ControlTables = AuthTables &
       lastEventAt: number | null;
       createdAt: number;
     };
-    /** What each member has read of a channel, and whether it is pinned. */
+    /** Each member's read mark of a channel, and the pin. */
     channelMarks: {
       projectId: number;
       accountId: string;
       channel: string;
-      /** Null: what came before the member joined. */
+      /** Null: events from before the member joined are read. */
       seenAt: number | null;
-      /** Its place among the pinned channels. */
+      /** Its position among the pinned channels; null if it isn't pinned. */
       pin: number | null;
     };
     views: {
@@ -106,8 +106,8 @@ export type ControlTables = AuthTables &
       cut: number;
       /** The problem in the sender's response, as JSON. */
       problem: string;
-      /** The same for all events that were rejected for the same. */
-      reason: string;
+      /** A text that all events rejected for the same reason share. */
+      reason: Generated<string>;
       rejectedAt: number;
     };
     idempotencyKeys: {
@@ -137,13 +137,13 @@ export type ControlTables = AuthTables &
       sequence: number;
       /** Grows when events are removed before they were counted. */
       removals: Generated<number>;
-      /** The last user whose entry was compared with the events; null if none is to be. */
+      /** The last user whose entry was compared with the events; null if no comparison is due. */
       checkedTo: string | null;
     };
     jobs: {
       id: string;
       projectId: number;
-      /** Who started it; null for an API key. */
+      /** The account that started it; null for an API key. */
       accountId: string | null;
       kind: Job["kind"];
       state: Job["state"];
@@ -157,7 +157,7 @@ export type ControlTables = AuthTables &
     dailyEvents: { projectId: number; day: number; events: number };
     auditLog: {
       id: Generated<number>;
-      /** Null for what concerns no project, such as a sign-in. */
+      /** Null for actions outside any project, such as a sign-in. */
       projectId: number | null;
       createdAt: number;
       action: AuditAction;
@@ -169,7 +169,7 @@ export type ControlTables = AuthTables &
       address: string | null;
       userAgent: string | null;
     };
-    /** Work that one process does at a time, and how long it may keep it. */
+    /** Work that one process at a time does, and the time until which it holds it. */
     leases: { name: string; holder: string; until: number };
     boards: {
       id: string;
@@ -177,14 +177,14 @@ export type ControlTables = AuthTables &
       name: string;
       /** A JSON array of `Tile`. */
       tiles: string;
-      /** Its place among the project's boards, from 0. */
+      /** Its position among the project's boards, from 0. */
       position: number;
       /** SHA-256 of the public link's token, in hexadecimal; null if the board isn't public. */
       linkHash: string | null;
       linkCreatedAt: number | null;
       createdAt: number;
       updatedAt: number;
-      /** Deleted, but it can be restored. */
+      /** A deleted board can be restored. */
       deletedAt: number | null;
     };
     /** Values that applications set, shown on boards. */
@@ -196,10 +196,10 @@ export type ControlTables = AuthTables &
       value: number;
       createdAt: number;
       updatedAt: number;
-      /** The key that set it last; null if a member did. */
+      /** The key that set the value last; null if a member did. */
       keyId: string | null;
     };
-    /** Former values: the last one of each span of time in which one was set. */
+    /** Former values. Each is the last one of a span of time. */
     insightPoints: { projectId: number; key: string; at: number; value: number };
     webhooks: {
       id: string;
@@ -226,9 +226,9 @@ export type ControlTables = AuthTables &
       body: string | null;
       headers: string;
       outcome: WebhookOutcome;
-      /** Of the event that it became, or would become: the same for the same delivery. */
+      /** The id of the event that it became, or would become. The same delivery always has the same id. */
       eventId: string;
-      /** JSON, if it was rejected. */
+      /** JSON; null unless it was rejected. */
       problem: string | null;
       receivedAt: number;
     };

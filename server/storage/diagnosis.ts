@@ -1,4 +1,4 @@
-/** What is wrong in a database, and which part of it can be rebuilt. */
+/** A fault of a database, and the part that can be rebuilt. */
 export type Diagnosis = {
   part: "pages" | "version" | "index" | "counters" | "blocks" | "ids";
   detail: string;

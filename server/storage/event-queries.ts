@@ -13,7 +13,7 @@ export type EventQuery = {
   tagColumns?: readonly string[];
 };
 
-/** `tagCounts` is no format of events: each chunk has the entries of a `TagCounts`, as JSON. */
+/** `tagCounts` is not a format of events: each chunk has the entries of a `TagCounts`, as JSON. */
 type ReadFormat = EventFormat | "tagCounts";
 
 export type CountQuery = {
@@ -23,7 +23,7 @@ export type CountQuery = {
   /** The start of each bucket, and the end of the last; milliseconds since 1970, ascending. */
   bounds: number[];
   split?: Split;
-  /** How many series a split returns, the largest ones. */
+  /** The number of series that a split returns, the largest ones. */
   series: number;
   /** The only values that a split looks at; all by default. */
   values?: readonly string[] | undefined;
@@ -33,11 +33,13 @@ export type CountQuery = {
 export type NewerQuery = {
   projectId: number;
   channels: readonly { name: string; afterMs: number }[];
-  /** The highest count: a channel that has more is not counted further. */
+  /** The highest count: events of a channel beyond it are not counted. */
   max: number;
 };
 
-/** Events of a channel that are read to count newer ones. Only if so many are dated ahead can some be missed. */
+/**
+ * Events of a channel that are read to count newer ones. Events are missed only if more than this many are dated ahead.
+ */
 export const newerReadMax = 5_000;
 
 /** Milliseconds since 1970. */
@@ -49,7 +51,7 @@ export const lateReadMax = 2_000;
 /** Events, by `createdAt` and id, and a time in milliseconds since 1970. */
 export type ArrivedLaterQuery = { projectId: number; afterMs: number; events: readonly Cursor[] };
 
-/** Users whose id begins with a prefix, after one of them, in the engine's order; or the given ones. */
+/** Users whose id begins with a prefix, after one of them, in the engine's order. Or the given users. */
 export type UserQuery = { projectId: number } & (
   | { prefix: string; after?: string }
   | { userIds: readonly string[] }
@@ -70,7 +72,7 @@ export type Counts = {
   series: { value: string; counts: number[] }[];
 };
 
-/** Which events to remove: all that match every given field. */
+/** The events to remove: those that match every given field. */
 export type Removal = {
   projectId: number;
   /** Events of any of these channels. */
@@ -84,17 +86,17 @@ export type Removal = {
 
 export type OneEvent = { projectId: number; id: string };
 
-/** What one step of a removal removed. */
+/** The result of one step of a removal. */
 export type Removed = {
   ids: string[];
-  /** `createdAt` of the last one, where the next step continues; null if there were none. */
+  /** `createdAt` of the last removed event, where the next step continues; null if there were none. */
   lastMs: number | null;
   /** No more events match. */
   isLast: boolean;
 };
 
-/** Events in the query's format, and where the next page begins; null at the end. */
+/** Events in the query's format, and the start of the next page; null at the end. */
 export type Page = { events: string[]; next: Cursor | null };
 
-/** Which texts of a project's events: names, users, tag keys, or the values of one key. */
+/** A kind of texts in a project's events: names, users, tag keys, or the values of one key. */
 export type KnownTexts = { kind: "name" | "user" | "key" } | { kind: "value"; key: string };

@@ -1,6 +1,6 @@
 /**
- * An event's row stores its JSON without the beginning `{"id":"…",` and the end `,"createdAt":"…"}`. Both are made from
- * the row's other columns. That saves 70 bytes an event.
+ * An event's row stores its JSON without the beginning `{"id":"…",` and the end `,"createdAt":"…"}`. The row's other
+ * columns contain both. That saves 70 bytes an event.
  */
 const idLength = 36;
 const headLength = '{"id":"",'.length + idLength;

@@ -30,24 +30,24 @@ import type {
 /** A valid event that is ready to be stored. */
 export type AcceptedEvent = {
   projectId: number;
-  /** The event as the API shows it, and the same as JSON, from `{"id":…` to `…,"createdAt":"…"}`. */
+  /** The event as the API returns it, and as JSON, from `{"id":…` to `…,"createdAt":"…"}`. */
   event: Event;
   json: string;
-  /** Its index tokens, if they were made already (`tokensFor`). */
+  /** Its index tokens, if they exist already (`tokensFor`). */
   tokens?: string;
   /** The client made the id: the event can be a duplicate. */
   hasClientId: boolean;
   /** Milliseconds since 1970. */
   createdAtMs: number;
-  /** `createdAtMs` differs from the arrival: the client sent it, or arrivals are ahead of a clock that was set back. */
+  /** True if `createdAtMs` differs from the arrival: the client sent it, or the clock was set back. */
   hasClientTimestamp: boolean;
-  /** Its place in the order of arrival. */
+  /** Its position in the order of arrival. */
   arrival: ArrivalStamp;
   /** The clock when it arrived; milliseconds since 1970, never later than the arrival stamp. */
   receivedMs: number;
-  /** It is stored with an entry in the outbox, from which its deliveries are made. */
+  /** An entry in the outbox is stored with it. Its deliveries are made from that. */
   notifies: boolean;
-  /** It notified before: it is being moved from another database, with its deliveries. */
+  /** Its deliveries exist already: it is being moved from another database, with them. */
   wasNotified?: true;
 };
 
@@ -59,10 +59,10 @@ export type AcceptedEvent = {
 export type AppendResult =
   | { kind: "created" }
   | { kind: "duplicate"; json: string }
-  /** A million events already have this `createdAt` to the millisecond, the most that fit. */
+  /** A million events, the maximum, already have this `createdAt` to the millisecond. */
   | { kind: "timestampFull" };
 
-/** What is committed in the same transaction as events. */
+/** A record that is committed in the same transaction as events. */
 export type AppendCompanion =
   /** A request's `Idempotency-Key`; `responseTemplate` and the results make up its response. */
   | { kind: "idempotency"; key: string; bodyHash: string; responseTemplate: string }
@@ -78,13 +78,13 @@ export type RejectedEvent = {
   /** The body was longer and was truncated. */
   cut: boolean;
   problem: string;
-  /** Why it was rejected, the same for all events that were rejected for the same. */
+  /** The reason, the same for all events that were rejected for it. */
   reason: string;
   /** Milliseconds since 1970. */
   rejectedAt: number;
 };
 
-/** How many rejected events each project keeps, and for how long. */
+/** Limits on the number and age of a project's rejected events. */
 export type RejectedRetention = { events: number; ms: number };
 
 /** Awaited between the small steps of long work, so that waiting requests run first. Throws to end the work. */
@@ -95,19 +95,19 @@ export type ArrivedEvent = { arrival: ArrivalStamp; json: string };
 /** An event that arrived, on this node or on another. */
 export type Arrival = Pick<AcceptedEvent, "projectId" | "event" | "json" | "arrival">;
 
-/** Receives what arrives. */
+/** Receives arriving events and messages. */
 export type Follower = {
-  /** The projects whose events to report. Of other projects, only events that notify are reported. */
+  /** The projects whose events to report. Of other projects, only events with an outbox entry are reported. */
   projects: () => Iterable<number>;
   /** An event is durable. Events of all nodes come in the order of arrival. */
   arrived: (event: Arrival, notifies: boolean) => void;
   /** Everything up to this arrival was reported. */
   reached: (stamp: ArrivalStamp) => void;
-  /** Too many events arrived up to here; they are not reported. */
+  /** Too many events arrived up to here. They are not reported. */
   skipped: (stamp: ArrivalStamp) => void;
   /** Events of a project were deleted, on any node. */
   deleted: (projectId: number, deleted: DeletedEvents) => void;
-  /** Something is to be told to an account, by any node. */
+  /** A message for an account, from any node. */
   told: (message: AccountMessage) => void;
 };
 
@@ -135,57 +135,59 @@ export type OnCommit = (events: number, ms: number, syncMs: number | null) => vo
  */
 export interface EventAppender {
   observeCommits(observer: OnCommit): void;
-  /** How many events wait for a commit. */
+  /** The number of events that wait for a commit. */
   readonly waiting: number;
   /**
-   * Stores an event with its channel, counters, index entries and, if it notifies, an entry in the outbox. Resolves once it is durable: after the
-   * commit's fsync, never before. Events that wait at the same time share a commit.
+   * Stores an event with its channel, counters, index entries and, if a rule may match it, an entry in the outbox.
+   * Resolves once it is durable: after the commit's fsync, never before. Events that wait at the same time share a
+   * commit.
    *
    * Throws the problems `overloaded`, `storage-full` and `storage-unavailable`.
    */
   append(event: AcceptedEvent): Promise<AppendResult>;
   /**
-   * Stores several events, perhaps in several commits. The results are in the events' order; events of a failed commit
-   * have its error as their result. Throws `overloaded`.
+   * Stores several events, perhaps in several commits. The results are in the events' order. For an event of a failed
+   * commit, the result is the error. Throws `overloaded`.
    */
   appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]>;
   /**
    * Stores events of one project and their companion in one transaction. If every event is rejected, the companion is
-   * not recorded. Returns null and stores nothing if the rejected event to resend is gone, or the key is already in
-   * use.
+   * not recorded. Returns null and stores nothing if the rejected event to resend no longer exists, or the key is
+   * already in use.
    */
   appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null>;
   /**
-   * Keeps rejected events and trims them by count and age. Under a flood some are not kept; their senders still get the
-   * rejection.
+   * Keeps rejected events and trims them by count and age. During a flood, some are dropped; their senders still get
+   * the rejection.
    */
   keepRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void>;
 }
 
 /** Finds events. */
 export interface EventReader {
-  /** Up to `limit` events in the order of `createdAt`, then id. An aborted signal ends a long search. */
+  /** Returns up to `limit` events in the order of `createdAt`, then id. An aborted signal ends a long search. */
   page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page>;
   /**
-   * The complete listing in UTF-8, in chunks, some of which can be empty. JSON texts of one chunk
-   * are separated by commas; lines and rows end themselves.
+   * Returns the complete listing in UTF-8, in chunks, some of which can be empty. Commas separate the JSON texts of a
+   * chunk; lines and rows end themselves.
    *
    * Invariant: a chunk of a listing is bounded, however long the events are. Checked by `server/events/list.test.ts`.
    */
   stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;
-  /** The JSON of one event, or null. */
+  /** Returns the JSON of one event, or null. */
   find(projectId: number, id: string): Promise<string | null>;
   /**
-   * Up to `limit` events that arrived after a stamp, in the order of arrival; fewer if they are long, none at the end.
+   * Returns up to `limit` events that arrived after a stamp, in the order of arrival. Long events make it return fewer;
+   * it returns none only at the end.
    */
   arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): Promise<ArrivedEvent[]>;
-  /** The newest arrival, or null in an empty store. */
+  /** Returns the newest arrival, or null for an empty store. */
   lastArrival(): Promise<ArrivalStamp | null>;
-  /** Reports what arrives from now on, until the store is closed. There is one follower. */
+  /** Reports arriving events until the store is closed. There is one follower. */
   follow(follower: Follower): Promise<void>;
   /**
-   * Up to `limit` different texts with a prefix, in the order of their characters' codes. Fast at any number of events;
-   * in return, very long texts can be missing, and values of a key that has tens of thousands.
+   * Returns up to `limit` different texts with a prefix, in the order of their characters' codes. It is fast at any
+   * number of events. In return, it can miss very long texts, and values of a key that has tens of thousands.
    */
   startingWith(projectId: number, texts: KnownTexts, prefix: string, limit: number): Promise<string[]>;
 }
@@ -200,42 +202,42 @@ export interface EventCounter {
    */
   countNewer(query: NewerQuery): Promise<number[]>;
   /**
-   * For each time, the JSON of events that arrived after it but are dated up to it. Backdated ones (`isBackdated`) are
-   * left out.
+   * Returns for each time the JSON of events that arrived after it but are dated up to it, without backdated ones
+   * (`isBackdated`).
    */
   lateEvents(query: LateQuery): Promise<string[][]>;
-  /** Of each event, whether it arrived after a time, whatever its `createdAt` is. */
+  /** Tells for each event whether it arrived after a time, whatever its `createdAt` is. */
   arrivedLater(query: ArrivedLaterQuery): Promise<boolean[]>;
   /** Resolves once `channels` counts every event stored before. Await it before reading or writing these counts. */
   flushCounters(): Promise<void>;
-  /** Up to `limit` users with events, and the number of these. An aborted signal ends it. */
+  /** Returns up to `limit` users with events, each with the number of events. An aborted signal ends it. */
   users(query: UserQuery, limit: number, signal?: AbortSignal): Promise<{ userId: string; events: number }[]>;
   /**
-   * The IDs of up to `limit` users who match a search, in no order. Some may have no events. No index has what is
-   * searched, so if fewer match, this reads all users and their properties.
+   * Returns the IDs of up to `limit` users who match a search, in any order. Some may have no events. No index covers
+   * this search: if fewer users match, it reads all users and their properties.
    */
   usersMatching(query: UserTermsQuery, limit: number, signal?: AbortSignal): Promise<string[]>;
 }
 
 /**
- * Computes what counters can't answer. Each reads all matching events of its range, from columns of blocks where there
- * are some. Throws the signal's reason if it is aborted, and the problems `query-too-expensive` (too much memory or time)
- * and `overloaded`.
+ * Computes numbers that counters don't have. Each computation reads all matching events of its range, from columns of
+ * blocks where they exist. It throws the signal's reason if it is aborted, and the problems `query-too-expensive` (too
+ * much memory or time) and `overloaded`.
  */
 export interface EventAnalyzer {
-  /** Different users, or sums and the like of a tag's numbers, by bucket. */
+  /** Counts different users, or aggregates a tag's numbers, by bucket. */
   measure(query: MeasureQuery, watch: Watch): Promise<Measures>;
-  /** How many users take steps one after the other. */
+  /** Counts the users who take steps one after the other. */
   funnel(query: FunnelQuery, watch: Watch): Promise<FunnelResult>;
-  /** How many users return in later periods. */
+  /** Counts the users who return in later periods. */
   retention(query: RetentionQuery, watch: Watch): Promise<Cohort[]>;
-  /** The users whom a number counts, a page at a time. */
+  /** Returns the users that a number counts, a page at a time. */
   countedUsers(query: CountedUsersQuery, watch: Watch): Promise<CountedUsersPage>;
 }
 
 /** Removes events. */
 interface EventRemover {
-  /** How many events a removal applies to. */
+  /** Counts the events that a removal applies to. */
   countRemovable(removal: Removal): Promise<number>;
   /**
    * Removes up to `limit` events, oldest first, or the one with an id. Resolves once that is durable.
@@ -248,34 +250,31 @@ interface EventRemover {
    */
   remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed>;
   /**
-   * Removes the expired events that the engine can remove in bulk, and returns how many these were; the others are for
-   * `remove`.
+   * Removes the expired events that the engine can remove in bulk, and returns their number. `remove` removes the rest.
    *
-   * @param onRemoved - given their ids, some at a time
+   * @param onRemoved - called with some of their ids at a time
    */
   removeExpired(nowMs: number, pause: Pause, onRemoved: (ids: string[]) => void): Promise<number>;
   /** Removes the row of a channel without events. */
   removeEmptyChannel(projectId: number, name: string): Promise<void>;
-  /**
-   * Tells the followers of all nodes about deleted events. It never fails: a node that can't be reached is not told.
-   */
+  /** Tells the followers of all nodes about deleted events. It never fails: it skips nodes that it can't reach. */
   announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void>;
-  /** Tells the followers of all nodes something for an account. It never fails: a node that can't be reached is not told. */
+  /** Sends the followers of all nodes a message for an account. It never fails: it skips nodes that it can't reach. */
   tellAccount(message: AccountMessage): Promise<void>;
   /**
    * Deletes all traces of removed events from every file, in small steps: index, free space, logs, and copies made
-   * before a migration. Returns how many copies were deleted.
+   * before a migration. Returns the number of deleted copies.
    *
-   * @param userIds - whose events were removed; leftovers of these ids are searched for
+   * @param userIds - users whose events were removed; it looks for remains of these ids
    */
   purge(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
 }
 
-/** Keeps the store in order, in small steps between other work. */
+/** Maintains the store in small steps between other work. */
 export interface EventMaintenance {
   /** Brings the blocks (README.md) up to date, newest events first. */
   indexBlocks(pause: Pause, nowMs: number): Promise<void>;
-  /** Returns the space of removed events to the disk. */
+  /** Returns the space of removed events to the file system. */
   shrink(pause: Pause): Promise<void>;
   /**
    * Resolves if events can be read and stored; throws the engine's error if not, and `storage-damaged` once damage was

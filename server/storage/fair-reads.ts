@@ -15,8 +15,8 @@ const waiting = {
 };
 
 /**
- * Reads for which projects wait in turn, and that end with the request that asked for them: by construction, whoever
- * calls them. They throw `overloaded` if too many of the project wait.
+ * Makes reads take turns among projects, and ends them with the request that asked for them. No caller has to take care
+ * of that. Reads throw `overloaded` if too many of the project wait.
  *
  * @param searchesOfProject - searches of a project that run at the same time
  */
@@ -32,7 +32,7 @@ export function fairReads(reads: Reads, searchesOfProject: number = limits.searc
     capacityOfOwner: limits.countsOfProject,
   });
 
-  /** Some callers have a signal of their own, within that of the request. */
+  /** Some callers have a signal of their own, beside that of the request. */
   const endingWith = (own: AbortSignal | undefined) => {
     const signals = [own, requestSignal()].filter((signal) => signal !== undefined);
     return signals.length > 1 ? AbortSignal.any(signals) : signals[0];

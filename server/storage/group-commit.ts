@@ -16,13 +16,13 @@ const charactersMax = 24 * 1_024 * 1_024;
 const rejectedMax = 2_000;
 const rejectedCharactersMax = 16 * 1_024 * 1_024;
 /**
- * The work of one commit, which others wait for (`workOf`). That of about 600 usual events, which takes some 10
- * milliseconds.
+ * The most work of one commit (`workOf`), since other events wait for it. It is that of about 600 usual events, which
+ * take some 10 milliseconds.
  */
 export const commitWorkMax = 131_072;
-/** What an event takes besides its tokens. */
+/** The work of an event besides its tokens. */
 const workPerEvent = 100;
-/** The JSON of the events in one commit, which is copied on its way to the database. */
+/** The most JSON of events in one commit. It is copied on its way to the database. */
 const batchCharactersMax = 2 * 1_024 * 1_024;
 
 type Waiting = (
@@ -40,7 +40,7 @@ type Waiting = (
     }
 ) & { events: number; characters: number; work: number; reject: (error: Error, at: number) => void };
 
-/** Events and what is committed together with them. */
+/** Events and the records that are committed with them. */
 type EventsWithCompanion = { events: readonly AcceptedEvent[]; companion: AppendCompanion };
 
 type WaitingRejected = {
@@ -50,7 +50,7 @@ type WaitingRejected = {
   reject: (error: Error) => void;
 };
 
-/** What shares a commit. */
+/** The contents of a commit. */
 export type Batch = {
   events: AcceptedEvent[];
   withCompanion: EventsWithCompanion[];
@@ -60,13 +60,13 @@ export type Batch = {
 };
 
 /**
- * The results of a batch: of the single events, by their index, and of each group with a companion. Events that are not
- * listed were created.
+ * The results of a batch: of the single events, by their index, and of each group with a companion. Unlisted events
+ * were created.
  */
 export type BatchResults = {
   listed: [index: number, result: AppendResult | Error][];
   withCompanion: (AppendResult[] | null | Error)[];
-  /** Milliseconds of the commit that were its fsync, if that is known. */
+  /** The milliseconds of the commit's fsync, if they are known. */
   syncMs: number | null;
 };
 
@@ -80,7 +80,7 @@ export type CommitBatch = (batch: Batch) => Promise<BatchResults>;
 
 export type OnCreated = (event: AcceptedEvent) => void;
 
-/** Batches in progress at a time: the one being committed and the next, so that the database never waits for them. */
+/** Batches in progress at a time: one is being committed and the next is ready, so that the database never waits. */
 export const batchesMax = 2;
 
 const created: AppendResult = { kind: "created" };
@@ -196,7 +196,7 @@ export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
     this.#flush();
   }
 
-  /** Resolves once everything that waits is stored. */
+  /** Resolves once all waiting events are stored. */
   async drain(): Promise<void> {
     while (this.#inProgress > 0 || !this.#isEmpty) await this.#idle();
   }
@@ -303,8 +303,8 @@ export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
 }
 
 /**
- * The work of storing an event with these tokens: the index takes as long for each of them, whatever it is, and the row
- * takes as long as some. An event that comes alone has no tokens yet; they are at most about as long as its JSON.
+ * The work of storing an event with these tokens. The index takes equally long for each token, and the row as long as
+ * some of them. An event that comes alone has no tokens yet. They are about as long as its JSON at most.
  */
 export function workOf(tokens: string): number {
   return tokens.length + workPerEvent;

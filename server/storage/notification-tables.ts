@@ -20,14 +20,14 @@ export type NotificationTables = {
     projectId: number;
     name: string;
     q: string;
-    /** When it notifies, and whom, as JSON: `RuleWhen` and `RuleRecipients`. */
+    /** The condition and the recipients, as JSON: `RuleWhen` and `RuleRecipients`. */
     condition: string;
     recipients: string;
     urgent: number;
     enabled: number;
-    /** What it has counted or collected, as JSON: `RuleState`. */
+    /** Its counts and collected events, as JSON: `RuleState`. */
     state: string;
-    /** When it has to be looked at without an event. */
+    /** The time when the rule must be evaluated without an event. */
     dueAt: number | null;
     createdAt: number;
   };
@@ -43,13 +43,13 @@ export type NotificationTables = {
     deliveredAt: number | null;
     /** The first failure after the last success. */
     failingSince: number | null;
-    /** What the last failure said. */
+    /** The message of the last failure. */
     failure: string | null;
-    /** Since when the owners know that an urgent message to it is dead; null after a success. */
-    deadToldAt: Generated<number | null>;
+    /** When the owners learned that an urgent message to it is dead; null after a success. */
+    deadToldAt: number | null;
     createdAt: number;
   };
-  /** Events that notify and whose deliveries are still to be made. */
+  /** Events that a rule may match and whose deliveries are still to be made. */
   outbox: {
     id: Generated<number>;
     projectId: number;
@@ -59,17 +59,17 @@ export type NotificationTables = {
   deliveries: {
     id: Generated<number>;
     projectId: number;
-    /** Null if it tells of no event. */
+    /** Null if the delivery is not about an event. */
     eventId: string | null;
     /** Null if it goes to a destination of the project. */
     accountId: string | null;
     destinationId: string | null;
     ruleId: string | null;
-    /** Of the event that it tells of. */
+    /** The channel of its event. */
     channel: string | null;
-    /** Notifications of an account in a project with the same key are shown as one. */
+    /** An account's notifications in a project with the same key are shown as one. */
     groupKey: string | null;
-    /** What it says besides the event, as JSON. */
+    /** The content besides the event, as JSON. */
     notification: string | null;
     kind: string;
     label: string;
@@ -78,13 +78,13 @@ export type NotificationTables = {
     detail: string | null;
     /** The last failed attempts, oldest first, as JSON: `FailedAttempt`. */
     failures: string | null;
-    /** What the receiver calls the message, so that it can be updated. */
+    /** The receiver's id of the message, to update it. */
     reference: string | null;
     createdAt: number;
     nextAttemptAt: number | null;
     deliveredAt: number | null;
     readAt: number | null;
-    /** Why it was skipped or collected, and until when that holds. */
+    /** The reason why it was skipped or collected, and the time until which it applies. */
     reason: DeliveryReason | null;
     until: number | null;
     /** The delivery of the digest that a collected one is part of. */
@@ -94,10 +94,10 @@ export type NotificationTables = {
   deliveryQueues: {
     destinationId: string;
     heldUntil: number;
-    /** How long it waits between two messages, because the receiver takes no more. */
-    paceMs: Generated<number | null>;
+    /** The pause between two messages, because the receiver takes no more. */
+    paceMs: number | null;
     /** The last message at this pace. */
-    pacedAt: Generated<number | null>;
+    pacedAt: number | null;
   };
   notificationSettings: {
     accountId: string;
@@ -121,7 +121,7 @@ export type NotificationTables = {
     channel: string;
     /** Empty for the whole channel. */
     name: string;
-    /** Null for good. */
+    /** Null: forever. */
     until: number | null;
     createdAt: number;
   };

@@ -2,8 +2,8 @@ import { chmodSync, closeSync, lchownSync, openSync, rmSync, statSync, writeFile
 import { dirname } from "node:path";
 
 /**
- * Creates an empty file that only its owner can read, in place of what has this name: in a directory that others can
- * write to, that may be a link to a file that must not be overwritten.
+ * Creates an empty file that only its owner can read. An existing one is removed, not overwritten: in a directory that
+ * others can write to, it may be a link to another file.
  */
 export function createPrivateFile(path: string): void {
   rmSync(path, { force: true });
@@ -24,7 +24,7 @@ export function createIfMissing(file: string): void {
 }
 
 /**
- * Gives what root created to the owner of its directory. A command that root runs would otherwise leave files that the
+ * Gives root's files to the owner of their directory. Otherwise a command that root runs would leave files that the
  * service can't open.
  */
 export function giveToOwner(path: string, directory = dirname(path)): void {

@@ -1,8 +1,8 @@
 import type { RateLimiterAbstract } from "rate-limiter-flexible";
 
-/** A limit: so many points for each key, in windows that begin with a key's first use. */
+/** A limit: points for each key, in windows that begin with the key's first use. */
 export type RateLimiterOptions = {
-  /** Tells its keys from those of other limits. */
+  /** Separates its keys from those of other limits. */
   name: string;
   points: number;
   seconds: number;
@@ -10,7 +10,7 @@ export type RateLimiterOptions = {
 
 export type RateLimitState = {
   allowed: boolean;
-  /** Points that are left in this window. */
+  /** Remaining points in this window. */
   remaining: number;
   /** Seconds until the window ends; at least 1. */
   resetSeconds: number;
@@ -22,7 +22,7 @@ export interface RateLimiter {
    * Takes points from a key, one by default; not allowed if it has too few left. Throws `storage-unavailable`.
    */
   consume(key: string, points?: number): Promise<RateLimitState>;
-  /** Gives a key all its points back. */
+  /** Returns all points to a key. */
   reset(key: string): Promise<void>;
 }
 
@@ -30,8 +30,8 @@ export interface RateLimiter {
 const clockToleranceMs = 5_000;
 
 /**
- * A limiter of rate-limiter-flexible as a `RateLimiter`. It dates the ends of windows by the clock. So if the clock is
- * set back by a day, a window would last a day longer: it begins anew.
+ * A limiter of rate-limiter-flexible as a `RateLimiter`. It computes the ends of windows from the clock. If the clock
+ * is set back by a day, a window would last a day longer, so a new window begins.
  */
 export function rateLimiter(
   limiter: RateLimiterAbstract,

@@ -1,20 +1,11 @@
 // @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import type { Config } from "../config/config.ts";
-import { migrationsDirectory } from "../process/program-files.ts";
+import { migrationsDirectories } from "../process/program-files.ts";
 import { type Running, serve } from "../serve.ts";
 import { engine, removeStorage } from "../testing/engine.ts";
 import { openTestStore, preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";
@@ -36,7 +27,7 @@ afterEach(async () => {
   await removeStorage(config);
 });
 
-async function start(change: Partial<Config> = {}, migrations?: string): Promise<Running> {
+async function start(change: Partial<Config> = {}, migrations?: readonly string[]): Promise<Running> {
   running = await serve({ ...config, ...change }, { passwords: testPasswords, migrations });
   return running;
 }
@@ -44,7 +35,7 @@ async function stop(): Promise<void> {
   await running?.stop();
   running = null;
 }
-const refusal = (change: Partial<Config> = {}, migrations?: string) =>
+const refusal = (change: Partial<Config> = {}, migrations?: readonly string[]) =>
   start(change, migrations).then(
     () => "started",
     ({ message }: Error) => message,
@@ -171,16 +162,16 @@ describe("a server does not start", () => {
     await stop();
     const key = readFileSync(file);
     const later = mkdtempSync(join(tmpdir(), "tidings-migrations-"));
-    cpSync(migrationsDirectory(engine), later, { recursive: true });
+    const directories = [...migrationsDirectories(engine), later];
     writeFileSync(join(later, "9999-later.sql"), "CREATE TABLE later (id integer)");
     rmSync(file);
-    expect(await refusal({}, later)).toContain(`${file} is missing, and the database has secrets.`);
+    expect(await refusal({}, directories)).toContain(`${file} is missing, and the database has secrets.`);
     expect(readdirSync(config.dataDirectory).filter((name) => name.includes(".before-"))).toEqual([]);
     writeFileSync(file, key);
     // This version would refuse an upgraded database.
     expect(await refusal()).toBe("started");
     await stop();
-    expect(await refusal({}, later)).toBe("started");
+    expect(await refusal({}, directories)).toBe("started");
     rmSync(later, { recursive: true });
   });
 

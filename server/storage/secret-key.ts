@@ -30,7 +30,7 @@ export async function openSecretBox(place: Place, control: Kysely<ControlTables>
   if (check !== null) return boxFor(place, check);
   const file = secretKeyFile(place.dataDirectory);
   const box = new SecretBox(place.secretKey ?? readKeyFile(file) ?? createKeyFile(file));
-  // Of several nodes that start, another one can have been first, with another key.
+  // When several nodes start, another one can be faster, with another key.
   return boxFor(place, await sealAll(control, box));
 }
 
@@ -51,13 +51,15 @@ export function boxFor({ secretKey, dataDirectory }: Place, check: string): Secr
   return box;
 }
 
-/** What recognizes the key of the database's secrets; null if it has none. */
+/** Reads the sealed check of the database's key; null if the database has no secrets. */
 export async function readCheck(control: Kysely<ControlTables>): Promise<string | null> {
   const query = control.selectFrom("settings").select("value").where("name", "=", checkSetting);
   return (await query.executeTakeFirst())?.value ?? null;
 }
 
-/** Seals what earlier versions stored in clear, and the check. Of several nodes that start, the first one does. */
+/**
+ * Seals secrets that earlier versions stored in clear, and the check. If several nodes start, the first one does it.
+ */
 function sealAll(control: Kysely<ControlTables>, box: SecretBox): Promise<string> {
   return control.transaction().execute(async (transaction) => {
     await withLock(transaction, checkSetting);
@@ -97,7 +99,7 @@ async function sealStored(transaction: Transaction<ControlTables>, box: SecretBo
   }
 }
 
-/** What a destination's secret is sealed for. */
+/** The purpose for which a destination's secret is sealed. */
 export function destinationPurpose(address: string): string {
   return `destination ${address}`;
 }

@@ -32,8 +32,8 @@ export async function getOrCreateSecret(
 }
 
 /**
- * Takes a lock of this name, on all nodes, until the transaction ends. A row of `settings` is the lock. It protects
- * decisions that depend on what is in the database.
+ * Takes a lock with this name, on all nodes, until the transaction ends. A row of `settings` is the lock. It protects
+ * decisions that depend on the database's contents.
  */
 export async function withLock(transaction: Transaction<ControlTables>, name: string): Promise<void> {
   await transaction

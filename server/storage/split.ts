@@ -1,2 +1,2 @@
-/** What events are grouped by. */
+/** A dimension to group events by. */
 export type Split = { by: "channel" } | { by: "name" } | { by: "tag"; key: string };

@@ -1,11 +1,11 @@
-/** How long one step of building a block may hold its thread; pages wait for it. */
+/** The time for which one step of building a block may hold its thread, since pages wait for it. */
 const stepMs = 2;
 /** Items sorted at once, a quarter of a millisecond, and items merged between two looks at the clock. */
 const runItems = 1_024;
 const mergedItems = 256;
 
 /**
- * Divides long work into short steps, whatever its items cost: between two items, pause if `isOver`, and then `begin`
+ * Divides long work into short steps, however long its items take: between two items, pause if `isOver`, then `begin`
  * the next step.
  */
 export class Steps {

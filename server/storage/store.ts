@@ -4,11 +4,12 @@ import type { EventStore } from "./event-store.ts";
 import type { MigrationProgress } from "./migrations.ts";
 import type { RateLimiter, RateLimiterOptions } from "./rate-limiter.ts";
 
-/** How many deliveries to claim for a destination. */
+/** The number of deliveries to claim for a destination. */
 export type DeliveryShare = { destinationId: string; count: number };
 
 /**
- * Claims due deliveries for one process until `untilMs`, the longest due first. Then they are due again. `attempts` counts each claim.
+ * Claims due deliveries for one process until `untilMs`, the longest due first. After that they are due again.
+ * `attempts` counts each claim.
  *
  * Invariant: one process at a time has claimed a delivery, and another claims it when that one dies. Checked by
  * `server/notifications/delivery-worker.test.ts` and `server/notifications/nodes.test.ts`.
@@ -19,7 +20,7 @@ export type ClaimDeliveries = (
   shares: readonly DeliveryShare[],
 ) => Promise<Selectable<ControlTables["deliveries"]>[]>;
 
-/** What the writer of SQLite is held for. docs/monitoring.md explains each. */
+/** Kinds of work that hold SQLite's writer. docs/monitoring.md explains each. */
 export type WriterWork =
   | "events"
   | "counters"
@@ -34,7 +35,7 @@ export type WriterWork =
   | "blocks"
   | "checkpoint";
 
-/** The writer was held for so many milliseconds, with the fsync. */
+/** Called after the writer was held, with the milliseconds, including the fsync. */
 export type OnHeld = (work: WriterWork, ms: number) => void;
 
 /**
@@ -71,20 +72,22 @@ export type TakeOutbox = (
   ids: readonly number[],
 ) => Promise<Selectable<ControlTables["outbox"]>[]>;
 
-/** Events, and everything else in the control tables. */
+/** Events, and the control tables with everything else. */
 export interface Store {
   events: EventStore;
   control: Kysely<ControlTables>;
   together: Together;
   rowsOf: RowsOf;
-  /** On SQLite, where one thread writes; PostgreSQL has no such thing. */
+  /** Observes SQLite's writer thread. PostgreSQL has none. */
   observeWriter(observer: OnHeld): void;
   takeOutbox: TakeOutbox;
   claimDeliveries: ClaimDeliveries;
   rateLimiter(options: RateLimiterOptions): RateLimiter;
-  /** The size of everything in the database. */
+  /** The directory with the database's files; null if a database server has them, whose disk can't be seen from here. */
+  dataDirectory: string | null;
+  /** The size of the database. */
   bytes(): Promise<number>;
-  /** Stores what was accepted, then closes. */
+  /** Stores all accepted events, then closes. */
   close(): Promise<void>;
 }
 
@@ -92,7 +95,7 @@ export interface Store {
 export type StoreWatch = {
   /** The storage has failed: the process must end and acknowledge nothing more. */
   onFatal: (error: Error) => void;
-  /** Damage was found; reported once. What is readable is still served. */
+  /** The database is damaged; reported once. Readable data is still served. */
   onDamage: (error: Error) => void;
   /** Something failed in the background, such as an idle connection. */
   onError: (error: unknown) => void;
@@ -100,11 +103,11 @@ export type StoreWatch = {
   onWarning: (text: string) => void;
   /** The storage is not available yet, for this reason; opening waits. */
   onWaiting: (why: string) => void;
-  /** Slow steps of opening, such as a migration, at their begin and end. */
+  /** A slow step of opening, such as a migration, begins or ends. */
   onInfo: (message: string, fields: Record<string, unknown>) => void;
-  /** A migration runs: at each step, and about twice a second. Null when it has ended. */
+  /** A migration is in progress: called at each step and about twice a second. Null when it has ended. */
   onMigrating: (progress: MigrationProgress | null) => void;
-  /** How long opening waits for the storage. */
+  /** The time that opening waits for the storage. */
   connectTimeoutMs: number;
   /** Whether opening creates a database where there is none; otherwise it throws `NoDatabase`. */
   mayCreate: boolean;
@@ -116,8 +119,8 @@ export type StoreWatch = {
    */
   mayUpgrade: boolean;
   /**
-   * What records events here. On SQLite, one process at a time does, which has the data directory for itself; opening
-   * waits for a command and fails if a server has it. Absent for a command that may run beside a server.
+   * The kind of process that records events here. On SQLite it has the data directory for itself: opening waits for a
+   * command and fails if a server has the directory. Absent for a command that may run beside a server.
    */
   recordsAs?: "server" | "command";
   /**
@@ -127,5 +130,5 @@ export type StoreWatch = {
   beforeUpgrade?: (secretKeyCheck: string | null) => void;
 };
 
-/** There is no database to open. The message says what to do. */
+/** The database doesn't exist. The message says what to do. */
 export class NoDatabase extends Error {}

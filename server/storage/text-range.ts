@@ -1,4 +1,4 @@
-/** The first text after all with a prefix, in the order of code points. */
+/** The first text after all texts with a prefix, in the order of code points. */
 export function endOfPrefix(prefix: string): string {
   const points = [...prefix].map((character) => character.codePointAt(0)!);
   while (points.at(-1) === 0x10ffff) points.pop();

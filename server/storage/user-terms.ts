@@ -1,6 +1,6 @@
 import type { UserTerm } from "./event-queries.ts";
 
-/** Conditions of SQL for users who match all terms. */
+/** SQL conditions for users who match all terms. */
 type TermConditions = {
   /** On the table `users`, which has the properties. */
   ofUser: string;

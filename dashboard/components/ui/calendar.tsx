@@ -64,7 +64,7 @@ export function Calendar({ from, to, change, isSingle = false }: CalendarProps) 
     moved.current = false;
     grid.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
   });
-  // What is typed into the fields beside it.
+  // The calendar follows the fields beside it.
   useEffect(() => {
     if (to !== "") setCurrent(to > today ? today : to);
   }, [to, today]);

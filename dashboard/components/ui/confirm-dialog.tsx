@@ -12,7 +12,7 @@ type Props = {
   close: () => void;
   /** Text that has to be typed before confirming, where a click is not enough. */
   confirmationText?: string;
-  /** What is said above the buttons. */
+  /** The text above the buttons. */
   note?: ReactNode;
 };
 

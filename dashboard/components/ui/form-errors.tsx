@@ -10,7 +10,7 @@ type Form = {
 
 const FormContext = createContext<Form | null>(null);
 
-/** Tells why a form's request failed: at the fields of the members that are wrong, or else above all of them. */
+/** Explains why a form's request failed: at the fields of the invalid members, or else above the form. */
 export function FormErrors({ error, children }: { error: unknown; children: ReactNode }) {
   const [members] = useState(() => new Set<string>());
   const isAtField = [...members].some((member) => memberError(error, member));
@@ -25,13 +25,13 @@ export function FormErrors({ error, children }: { error: unknown; children: Reac
 export type MemberProps = {
   /** The member of the request that the field is for, as a problem points to it: `when/minutes`. */
   member?: string | undefined;
-  /** What an error is about. Without it, the field's label. */
+  /** The subject of the error's sentence. Default: the field's label. */
   subject?: string;
   /** An error in other words, or one that isn't the request's. */
   error?: ReactNode;
 };
 
-/** What a field says about its member. */
+/** The error of a field's member. */
 export function useFieldError({ member, subject, error }: MemberProps, label: string): ReactNode {
   const form = useContext(FormContext);
   const members = form?.members;

@@ -7,7 +7,7 @@ export type MenuContentProps = { trigger: ReactNode; defaultOpen: boolean };
 
 type LazyMenuProps<Extra extends object> = {
   menu: ComponentType<MenuContentProps & Extra>;
-  /** What the menu is about. */
+  /** Further props of the menu. */
   props?: Extra;
   className: string;
   label?: string;

@@ -9,7 +9,7 @@ type TimeZoneFieldProps = {
   change: (timeZone: string) => void;
   hint?: string;
   member?: string;
-  /** What none means. Without it, there must be one. */
+  /** The label for no time zone. Without it, a time zone is required. */
   none?: string;
   className?: string;
 };
@@ -19,7 +19,7 @@ const shownMax = 60;
 type Zone = { name: string; offset: string; words: string };
 let all: Zone[] | null = null;
 
-/** Every time zone with what it is found by: its name, and how far it is from UTC. */
+/** Every time zone with the texts that find it: its name and its offset from UTC. */
 function zones(): Zone[] {
   all ??= ["UTC", ...Intl.supportedValuesOf("timeZone")].map((name) => {
     const offset = offsetOf(name);
@@ -102,7 +102,7 @@ export function TimeZoneField({ label, value, change, hint, member, none, classN
         }}
         onClick={open}
         onKeyDown={onKey}
-        // What was typed and not chosen is forgotten.
+        // Forgets typed text that wasn't chosen.
         onBlur={() => setTyped(null)}
         autoComplete="off"
         autoCapitalize="none"

@@ -131,7 +131,7 @@ function eventParameters(events: readonly AcceptedEvent[]) {
   };
 }
 
-/** What the events add to the counters. */
+/** The events' changes to the counters. */
 function counterParameters(events: readonly AcceptedEvent[], names: CountedNames) {
   const counts = new CounterDeltas();
   for (const { projectId, createdAtMs, event } of events) {

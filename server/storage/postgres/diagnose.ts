@@ -2,14 +2,13 @@ import pg, { type ClientBase } from "pg";
 import { limits } from "../../core/limits.ts";
 import type { Event } from "../../event/event.ts";
 import { token, tokensOf } from "../../event/tokens.ts";
-import { migrationsDirectory } from "../../process/program-files.ts";
 import type { Diagnosis } from "../diagnosis.ts";
 import { jsonOf } from "../event-row.ts";
 import { readMigrations } from "../migrations.ts";
 import { timedTokens } from "./scan-cursor.ts";
 
 const hourMs = 3_600_000;
-/** Events whose tokens one statement makes anew. */
+/** Events whose tokens one statement rebuilds. */
 const mendedAtATime = 1_000;
 /** SQLSTATEs of damaged tables and indexes (class XX). */
 const damage = /^XX00[12]$/;
@@ -32,7 +31,7 @@ const indexesOfTables = `
 export async function diagnose(client: ClientBase): Promise<Diagnosis[]> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   try {
-    const newest = readMigrations(migrationsDirectory("postgres")).at(-1)!.number;
+    const newest = readMigrations("postgres").at(-1)!.number;
     const version = await schemaVersion(client);
     if (version !== newest)
       return [{ part: "version", detail: `its schema is ${version}, and this program's is ${newest}` }];
@@ -135,7 +134,7 @@ async function idFaults(client: ClientBase): Promise<Diagnosis[]> {
   return orphans > 0 ? [{ part: "ids", detail: `ids of clients without an event: ${orphans}` }] : [];
 }
 
-/** How many rows only one of two queries returns. */
+/** Counts the rows that only one of two queries returns. */
 async function differences(client: ClientBase, left: string, right: string): Promise<number> {
   const only = (a: string, b: string) =>
     numberIn(
@@ -198,7 +197,7 @@ async function deleteBlocks(client: ClientBase): Promise<void> {
     await client.query(`DELETE FROM ${table}`);
 }
 
-/** Makes the tokens anew of the events that have lost them. */
+/** Rebuilds missing tokens. */
 async function mendTokens(client: ClientBase): Promise<void> {
   const { rows: projects } = await client.query<{ id: number }>(
     "SELECT DISTINCT project_id AS id FROM events",

@@ -3,8 +3,8 @@ import type { Pool, PoolClient, QueryConfig } from "pg";
 import { isLost, storageProblem } from "./failure.ts";
 
 /**
- * How long a statement on the small control tables can take. Together with the wait for a connection it is less than a
- * request's time limit, so that callers learn that the server does not answer.
+ * The time limit of a statement on the small control tables. Together with the wait for a connection it is less than a
+ * request's time limit, so callers learn that the server does not answer.
  */
 const statementMs = 3_000;
 

@@ -27,7 +27,7 @@ import { createScan } from "./scan.ts";
 import { createUsersMatching } from "./users-matching.ts";
 import { createWriter } from "./writer.ts";
 
-/** How long a read can take, by default. */
+/** The default time limit of a read. */
 const readMs = 10_000;
 
 type Options = {

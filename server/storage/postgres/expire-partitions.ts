@@ -59,7 +59,7 @@ export function createExpirePartitions(runQuery: Query) {
   }
 
   /**
-   * Deletes what is left of detached partitions, including those that other processes detached. Returns the number of
+   * Deletes the rest of detached partitions, including those that other processes detached. Returns the number of
    * events.
    */
   async function clearDetached(pause: Pause, onRemoved: (ids: string[]) => void = () => {}): Promise<number> {

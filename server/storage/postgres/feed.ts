@@ -7,9 +7,9 @@ import type { Commit, NoteStart } from "./append.ts";
 import { arrivalOf, shiftStamp, stampOf } from "./arrival.ts";
 import type { Query } from "./query.ts";
 
-/** How often to check for missed notifications. */
+/** The interval of checks for missed notifications. */
 const checkMs = 1_000;
-/** Between two attempts to connect. */
+/** The pause between two attempts to connect. */
 const firstWaitMs = 100;
 const longestWaitMs = 5_000;
 /** A connection that does not answer for this long is dead. */

@@ -15,7 +15,7 @@ import { createRateLimiter } from "./rate-limiter.ts";
 import { rowsOf } from "./rows-of.ts";
 import { checkServer } from "./server-settings.ts";
 
-/** Between two attempts to reach a server that does not answer yet. */
+/** The pause between two attempts to reach a server that does not answer yet. */
 const firstWaitMs = 250;
 const longestWaitMs = 5_000;
 
@@ -24,13 +24,13 @@ const longestWaitMs = 5_000;
  * it can be starting, too.
  *
  * @param blockEvents - events per block
- * @param migrations - the directory with the migrations, if they are not the program's own
+ * @param migrations - directories with the migrations, if they are not the program's own
  */
 export async function openPostgresStore(
   address: DatabaseAddress,
   watch: StoreWatch,
   blockEvents = blockEventsUsual,
-  migrations?: string,
+  migrations?: readonly string[],
 ): Promise<Store> {
   const onError = (error: unknown) => watch.onError(storageProblem(error));
   const pool = openPool(address, onError);
@@ -50,6 +50,7 @@ export async function openPostgresStore(
       observeWriter: () => {},
       claimDeliveries: createClaimDeliveries(control),
       rateLimiter: (options) => createRateLimiter(pool, options),
+      dataDirectory: null,
       async bytes() {
         const { rows } = await pool.query("SELECT pg_database_size(current_database()) AS bytes");
         return Number(rows[0].bytes);
@@ -66,7 +67,7 @@ export async function openPostgresStore(
   }
 }
 
-async function prepareDatabase(pool: Pool, watch: StoreWatch, migrations?: string): Promise<void> {
+async function prepareDatabase(pool: Pool, watch: StoreWatch, migrations?: readonly string[]): Promise<void> {
   const { onWaiting, onWarning, connectTimeoutMs } = watch;
   const until = Date.now() + connectTimeoutMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {

@@ -1,11 +1,13 @@
 // @engines postgres
 import { afterAll, expect, test } from "bun:test";
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { migrationsDirectories } from "../../process/program-files.ts";
 import { testWatch } from "../../testing/engine.ts";
 import { type TestDatabase, testDatabase } from "../../testing/postgres.ts";
+import { readMigrations } from "../migrations.ts";
 import { openPostgresStore } from "./index.ts";
 import { checkVersion } from "./server-settings.ts";
 
@@ -46,9 +48,8 @@ test("ten nodes that start at once create the tables once", async () => {
   for (const { control } of opened)
     expect(await control.selectFrom("projects").selectAll().execute()).toEqual([]);
   for (const store of opened) await store.close();
-  const files = readdirSync(join(import.meta.dir, "migrations")).sort();
   const run = await ask(url, "SELECT number, name FROM tidings_migrations ORDER BY number");
-  expect(run).toEqual(files.map((name) => ({ number: Number.parseInt(name, 10), name })));
+  expect(run).toEqual(readMigrations("postgres").map(({ number, name }) => ({ number, name })));
 });
 
 test("a role that only owns its schema is enough", async () => {
@@ -107,12 +108,14 @@ test("a failed migration leaves the database unchanged, and says so", async () =
   await (await open(url)).close();
   const directory = mkdtempSync(join(tmpdir(), "tidings-migrations-"));
   try {
-    cpSync(join(import.meta.dir, "migrations"), directory, { recursive: true });
     writeFileSync(join(directory, "9999-later.sql"), "DROP TABLE settings; SELECT rule_id FROM projects");
     const [{ number }] = (await ask(url, "SELECT max(number) AS number FROM tidings_migrations")) as [
       { number: number },
     ];
-    const opening = openPostgresStore({ url, connections: 3 }, testWatch, undefined, directory);
+    const opening = openPostgresStore({ url, connections: 3 }, testWatch, undefined, [
+      ...migrationsDirectories("postgres"),
+      directory,
+    ]);
     expect(await messageOf(opening)).toBe(
       `column "rule_id" does not exist. The upgrade of the database failed in migration 9999-later.sql: please report this with this message and the version you upgraded from. The database is unchanged (schema ${number}): start the version of Tidings that you upgraded from.`,
     );

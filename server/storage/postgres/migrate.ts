@@ -1,5 +1,4 @@
 import type { ClientBase, Pool } from "pg";
-import { migrationsDirectory } from "../../process/program-files.ts";
 import { type MigrationProgress, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import { checkSetting } from "../secret-key.ts";
 import { NoDatabase, type StoreWatch } from "../store.ts";
@@ -16,7 +15,7 @@ const lockNumber = 8_434_647;
  *
  * Throws if the database is newer than the program, or the role can't create tables.
  *
- * @param directory - of the migrations
+ * @param directories - with the migrations, if they are not the program's own
  */
 export async function migrate(
   pool: Pool,
@@ -27,9 +26,9 @@ export async function migrate(
     mayUpgrade,
     beforeUpgrade = () => {},
   }: Pick<StoreWatch, "onInfo" | "onMigrating" | "mayCreate" | "mayUpgrade" | "beforeUpgrade"> = silent,
-  directory = migrationsDirectory("postgres"),
+  directories?: readonly string[],
 ): Promise<void> {
-  const migrations = readMigrations(directory);
+  const migrations = readMigrations("postgres", directories);
   const newest = migrations.at(-1)!.number;
   const client = await pool.connect();
   const report = new ProgressReport(pool, onMigrating);
@@ -101,7 +100,7 @@ async function secretKeyCheckIn(client: ClientBase): Promise<string | null> {
 
 type Activity = { blocked_by: string | null; relation: string | null; share: number | null };
 
-/** Tells how far a migration is. Another connection asks the server what the migration's one does. */
+/** Reports the progress of a migration. Another connection asks the server about the migration's process. */
 class ProgressReport {
   readonly #pool: Pool;
   readonly #onMigrating: StoreWatch["onMigrating"];
@@ -155,7 +154,7 @@ class ProgressReport {
   }
 }
 
-/** What holds the lock that a process waits for, and the index that it builds. */
+/** The holder of the lock that a process waits for, and the index that it builds. */
 const activity = `
   SELECT (SELECT string_agg(format('process %s (%s)', pid, coalesce(nullif(application_name, ''), 'unnamed')), ', ')
           FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1))) AS blocked_by,

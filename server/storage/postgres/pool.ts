@@ -10,7 +10,7 @@ export type DatabaseAddress = {
 
 /** Identifies the process in `pg_stat_activity`. PostgreSQL keeps 63 bytes. */
 const applicationName = `tidings ${hostname()} ${process.pid}`.slice(0, 63);
-/** How long a query waits for a connection, free or new. */
+/** The time that a query waits for a connection, free or new. */
 const connectTimeoutMs = 3_000;
 const idleMs = 30_000;
 /** The silence after which TCP keep-alive probes begin, which detect a server that vanished. */

@@ -143,7 +143,7 @@ function jsonOfRow(row: Row): string {
   return jsonOf(row.id, row.body, row.ms);
 }
 
-/** How the rows of a query are written. */
+/** The format of a query's rows. */
 function writerOf({ format = "json", tagColumns }: EventQuery): (row: Row) => string {
   if (format === "json") return jsonOfRow;
   if (format === "ndjson") return (row) => `${jsonOfRow(row)}\n`;

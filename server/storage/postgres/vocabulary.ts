@@ -72,9 +72,9 @@ export class NewTexts {
 const pageTokens = 200;
 
 type TokenRange = {
-  /** Where to continue after a token; by default at the next one. */
+  /** The position to continue from after a token; by default the next token. */
   after?: (token: string) => string;
-  /** Where to begin; by default at the first token with the prefix. */
+  /** The first position; by default the first token with the prefix. */
   from?: string;
 };
 

@@ -16,21 +16,13 @@ import { readMigrations } from "../migrations.ts";
 import { createIfMissing, giveToOwner } from "../private-file.ts";
 import { databaseFile, prepareDirectory } from "./directory.ts";
 import { isDamage } from "./failure.ts";
-import {
-  migrationsDirectory,
-  newestOf,
-  openForReading,
-  openForWriting,
-  replacedMark,
-  snapshotsIn,
-  versionOf,
-} from "./open.ts";
+import { newestOf, openForReading, openForWriting, replacedMark, snapshotsIn, versionOf } from "./open.ts";
 
-/** What a copy of a database holds. */
+/** The contents of a database's copy. */
 export type BackupContents = { events: number; version: number };
 
 /**
- * Copies the database while it is in use: what was committed before the copy began is in it. The copy is checked.
+ * Copies the database while it is in use, with everything that was committed before the copy began. Checks the copy.
  *
  * @param target - the new file
  */
@@ -45,7 +37,9 @@ export function copyDatabase(dataDirectory: string, target: string): BackupConte
   return checkCopy(target);
 }
 
-/** How long a copy is, which its first 100 bytes say (https://sqlite.org/fileformat2.html). Null if it is no database. */
+/**
+ * Reads the size of a copy from its first 100 bytes (https://sqlite.org/fileformat2.html). Null if it is no database.
+ */
 export function bytesInHeader(start: Buffer): number | null {
   if (start.length < 100 || !start.toString("latin1").startsWith("SQLite format 3\0")) return null;
   return start.readUInt16BE(16) * start.readUInt32BE(28);
@@ -59,7 +53,7 @@ export function checkCopy(file: string): BackupContents {
     const [first] = database.query("PRAGMA integrity_check(1)").values();
     if (first?.[0] !== "ok") throw new Error(`it is damaged (${first?.[0]})`);
     const version = versionOf(database);
-    const newest = newestOf(readMigrations(migrationsDirectory));
+    const newest = newestOf(readMigrations("sqlite"));
     if (version === 0) throw new Error("it is not a database of Tidings");
     if (version > newest)
       throw new Error(
@@ -78,11 +72,11 @@ export function checkCopy(file: string): BackupContents {
 }
 
 /**
- * Replaces the database, which no process may be using, by a checked copy in the same directory. What was there is kept
- * in a new directory beside it. The rename of the copy is the only step that matters: a process that ends before it
- * leaves the database as it was.
+ * Replaces the database by a checked copy in the same directory. No process may be using it. The replaced files are
+ * kept in a new directory beside it. Only the rename of the copy matters: a process that ends before it leaves the
+ * database unchanged.
  *
- * @returns the directory with what was replaced; null if there was nothing
+ * @returns the directory with the replaced files; null if there were none
  */
 export function replaceDatabase(dataDirectory: string, copy: string, now: Date): string | null {
   const file = databaseFile(dataDirectory);

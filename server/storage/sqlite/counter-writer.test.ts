@@ -5,7 +5,7 @@ import { createCounterWriter } from "./counter-writer.ts";
 
 test("what a transaction would have counted that was rolled back is still to be counted", () => {
   using database = new Database(":memory:");
-  for (const { sql } of readMigrations(`${import.meta.dir}/migrations`)) database.run(sql);
+  for (const { sql } of readMigrations("sqlite")) database.run(sql);
   database.run("INSERT INTO projects (id, slug, name, created_at) VALUES (1, 'p', 'P', 0)");
   const counters = createCounterWriter(database);
   const counted = () =>

@@ -3,7 +3,7 @@ import { limits } from "../../core/limits.ts";
 import { token } from "../../event/tokens.ts";
 import type { Diagnosis } from "../diagnosis.ts";
 import { readMigrations } from "../migrations.ts";
-import { migrationsDirectory, newestOf, versionOf } from "./open.ts";
+import { newestOf, versionOf } from "./open.ts";
 
 const hourMs = 3_600_000;
 /** Sentinel rows are only in the index. */
@@ -27,7 +27,7 @@ export function diagnose(database: Database): Diagnosis[] {
   const [pages] = database.query("PRAGMA integrity_check(1)").values();
   if (pages?.[0] !== "ok") return [{ part: "pages", detail: inOneLine(String(pages?.[0])) }];
   const version = versionOf(database);
-  const newest = newestOf(readMigrations(migrationsDirectory));
+  const newest = newestOf(readMigrations("sqlite"));
   if (version !== newest)
     return [{ part: "version", detail: `its schema is ${version}, and this program's is ${newest}` }];
   return [
@@ -115,7 +115,7 @@ function* idFaults(database: Database): Generator<Diagnosis> {
   if (orphans > 0) yield { part: "ids", detail: `ids of clients without an event: ${orphans}` };
 }
 
-/** How many rows only one of two queries returns. */
+/** Counts the rows that only one of two queries returns. */
 function differences(database: Database, left: string, right: string): number {
   return Math.max(
     numberIn(database, `SELECT count(*) FROM (SELECT * FROM (${left}) EXCEPT SELECT * FROM (${right}))`),
@@ -127,7 +127,7 @@ function numberIn(database: Database, sql: string): number {
   return database.query(sql).values()[0]![0] as number;
 }
 
-/** Makes the counters anew from the events. Call it within a transaction. */
+/** Rebuilds the counters from the events. Call it within a transaction. */
 export function rebuildCounters(database: Database): void {
   for (const table of ["counters", "channel_counters", "uncounted"]) database.run(`DELETE FROM ${table}`);
   database.run("UPDATE channels SET events = 0, last_event_at = NULL");

@@ -35,7 +35,7 @@ export function createDeferredDialect(deps: DialectDeps, work: WriterWork): Dial
   return dialectOf(() => new DeferredConnection(deps, work));
 }
 
-/** What a transaction read has changed before its commit. */
+/** Rows that a transaction read have changed before its commit. */
 export class Conflict extends Error {}
 
 interface WriterLikeConnection extends DatabaseConnection {

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { createPrivateFile, giveToOwner } from "../private-file.ts";
 import { type FileLock, isLocked, lockFile } from "./file-lock.ts";
 
-/** How long to wait for a command that has the directory for itself. A server is not waited for. */
+/** The wait for a command that has the directory for itself. A server is not waited for. */
 const commandWaitMs = 10_000;
 /**
- * How long to try before a server is believed to be there. A server that was killed stays named as the holder, and a
- * command that looks at the lock has it for a moment.
+ * The time of retries before the holder counts as a server. A killed server stays named as the holder, and a command
+ * that only looks at the lock has it for a moment.
  */
 const lookMs = 500;
 const pollMs = 100;

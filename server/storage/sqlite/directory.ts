@@ -33,7 +33,7 @@ function openMarker(file: string): string {
   return `${file}-open`;
 }
 
-/** What the marker of a process that also holds the directory's lock says after the number. */
+/** The word after the process number in the marker of a process that also holds the directory's lock. */
 const holderMark = " holds tidings.lock";
 
 const markerText = (isHolder: boolean) => `${process.pid}${isHolder ? holderMark : ""}
@@ -114,12 +114,12 @@ function markedProcess(file: string): string | null {
   }
 }
 
-/** Whether there is a database, or what is left of one. */
+/** Whether the directory has a database or remains of one. */
 export function wasUsed(dataDirectory: string): boolean {
   return sizeOf(databaseFile(dataDirectory)) > 0 || directoryRefusal(dataDirectory) !== null;
 }
 
-/** Why the directory can't be used, or null. */
+/** The reason why the directory can't be used, or null. */
 export function directoryRefusal(dataDirectory: string): string | null {
   const file = databaseFile(dataDirectory);
   if (!existsSync(dataDirectory) || findRefusal(file) === null) return null;

@@ -3,8 +3,8 @@ import { createIfMissing, keepPrivate } from "../private-file.ts";
 import { namedError } from "./named-error.ts";
 
 /**
- * A lock on a file, which ends with its process however that ends. It is SQLite's own lock on an empty database, so it
- * works wherever the database itself does: on every system, and between containers.
+ * A lock on a file that ends with its process, also if that crashes. It is SQLite's own lock on an empty database, so
+ * it works wherever the database does: on every system, and between containers.
  */
 export type FileLock = { release: () => void };
 

@@ -32,7 +32,7 @@ import { removeDeadScratch, scratchIn } from "./scratch.ts";
 import { createTogether, rowsOf } from "./together.ts";
 import { Writer } from "./writer.ts";
 
-/** How long an erasure waits for a backup that is being made, such as one that is sent over a slow line. */
+/** The time that an erasure waits for a running backup, such as one over a slow line. */
 const copyWaitMs = 3_600_000;
 const copyPollMs = 100;
 /** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
@@ -42,7 +42,7 @@ const chunkEvents = 2_000;
  * Opens the store of a data directory, creates it if it is missing, and migrates it to this program's version.
  *
  * @param blockEvents - events per block
- * @param migrations - the directory with the migrations, if they are not the program's own
+ * @param migrations - directories with the migrations, if they are not the program's own
  */
 export async function openSqliteStore(
   dataDirectory: string,
@@ -67,7 +67,7 @@ export async function openSqliteStore(
     | "beforeUpgrade"
   >,
   blockEvents = blockEventsUsual,
-  migrations?: string,
+  migrations?: readonly string[],
 ): Promise<Store> {
   const lock =
     recordsAs && (may.mayCreate || wasUsed(dataDirectory)) && directoryRefusal(dataDirectory) === null
@@ -102,9 +102,9 @@ async function openLocked(
   >,
   lock: FileLock | null,
   blockEvents: number,
-  migrations: string | undefined,
+  migrations: readonly string[] | undefined,
 ): Promise<Store> {
-  // Only the server's: commands may run beside one, which does it.
+  // Only the server does this: commands may run beside one.
   if (may.mayUpgrade && lock !== null && existsSync(databaseFile(dataDirectory)))
     makeRoom(dataDirectory, databaseFile(dataDirectory));
   await migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
@@ -269,6 +269,7 @@ async function openLocked(
     },
     claimDeliveries: createClaimDeliveries(open(createDialect(dialectDeps, "deliveries"))),
     rateLimiter: createRateLimiter,
+    dataDirectory,
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();
@@ -284,8 +285,8 @@ async function openLocked(
 }
 
 /**
- * Deletes the copies of the database. A running backup has one that was made before: it is waited for, and only deleted
- * under the backup, which then fails, if it takes very long.
+ * Deletes the copies of the database. A running backup may have an older copy. This waits for it, and deletes its copy,
+ * which makes it fail, only after a long time.
  */
 async function removeAllCopies(dataDirectory: string, pause: Pause): Promise<number> {
   let copies = removeCopies(dataDirectory);

@@ -12,7 +12,9 @@ const stepPages = 64;
 const stepPagesMax = 512;
 const pendingPagesMax = 4_096;
 
-/** Where the index's structure record has its number of levels, which is at most 64 (fts5_index.c, "FTS5_MAX_LEVEL"). */
+/**
+ * The position of the number of levels, at most 64, in the index's structure record (fts5_index.c, "FTS5_MAX_LEVEL").
+ */
 const levelsAt = 8;
 
 export type Merging = ReturnType<typeof createMerging>;

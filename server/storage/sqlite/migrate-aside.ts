@@ -6,12 +6,11 @@ import { type MigrationProgress, readMigrations } from "../migrations.ts";
 import { checkSetting } from "../secret-key.ts";
 import { NoDatabase, type StoreWatch } from "../store.ts";
 import { databaseBytes, databaseFile, prepareDirectory, wasUsed } from "./directory.ts";
-import type { MigrateMessage } from "./migrate-thread.ts";
+import type { MigrateMessage, MigrateTask } from "./migrate-thread.ts";
 import {
   explaining,
   type MigrationWatch,
   migrate,
-  migrationsDirectory,
   newestOf,
   openForReading,
   snapshotFile,
@@ -24,28 +23,27 @@ const reportEveryMs = 500;
 const megabyte = 1e6;
 
 /**
- * Migrates like `migrate`. If that can take long, it runs on a thread of its own, so that a starting server still
- * answers and says how far it is.
+ * Migrates like `migrate`. A migration that can take long runs on a thread of its own, so that a starting server still
+ * answers and reports the progress.
  */
 export async function migrateAside(
   dataDirectory: string,
   watch: MigrationWatch & Pick<StoreWatch, "mayCreate" | "beforeUpgrade">,
-  directory = migrationsDirectory,
+  directories?: readonly string[],
 ): Promise<void> {
   if (!watch.mayCreate && !wasUsed(dataDirectory)) {
     throw new NoDatabase(
       `There is no database in ${resolve(dataDirectory)}. Set TIDINGS_DATA to the directory that has it, or create one with "tidings serve" or "tidings account create".`,
     );
   }
-  if (!watch.mayUpgrade || !needsMigration(dataDirectory, directory, watch.beforeUpgrade)) {
-    migrate(dataDirectory, watch, directory);
+  if (!watch.mayUpgrade || !needsMigration(dataDirectory, directories, watch.beforeUpgrade)) {
+    migrate(dataDirectory, watch, directories);
     return;
   }
-  const thread = new Worker(threadFile("migrate").href, {
-    argv: [dataDirectory, directory],
-  });
+  const task: MigrateTask = { dataDirectory, directories };
+  const thread = new Worker(threadFile("migrate").href, { argv: [JSON.stringify(task)] });
   let progress: MigrationProgress | null = null;
-  // The thread can say nothing during a statement. What it writes shows how far it is.
+  // The thread can't report during a statement. The bytes that it has written show the progress.
   const reporting = setInterval(() => {
     if (progress) watch.onMigrating({ ...progress, ...writtenBy(progress, dataDirectory) });
   }, reportEveryMs);
@@ -68,7 +66,7 @@ export async function migrateAside(
   }
 }
 
-/** How much of the snapshot is written, or what a migration has written to the log so far. */
+/** The share of the snapshot that is written, or the bytes that a migration has written to the log. */
 function writtenBy(
   { step, to }: MigrationProgress,
   dataDirectory: string,
@@ -89,7 +87,7 @@ function sizeOf(file: string): number {
 /** Whether there is a database, of an older version. Throws if it must stay as it is. */
 function needsMigration(
   dataDirectory: string,
-  directory: string,
+  directories: readonly string[] | undefined,
   beforeUpgrade: StoreWatch["beforeUpgrade"] = () => {},
 ): boolean {
   prepareDirectory(dataDirectory);
@@ -98,7 +96,7 @@ function needsMigration(
     const database = openForReading(file);
     try {
       const version = versionOf(database);
-      const isNeeded = version > 0 && version < newestOf(readMigrations(directory));
+      const isNeeded = version > 0 && version < newestOf(readMigrations("sqlite", directories));
       if (isNeeded) beforeUpgrade(secretKeyCheckIn(database));
       return isNeeded;
     } finally {
@@ -107,7 +105,7 @@ function needsMigration(
   });
 }
 
-/** What recognizes the key of the database's secrets; null if it has none. */
+/** Reads the sealed check of the database's key; null if the database has no secrets. */
 export function secretKeyCheckIn(database: Database): string | null {
   const query = database.query<{ value: string }, [string]>("SELECT value FROM settings WHERE name = ?1");
   return query.get(checkSetting)?.value ?? null;

@@ -4,6 +4,9 @@ import { migrate } from "./open.ts";
 
 declare const self: Worker;
 
+/** The thread's argument, as JSON. */
+export type MigrateTask = { dataDirectory: string; directories: readonly string[] | undefined };
+
 export type MigrateMessage =
   | { kind: "step"; message: string; fields: Record<string, unknown> }
   | { kind: "progress"; progress: MigrationProgress | null }
@@ -13,15 +16,15 @@ export type MigrateMessage =
 const post = (message: MigrateMessage) => self.postMessage(message);
 
 try {
-  const [dataDirectory, directory] = process.argv.slice(-2);
+  const { dataDirectory, directories }: MigrateTask = JSON.parse(process.argv.at(-1)!);
   migrate(
-    dataDirectory!,
+    dataDirectory,
     {
       onInfo: (message, fields) => post({ kind: "step", message, fields }),
       onMigrating: (progress) => post({ kind: "progress", progress }),
       mayUpgrade: true,
     },
-    directory,
+    directories,
   );
   post({ kind: "done" });
 } catch (error) {

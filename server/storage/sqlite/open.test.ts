@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { migrationsDirectories } from "../../process/program-files.ts";
 import { testWatch } from "../../testing/engine.ts";
 import { runTidings, startServer } from "../../testing/server-process.ts";
 import { type MigrationProgress, readMigrations } from "../migrations.ts";
@@ -33,8 +34,7 @@ function change(sql: string): void {
   database.close();
 }
 
-const migrationsDirectory = join(import.meta.dir, "migrations");
-const newest = readMigrations(migrationsDirectory).at(-1)!.number;
+const newest = readMigrations("sqlite").at(-1)!.number;
 
 test("a database is created with its directory, readable only by the owner", () => {
   migrate(directory);
@@ -128,11 +128,11 @@ test("several processes that start on an empty directory at once create one data
 });
 
 /** The migrations of a later version; `sql` is the newest one. */
-function laterMigrations(sql: string): string {
+function laterMigrations(sql: string): string[] {
   const later = join(place, "migrations");
-  cpSync(migrationsDirectory, later, { recursive: true });
+  mkdirSync(later, { recursive: true });
   writeFileSync(join(later, `${String(newest + 1).padStart(4, "0")}-later.sql`), sql);
-  return later;
+  return [...migrationsDirectories("sqlite"), later];
 }
 
 test("a database of the previous version is migrated on another thread, with a snapshot readable only by the owner", async () => {

@@ -2,7 +2,6 @@ import { constants, Database, type SQLiteError } from "bun:sqlite";
 import { constants as accessModes, accessSync, readdirSync, rmSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { migrationsDirectory as migrationsOf } from "../../process/program-files.ts";
 import { type Migration, migrationFailed, readMigrations, upgradeNeeded } from "../migrations.ts";
 import { createIfMissing } from "../private-file.ts";
 import type { StoreWatch } from "../store.ts";
@@ -15,8 +14,8 @@ import { removeDeadScratch } from "./scratch.ts";
 export { databaseFile };
 
 /**
- * How long a connection waits for another process's write, such as a command's. An event can wait for two commits, and
- * must be answered within the time limit of a request.
+ * The time that a connection waits for another process's write, such as a command's. An event can wait for two commits,
+ * and must be answered within the time limit of a request.
  */
 export const busyTimeoutMs = 4_000;
 /**
@@ -134,9 +133,7 @@ export const snapshotDays = 30;
 /** In a snapshot's name, between the database's name and the version of the migration it precedes. */
 const snapshotMark = ".before-";
 
-export const migrationsDirectory = migrationsOf("sqlite");
-
-/** What is told of a migration. */
+/** Receives the progress of a migration. */
 export type MigrationWatch = Pick<StoreWatch, "onInfo" | "onMigrating" | "mayUpgrade">;
 
 const silent: MigrationWatch = { onInfo: () => {}, onMigrating: () => {}, mayUpgrade: true };
@@ -150,19 +147,19 @@ export const snapshotStep = "snapshot";
  *
  * Throws if the database is newer than the program, damaged, or was removed.
  *
- * @param directory - of the migrations
+ * @param directories - with the migrations, if they are not the program's own
  */
 export function migrate(
   dataDirectory: string,
   watch: MigrationWatch = silent,
-  directory = migrationsDirectory,
+  directories?: readonly string[],
 ): void {
   prepareDirectory(dataDirectory);
   const file = databaseFile(dataDirectory);
   explaining(file, () => {
     const database = openForWriting(file);
     try {
-      migrateIn(database, file, watch, readMigrations(directory));
+      migrateIn(database, file, watch, readMigrations("sqlite", directories));
     } finally {
       database.close();
     }
@@ -261,15 +258,17 @@ export function newestOf(migrations: Migration[]): number {
   return migrations.at(-1)!.number;
 }
 
-/** In the name of a directory that holds what a restored backup replaced, before the time. */
+/**
+ * The first part of a directory's name, before the time. The directory holds the files that a restored backup replaced.
+ */
 export const replacedMark = "replaced-";
 
 /**
- * Deletes the copies in the data directory: snapshots, what was replaced, and what killed commands left. Returns how many
- * there were.
+ * Deletes the copies in the data directory: snapshots, replaced files, and remains of killed commands. Returns their
+ * number.
  */
 export function removeCopies(dataDirectory: string): number {
-  // Also what SQLite leaves beside a snapshot that is cut off.
+  // Also the files that SQLite leaves beside an interrupted snapshot.
   const starts = [`${basename(databaseFile(dataDirectory))}${snapshotMark}`, replacedMark];
   const copies = readdirSync(dataDirectory).filter((name) => starts.some((start) => name.startsWith(start)));
   for (const name of copies) rmSync(join(dataDirectory, name), { recursive: true });

@@ -115,7 +115,7 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
   };
 }
 
-/** How the rows of a query are written. */
+/** The format of a query's rows. */
 function writerOf({ format = "json", tagColumns }: EventQuery): (row: Row) => string {
   if (format === "json") return jsonOf;
   if (format === "ndjson") return (row) => `${jsonOf(row)}\n`;

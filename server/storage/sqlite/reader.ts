@@ -53,7 +53,7 @@ export class Reader {
   /** Sends a request that takes one turn. `reader-thread.ts` defines the result of each kind. */
   request<Result>(request: ReaderRequest): Promise<Result> {
     const owner = ownerOf(request);
-    // What nobody in particular asked for, such as a check, never waits for those who did.
+    // Background requests, such as a check, never wait for those of people.
     if (owner === "server") return this.#send(request);
     return this.#turns.run(owner, () => this.#send<Result>(request));
   }

@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 const sentinelDays = { first: 18_262, last: 29_219 };
 
 /**
- * Makes the full-text index anew from the events. The blocks, which have sentinel rows in it, are deleted too. Call it
+ * Rebuilds the full-text index from the events. Also deletes the blocks, because they have sentinel rows in it. Call it
  * within a transaction.
  */
 export function rebuildIndex(database: Database): void {

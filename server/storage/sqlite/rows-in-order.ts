@@ -12,7 +12,7 @@ export type Batch = {
   isUnfiltered: boolean;
 };
 
-/** Where rows come from: an index query or a whole project. Row keys are inclusive. */
+/** A source of rows: an index query or a whole project. Row keys are inclusive. */
 export type Source = {
   query: EventQuery;
   /** Rows in the order of row keys, or in reverse if the query descends. */

@@ -3,10 +3,10 @@ import type { Database } from "bun:sqlite";
 /** The terms of the full-text index, in order. */
 export type Vocabulary = {
   /**
-   * The terms with a prefix. The cost of a term does not depend on how many events have it.
+   * The terms with a prefix. A term costs the same, however many events have it.
    *
-   * @param after - where to continue after a term; by default at the next one
-   * @param from - where to begin; by default at the first term with the prefix
+   * @param after - the position to continue from after a term; by default the next term
+   * @param from - the first position; by default the first term with the prefix
    */
   termsFrom: (prefix: string, after?: (term: string) => string, from?: string) => Generator<string>;
   /** Whether the terms with a prefix are on at least `events` events. An event counts once for each of its terms. */

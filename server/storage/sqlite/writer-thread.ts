@@ -43,7 +43,7 @@ export type WriterRequest =
 
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
 
-/** Why something was not stored; `code` is SQLite's own. */
+/** The error of a failed request; `code` is SQLite's own. */
 export type Failed = { kind: "failed"; code: string; message: string };
 
 /** Like `BatchResults`. */
@@ -172,7 +172,7 @@ function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
   return { kind: "executed", result: { rows: [], changes, lastInsertRowid } };
 }
 
-/** Runs statements in one transaction, unless what they were decided by has changed. */
+/** Runs statements in one transaction, unless the rows that they depend on have changed. */
 function executeAll(checks: Check[], statements: Statement[]): WriterAnswer {
   counterWriter.forgetChannels();
   begin.run();

@@ -37,7 +37,7 @@ const stayAwakeEvents = 16;
 const stayAwakeWorkMax = commitWorkMax / 2;
 const canStayAwake = navigator.hardwareConcurrency > 1;
 
-/** What the steps of a purge are counted as. */
+/** The kind of work of a purge's steps. */
 const purgeWork: Record<PurgeStep, WriterWork> = {
   beginMerge: "purge",
   merge: "purge",
@@ -190,7 +190,7 @@ export class Writer {
     await this.#counterFlush;
   }
 
-  /** Stores what is waiting, then closes the database. */
+  /** Stores the waiting events, then closes the database. */
   async close(): Promise<void> {
     await this.#control;
     await this.batches.drain();

@@ -1,8 +1,8 @@
 -- Notifications sent by email one by one, of an account ('account ID') or a project ('project ID') in an hour.
 CREATE TABLE mail_counts (
-  subject TEXT NOT NULL,
+  subject text {{binary}} NOT NULL,
   -- Hours since 1970.
-  hour INTEGER NOT NULL,
-  mails INTEGER NOT NULL,
+  hour integer NOT NULL,
+  mails integer NOT NULL,
   PRIMARY KEY (subject, hour)
-) WITHOUT ROWID;
+) {{without_rowid}};

@@ -1,2 +1,0 @@
--- The API key that set a value last; null if a member did.
-ALTER TABLE insights ADD COLUMN key_id text COLLATE "C";
