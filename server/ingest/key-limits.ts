@@ -10,24 +10,22 @@ const ratesMax = 100;
 
 /** Rate limits of keys. A window takes ten seconds' worth of events, so that short bursts pass. */
 export class KeyRateLimits {
-  readonly #store: Pick<Store, "rateLimiter">;
   /** By the number of events in a window. */
-  readonly #limiters = new LRUCache<number, RateLimiter>({ max: ratesMax });
+  readonly #limiters: LRUCache<number, RateLimiter>;
 
   constructor(store: Pick<Store, "rateLimiter">) {
-    this.#store = store;
+    this.#limiters = new LRUCache({
+      max: ratesMax,
+      memoMethod: (points) =>
+        store.rateLimiter({ name: "events", points, seconds: limits.rateWindowSeconds }),
+    });
   }
 
   /** The rate limit of a key for one request; null if the key has none. */
   of({ keyId, eventsPerSecond }: KeyAccess): RequestRateLimit | null {
     if (eventsPerSecond === null) return null;
     const points = eventsPerSecond * limits.rateWindowSeconds;
-    let limiter = this.#limiters.get(points);
-    if (!limiter) {
-      limiter = this.#store.rateLimiter({ name: "events", points, seconds: limits.rateWindowSeconds });
-      this.#limiters.set(points, limiter);
-    }
-    return new RequestRateLimit(keyId, points, limiter);
+    return new RequestRateLimit(keyId, points, this.#limiters.memo(points));
   }
 }
 
