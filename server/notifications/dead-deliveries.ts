@@ -50,7 +50,7 @@ export async function followDeadDeliveries(
       .execute();
   for (const [destinationId, { projectId, notification }] of told) {
     await transaction
-      .updateTable("projectDestinations")
+      .updateTable("destinations")
       .set({ deadToldAt: nowMs })
       .where("id", "=", destinationId)
       .execute();
@@ -75,7 +75,7 @@ async function fallbackOf(
   if (fallback === null || fallback === dead.destinationId) return null;
   const { projectId, eventId, ruleId, channel, notification } = dead;
   const place = await transaction
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select(["kind", "name"])
     .where("id", "=", fallback)
     .where("projectId", "=", projectId)
@@ -114,7 +114,7 @@ async function areOwnersTold(
   { destinationId }: Delivery,
 ): Promise<boolean> {
   const row = await transaction
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select("deadToldAt")
     .where("id", "=", destinationId)
     .executeTakeFirst();

@@ -1,11 +1,11 @@
 import { limits } from "../core/limits.ts";
 import type { Store } from "../storage/store.ts";
+import { removeDestination } from "./account-destinations.ts";
 import { followDeadDeliveries } from "./dead-deliveries.ts";
 import type { FailedAttempt } from "./deliveries.ts";
 import { type HoldingOutcome, holdQueues, holdsOthers } from "./delivery-holds.ts";
 import type { Delivery } from "./delivery-targets.ts";
 import { type FailedDestination, recordHealth, turnOff } from "./destination-health.ts";
-import { removeDestination } from "./destinations.ts";
 import { isInOrder } from "./kinds/index.ts";
 import type { Attempt } from "./send-delivery.ts";
 

@@ -3,7 +3,7 @@ import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { isCollected } from "./destinations.ts";
-import { type AccountMessage, type DigestItem, formatShortTime } from "./message.ts";
+import { type DigestItem, formatShortTime, type Message } from "./message.ts";
 import {
   messageOfNotification,
   readStoredContent,
@@ -11,7 +11,6 @@ import {
   type StoredNotification,
   tellsOfEvent,
 } from "./notification-message.ts";
-import { readSettings } from "./preferences.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -90,9 +89,9 @@ export async function makeEmailDigests(
   return false;
 }
 
-type About = Pick<AccountMessage, "id" | "project"> & {
+type About = Pick<Message, "id" | "project"> & {
   digestId: number;
-  accountId: string;
+  timeZone: string;
   baseUrl: string;
 };
 
@@ -101,8 +100,8 @@ export async function messageOfEmailDigest(
   control: Control,
   eventOf: (row: { projectId: number; eventId: string | null; createdAt: number }) => Promise<Event | null>,
   { atMs }: StoredEmailDigest,
-  { id, digestId, project, accountId, baseUrl }: About,
-): Promise<AccountMessage | null> {
+  { id, digestId, project, timeZone, baseUrl }: About,
+): Promise<Message | null> {
   const { count } = await control
     .selectFrom("deliveries")
     .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -115,7 +114,6 @@ export async function messageOfEmailDigest(
     .orderBy("id", "desc")
     .limit(limits.emailDigestItems)
     .execute();
-  const { timeZone } = await readSettings(control, accountId);
   const items: DigestItem[] = [];
   for (const row of rows) {
     const event = await eventOf(row);

@@ -72,7 +72,7 @@ async function readPeople(control: Control, projectId: number, channel: string):
   if (members.length === 0) return [];
   const destinations = await control
     .selectFrom("destinations")
-    .select(["id", "accountId", "kind", "label", "enabled", "createdAt"])
+    .select(["id", "accountId", "kind", "name as label", "enabled", "createdAt"])
     .where(
       "accountId",
       "in",
@@ -106,7 +106,7 @@ async function readPeople(control: Control, projectId: number, channel: string):
 
 async function readProjectDestinations(control: Control, projectId: number): Promise<KnownDestination[]> {
   const rows = await control
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select(["id", "kind", "name", "enabled", "createdAt"])
     .where("projectId", "=", projectId)
     .orderBy("createdAt")

@@ -92,22 +92,32 @@ async function readRecipients(
   transaction: Transaction<ControlTables>,
   projects: readonly number[],
 ): Promise<Map<number, Recipient[]>> {
-  const ofMembers: Recipient[] = await transaction
+  const ofMembers = await transaction
     .selectFrom("members")
     .innerJoin("destinations", "destinations.accountId", "members.accountId")
     .innerJoin("accounts", "accounts.id", "members.accountId")
-    .select(["projectId", "members.accountId", "destinations.id", "kind", "label", "emailVerified"])
-    .where("projectId", "in", projects)
+    .select([
+      "members.projectId",
+      "members.accountId",
+      "destinations.id",
+      "kind",
+      "destinations.name as label",
+      "emailVerified",
+    ])
+    .where("members.projectId", "in", projects)
     .where("enabled", "=", 1)
     .execute();
   const ofProjects = await transaction
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select(["projectId", "id", "kind", "name as label"])
     .where("projectId", "in", projects)
     .where("enabled", "=", 1)
     .execute();
   return Map.groupBy(
-    [...ofMembers, ...ofProjects.map((row): Recipient => ({ ...row, accountId: null, emailVerified: 0 }))],
+    [
+      ...ofMembers,
+      ...ofProjects.map((row) => ({ ...row, projectId: row.projectId!, accountId: null, emailVerified: 0 })),
+    ],
     ({ projectId }) => projectId,
   );
 }

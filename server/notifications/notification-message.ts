@@ -1,7 +1,7 @@
 import type { EventGroup } from "../rules/event-groups.ts";
 import { minuteMs, type RuleNotification } from "../rules/rule-kind.ts";
 import { escapeMarkdown } from "./kinds/markup.ts";
-import { type AccountMessage, fieldsOfEvent, type Message, threadOf } from "./message.ts";
+import { fieldsOfEvent, type Message, threadOf } from "./message.ts";
 
 type OverTime = Exclude<RuleNotification, { type: "event" }>;
 type WithoutEvent<Notification> = Notification extends unknown ? Omit<Notification, "event"> : never;
@@ -152,7 +152,7 @@ export function growMessage(
 export function messageOfOwnerNotice(
   notice: OwnerNotice,
   { id, baseUrl, project }: Pick<About, "id" | "baseUrl" | "project">,
-): AccountMessage {
+): Message {
   const { type, title, detail, atMs } = notice;
   // It is about the server, not about the project whose delivery it is.
   const host = type === "server-notice" ? URL.parse(baseUrl)?.host : undefined;

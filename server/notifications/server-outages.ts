@@ -104,7 +104,7 @@ async function deliver(
   if (!membership) return;
   const destinations = await transaction
     .selectFrom("destinations")
-    .select(["id", "kind", "label"])
+    .select(["id", "kind", "name as label"])
     .where("accountId", "=", owner)
     .where((eb) =>
       hasEmail

@@ -17,7 +17,7 @@ export async function tellOwners(
         .onRef("emailUnsubscriptions.projectId", "=", "members.projectId")
         .onRef("emailUnsubscriptions.accountId", "=", "members.accountId"),
     )
-    .select(["members.accountId", "destinations.id", "kind", "label"])
+    .select(["members.accountId", "destinations.id", "kind", "name as label"])
     .where("members.projectId", "=", projectId)
     .where((eb) => eb.or([eb("kind", "!=", "email"), eb("emailUnsubscriptions.projectId", "is", null)]))
     .where("role", "=", "owner")
