@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { defaultSettings } from "./apply-preferences.ts";
 import type { DestinationRow } from "./destinations.ts";
-import { readStoredContent } from "./notification-message.ts";
+import { readNotification } from "./notification-message.ts";
 
 export type Delivery = Selectable<ControlTables["deliveries"]>;
 
@@ -100,7 +100,7 @@ function refusalOf(row: Row): string | null {
   if (accountId === null) return enabled === 1 ? null : "The destination was deleted or turned off.";
   if (role === null) return "The account is no longer a member of the project.";
   // What the server's owner must know is sent also where notifications are off.
-  const isOn = enabled === 1 || readStoredContent(row.notification)?.type === "server-notice";
+  const isOn = enabled === 1 || readNotification(row.notification).type === "server-notice";
   if (kind === null || !isOn) return "The destination was removed.";
   if (kind !== "email") return null;
   if (unsubscribedAt !== null) return "The account unsubscribed before this was sent.";

@@ -5,7 +5,8 @@ import { releaseQueues, takeQueues } from "./delivery-holds.ts";
 import { recordOutcomes, type SentDelivery } from "./delivery-outcomes.ts";
 import { type DeliveryQueue, listQueues, sendingMaxOf, shareAmong } from "./delivery-queues.ts";
 import { type Delivery, findTargets } from "./delivery-targets.ts";
-import { type Attempt, findEvent, type SendDeps, sendDelivery } from "./send-delivery.ts";
+import type { Outcome } from "./kinds/kind.ts";
+import { findEvent, type SendDeps, sendDelivery } from "./send-delivery.ts";
 
 type Deps = Omit<SendDeps, "control" | "now"> & {
   store: Store;
@@ -161,15 +162,15 @@ export class DeliveryWorker extends WorkLoop {
       events.set(key, event);
       this.#began(delivery);
       const sending = sendDelivery(this.#sendDeps, delivery, targets.get(delivery.id), event)
-        .catch((error: unknown): Attempt => {
+        .catch((error: unknown): Outcome => {
           this.#deps.onError(error);
           const detail = `Tidings could not send it: ${(error as Error).message}`;
-          return { outcome: { kind: "retry", detail }, wasCalled: false };
+          return { kind: "retry", detail, wasCalled: false };
         })
-        .then((attempt) => {
+        .then((outcome) => {
           this.#sending.delete(sending);
           this.#ended(delivery);
-          this.#sent.push({ ...attempt, delivery, untilMs: this.#now() + recordTimeoutMs });
+          this.#sent.push({ delivery, outcome, untilMs: this.#now() + recordTimeoutMs });
           this.run();
         });
       this.#sending.add(sending);

@@ -5,7 +5,6 @@ import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { cancelDeliveries, type DestinationRow } from "./destinations.ts";
 import type { Outcome } from "./kinds/kind.ts";
-import type { DestinationOff } from "./notification-message.ts";
 import { tellOwners } from "./tell-owners.ts";
 
 type Control = Kysely<ControlTables>;
@@ -59,8 +58,8 @@ export async function turnOff(
   { id, projectId, name, why }: FailedDestination,
   nowMs: number,
 ): Promise<void> {
-  const notification: DestinationOff = {
-    type: "destination-off",
+  const notification = {
+    type: "destination-off" as const,
     atMs: nowMs,
     title: `The destination "${name}" was turned off`,
     detail: why,
@@ -75,7 +74,7 @@ export async function turnOff(
       .executeTakeFirst();
     // Another node turned it off.
     if (numUpdatedRows === 0n) return;
-    await tellOwners(transaction, projectId, notification, nowMs);
+    await tellOwners(transaction, projectId, notification);
     await recordAudit(transaction, server, {
       action: "destination.changed",
       projectId,

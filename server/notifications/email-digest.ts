@@ -6,9 +6,8 @@ import { isCollected } from "./destinations.ts";
 import { type DigestItem, formatShortTime, type Message } from "./message.ts";
 import {
   messageOfNotification,
-  readStoredContent,
-  type StoredEmailDigest,
-  type StoredNotification,
+  type Notification,
+  readNotification,
   tellsOfEvent,
 } from "./notification-message.ts";
 
@@ -63,7 +62,7 @@ export async function makeEmailDigests(
       .limit(limits.emailDigestDeliveries)
       .execute();
     const fromMs = Math.min(...collected.map(({ createdAt }) => createdAt));
-    const stored: StoredEmailDigest = { type: "email-digest", fromMs, atMs: nowMs };
+    const stored: Notification = { type: "email-digest", fromMs, atMs: nowMs };
     const { id } = await transaction
       .insertInto("deliveries")
       .values({
@@ -99,7 +98,7 @@ type About = Pick<Message, "id" | "project"> & {
 export async function messageOfEmailDigest(
   control: Control,
   eventOf: (row: { projectId: number; eventId: string | null; createdAt: number }) => Promise<Event | null>,
-  { atMs }: StoredEmailDigest,
+  { atMs }: Extract<Notification, { type: "email-digest" }>,
   { id, digestId, project, timeZone, baseUrl }: About,
 ): Promise<Message | null> {
   const { count } = await control
@@ -117,14 +116,14 @@ export async function messageOfEmailDigest(
   const items: DigestItem[] = [];
   for (const row of rows) {
     const event = await eventOf(row);
-    const stored = readStoredContent(row.notification) as StoredNotification | null;
-    if (!event && tellsOfEvent(stored)) continue;
+    const stored = readNotification(row.notification);
+    if (stored.type === "email-digest" || (!event && tellsOfEvent(stored))) continue;
     const about = { id: String(row.id), baseUrl, project, ruleId: row.ruleId, urgent: false };
+    const { title, url } = messageOfNotification(stored, { event, newest: [] }, about);
     items.push({
-      ...(stored === null
-        ? { title: event!.name, url: `${baseUrl}/p/${project.slug}/events/${event!.id}` }
-        : messageOfNotification(stored, { event, newest: [] }, about)),
-      about: stored === null ? [event!.channelId, event!.userId].filter(Boolean).join(" · ") : "",
+      title,
+      url,
+      about: stored.type === "event" ? [event!.channelId, event!.userId].filter(Boolean).join(" · ") : "",
       at: formatShortTime(row.createdAt, timeZone),
     });
   }

@@ -5,24 +5,19 @@ import type { Delivery, Target } from "./delivery-targets.ts";
 import { type Sending, sendTo } from "./destinations.ts";
 import { messageOfEmailDigest } from "./email-digest.ts";
 import type { Outcome } from "./kinds/kind.ts";
-import { type Message, messageOfEvent } from "./message.ts";
+import type { Message } from "./message.ts";
 import { messageIdOf } from "./message-id.ts";
 import {
   growMessage,
-  isOwnerNotice,
   messageOfNotification,
-  messageOfOwnerNotice,
+  type Notification,
   newestIdsOf,
-  readStoredContent,
-  type StoredContent,
+  readNotification,
   tellsOfEvent,
 } from "./notification-message.ts";
 import type { OutboundPolicy } from "./outbound.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import type { UnsubscribeLinks } from "./unsubscribe.ts";
-
-/** The outcome of an attempt, and whether the destination had a part in it. */
-export type Attempt = { outcome: Outcome; wasCalled: boolean };
 
 export type SendDeps = Sending & {
   control: Kysely<ControlTables>;
@@ -48,21 +43,21 @@ export async function sendDelivery(
   delivery: Delivery,
   target: Target | undefined,
   pendingEvent: Promise<Event | null>,
-): Promise<Attempt> {
+): Promise<Outcome> {
   const event = await pendingEvent;
   if (!target) return notCalled("The delivery was removed.");
-  const content = readStoredContent(delivery.notification);
-  if (!event && tellsOfEvent(content)) return notCalled("The event was deleted.");
+  const notification = readNotification(delivery.notification);
+  if (!event && tellsOfEvent(notification)) return notCalled("The event was deleted.");
   const { destination, timeZone } = target;
   if ("refusal" in destination) return notCalled(destination.refusal);
-  const message = await messageOf(deps, delivery, target, content, event);
+  const message = await messageOf(deps, delivery, target, notification, event);
   if (!message) return notCalled("Everything in it was deleted.");
   const { projectId, accountId } = delivery;
-  const summary = content?.type === "summary" ? content : null;
+  const summary = notification.type === "summary" ? notification : null;
   const previous = summary && (await findPrevious(deps.control, delivery));
   const sent =
     summary && previous !== null && message.first ? growMessage(message.first, summary, message) : message;
-  const outcome = await sendTo(deps, destination, sent, {
+  return sendTo(deps, destination, sent, {
     policy: deps.policy,
     nowMs: deps.now(),
     ...(previous !== null && { previous }),
@@ -70,7 +65,6 @@ export async function sendDelivery(
       reader: { timeZone, unsubscribeUrl: deps.unsubscribeLinks.url({ projectId, accountId }) },
     }),
   });
-  return { outcome, wasCalled: true };
 }
 
 /** The message of a delivery; null if all that it tells of was deleted. */
@@ -78,34 +72,24 @@ async function messageOf(
   { control, events, baseUrl, installationId }: SendDeps,
   delivery: Delivery,
   { project, rule, timeZone }: Target,
-  content: StoredContent | null,
+  notification: Notification,
   event: Event | null,
 ): Promise<Message | null> {
-  const { ruleId } = delivery;
-  const about = {
-    id: messageIdOf(installationId, delivery),
-    project,
-    urgent: rule?.urgent ?? false,
-    baseUrl,
-  };
-  if (isOwnerNotice(content)) return messageOfOwnerNotice(content, about);
-  if (content?.type === "email-digest")
-    return messageOfEmailDigest(control, (row) => findEvent(events, row), content, {
+  const { projectId, ruleId } = delivery;
+  const id = messageIdOf(installationId, delivery);
+  const urgent = rule?.urgent ?? false;
+  const about = { id, project, baseUrl, ruleId, ruleName: rule?.name ?? null, urgent };
+  if (notification.type === "email-digest")
+    return messageOfEmailDigest(control, (row) => findEvent(events, row), notification, {
       ...about,
       digestId: delivery.id,
       timeZone,
     });
-  const single =
-    event &&
-    messageOfEvent(event, {
-      ...about,
-      rule: ruleId === null || rule === null ? null : { id: ruleId, name: rule.name },
-      url: `${baseUrl}/p/${project.slug}/events/${event.id}`,
-    });
-  if (content === null) return single;
-  const newest = await findNewest(events, delivery.projectId, newestIdsOf(content));
-  const message = messageOfNotification(content, { event, newest }, { ...about, ruleId });
-  return content.type === "summary" && single ? { ...message, first: single } : message;
+  const told = { event, newest: await findNewest(events, projectId, newestIdsOf(notification)) };
+  const message = messageOfNotification(notification, told, about);
+  return notification.type === "summary" && event
+    ? { ...message, first: messageOfNotification({ type: "event" }, told, about) }
+    : message;
 }
 
 /** Leaves out those that were deleted. */
@@ -137,6 +121,6 @@ async function findPrevious(
 }
 
 /** The outcome of a delivery that can't be sent. */
-function notCalled(detail: string): Attempt {
-  return { outcome: { kind: "failed", detail }, wasCalled: false };
+function notCalled(detail: string): Outcome {
+  return { kind: "failed", detail, wasCalled: false };
 }

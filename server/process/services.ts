@@ -63,6 +63,7 @@ export type Services = {
   fanOut: FanOut;
   /** Events that notify. */
   recentEvents: RecentEvents;
+  /** How messages reach each kind of destination. */
   kinds: DestinationKinds;
   deliveryWorker: DeliveryWorker;
   unsubscribeLinks: UnsubscribeLinks;

@@ -16,11 +16,11 @@ declare module "zod" {
   }
 }
 
-/** One kind of destination, such as Slack. */
+/** One kind of destination, such as Slack or email. */
 export type DestinationKind<Settings extends z.ZodObject = z.ZodObject> = {
   kind: (typeof destinationKinds)[number];
   label: string;
-  /** The form is made from it: each field has a title and a description, which says how to get it. */
+  /** Of a project's, the form is made from it: each field has a title and a description, which says how to get it. */
   settings: Settings;
   /** A chat, whose messages are read one after another: they are sent one at a time, in order. */
   isInOrder?: true;
@@ -40,6 +40,7 @@ export type Context = {
   reader?: Reader;
 };
 
+/** The account that reads a message. */
 export type Reader = {
   /** Ends the project's email to the account. */
   unsubscribeUrl?: string;
@@ -57,7 +58,7 @@ export type Reader = {
  * - `gone`: the destination no longer exists and must be removed.
  * - `failed`: it will never succeed, so it is not retried.
  */
-export type Outcome =
+export type Outcome = (
   | { kind: "delivered"; detail: string; reference?: string }
   | {
       kind: "retry";
@@ -67,7 +68,11 @@ export type Outcome =
       cause?: "rate-limit" | "unavailable";
     }
   | { kind: "gone"; detail: string }
-  | { kind: "failed"; detail: string };
+  | { kind: "failed"; detail: string }
+) & {
+  /** The destination had no part in it. */
+  wasCalled?: false;
+};
 
 const detailCharactersMax = 240;
 
