@@ -148,7 +148,7 @@ async function setEmail(
     .execute();
   await transaction
     .updateTable("destinations")
-    .set({ label: email, address: email })
+    .set({ name: email, address: email })
     .where("accountId", "=", accountId)
     .where("kind", "=", "email")
     .execute();

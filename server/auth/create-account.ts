@@ -132,13 +132,12 @@ export async function addDefaultDestinations(
     .insertInto("destinations")
     .values(
       [
-        { kind: "dashboard" as const, label: "Dashboard", address: accountId, enabled: 1 },
-        { kind: "email" as const, label: email, address: email, enabled: 0 },
+        { kind: "dashboard", name: "Dashboard", address: accountId, enabled: 1 },
+        { kind: "email", name: email, address: email, enabled: 0 },
       ].map((destination) => ({
         ...destination,
         id: Bun.randomUUIDv7(),
         accountId,
-        secret: null,
         createdAt: Date.now(),
       })),
     )

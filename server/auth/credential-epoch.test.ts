@@ -351,7 +351,7 @@ describe('"this wasn\'t me"', () => {
       .values({ ...identity, createdAt: now, updatedAt: now, credentialEpoch: 2 })
       .execute();
     expect(await emailOf(thief)).toBe(`thief-${email}`);
-    const device = { kind: "browser" as const, label: "Thief", address: `https://push/${id}`, secret: null };
+    const device = { kind: "browser", name: "Thief", address: `https://push/${id}` };
     await control
       .insertInto("destinations")
       .values({ ...device, id: Bun.randomUUIDv7(), accountId: id, enabled: 1, createdAt: Date.now() })

@@ -1,3 +1,4 @@
+import { WorkLoop } from "../core/work-loop.ts";
 import type { Job } from "../schemas/job.ts";
 import type { Pause } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";
@@ -56,25 +57,21 @@ class LeaseLost extends Error {}
  * costs time. Building a block is never interrupted, because a half-built one is worth nothing: more urgent work runs
  * in its pauses.
  */
-export class BackgroundWorker {
+export class BackgroundWorker extends WorkLoop {
   readonly #deps: Deps;
   readonly #context: Omit<JobContext, "pause">;
   readonly #leases: Leases;
   readonly #now: () => number;
   readonly #everyMs: number;
-  #timer: Timer | null = null;
-  #running: Promise<void> | null = null;
-  /** A job was started, or retention changed. */
-  #hasNewWork = false;
   #isExpiryDue = true;
   #expiredAtMs = 0;
-  #closed = false;
   #stepStartedMs = 0;
   #polledAtMs = 0;
   /** When this process started each unfinished job. */
   readonly #startedMs = new Map<string, number>();
 
   constructor(deps: Deps) {
+    super(deps);
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
     this.#everyMs = deps.everyMs ?? pollMs;
@@ -83,21 +80,9 @@ export class BackgroundWorker {
   }
 
   /** Looks for work: at startup, after a job was started, and after a change of retention. */
-  wake(): void {
+  override wake(): void {
     this.#isExpiryDue = true;
-    this.#start();
-  }
-
-  #start(): void {
-    if (this.#closed) return;
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#hasNewWork = true;
-    this.#runInBackground(() => this.#run());
-  }
-
-  /** Resolves when there is nothing left to do. */
-  async idle(): Promise<void> {
-    while (this.#running) await this.#running;
+    super.wake();
   }
 
   /** Removes one event at once. Returns false if it doesn't exist. */
@@ -111,47 +96,33 @@ export class BackgroundWorker {
     return true;
   }
 
-  /** Ends after the current step. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    if (this.#timer) clearTimeout(this.#timer);
-    await this.#running;
-  }
-
-  #runInBackground(work: () => Promise<void>): void {
-    if (this.#running) return;
-    this.#stepStartedMs = performance.now();
-    this.#running = work()
-      .catch((error) => {
-        if (!(error instanceof Stopped)) this.#deps.onError(error);
-      })
-      .finally(() => {
-        this.#running = null;
-        this.#sleep();
-      });
-  }
-
-  async #run(): Promise<void> {
-    while (this.#hasNewWork) {
+  protected async work(): Promise<void> {
+    try {
       await this.#doUrgent();
       await this.#buildBlocks().catch((error) => this.#report(error));
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
     }
+  }
+
+  protected waitMs(): number {
+    return this.#everyMs;
   }
 
   /** Jobs, then expiry. */
   async #doUrgent(): Promise<void> {
     do {
-      this.#hasNewWork = false;
+      this.restart();
       this.#startTurn();
       await this.#doJobs();
-      if (this.#hasNewWork) continue;
+      if (this.isWoken) continue;
       if (this.#isExpiryDue || this.#polledAtMs - this.#expiredAtMs >= expiryEveryMs) {
         const isAsked = this.#isExpiryDue;
         this.#isExpiryDue = false;
         this.#expiredAtMs = this.#polledAtMs;
         await this.#expire(isAsked).catch((error) => this.#report(error));
       }
-    } while (this.#hasNewWork);
+    } while (this.isWoken);
   }
 
   /** Erasures first. Other jobs are interrupted when new work is started, and continue after it. */
@@ -164,7 +135,7 @@ export class BackgroundWorker {
         const job = await this.#runJob(id, context);
         if (job) await this.#finish(context, [job]);
       }).catch((error) => this.#report(error));
-      if (this.#hasNewWork) return;
+      if (this.isWoken) return;
     }
   }
 
@@ -242,7 +213,7 @@ export class BackgroundWorker {
   /** Does all other work that is due, and then lets the build go on. */
   async #pauseBlocks(): Promise<void> {
     await this.#pause(() => true, blocksRestRatio);
-    if (!(this.#hasNewWork || this.#isTurnOver())) return;
+    if (!(this.isWoken || this.#isTurnOver())) return;
     await this.#doUrgent().catch((error) => this.#report(error));
     this.#startTurn();
   }
@@ -274,7 +245,7 @@ export class BackgroundWorker {
 
   async #orYield(pause: Pause): Promise<void> {
     await pause();
-    if (this.#hasNewWork) throw new Interrupted();
+    if (this.isWoken) throw new Interrupted();
   }
 
   /** Reports an error. The work is retried next time, and other work continues. */
@@ -284,21 +255,12 @@ export class BackgroundWorker {
   }
 
   async #pause(isHeld: () => boolean, ratio = restRatio): Promise<void> {
-    if (this.#closed) throw new Stopped();
+    if (this.isClosed) throw new Stopped();
     const tookMs = performance.now() - this.#stepStartedMs;
     await Bun.sleep(Math.min(tookMs * ratio, restMsMax));
-    if (this.#closed) throw new Stopped();
+    if (this.isClosed) throw new Stopped();
     if (!isHeld()) throw new LeaseLost();
     this.#stepStartedMs = performance.now();
-  }
-
-  #sleep(): void {
-    if (this.#closed) return;
-    if (this.#hasNewWork) this.#start();
-    else {
-      this.#timer = setTimeout(() => this.#start(), this.#everyMs);
-      this.#timer.unref();
-    }
   }
 }
 

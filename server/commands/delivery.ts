@@ -77,7 +77,7 @@ async function destinationIn(
 ): Promise<{ destination?: string }> {
   if (text === undefined) return {};
   const row = await control
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select("id")
     .where("projectId", "=", projectId)
     .where((eb) => eb.or([eb("id", "=", text), eb("name", "=", text)]))

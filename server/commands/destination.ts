@@ -3,7 +3,7 @@ import { defineCommand } from "citty";
 import { commandActor } from "../audit/audit-log.ts";
 import { baseUrlOf, readConfig } from "../config/config.ts";
 import { limits } from "../core/limits.ts";
-import { destinationKinds } from "../notifications/kinds/index.ts";
+import { type DestinationKinds, destinationKinds, projectKinds } from "../notifications/kinds/index.ts";
 import {
   addProjectDestination,
   deleteProjectDestination,
@@ -34,6 +34,7 @@ function withDestinations(
   work: (context: {
     control: Store["control"];
     secrets: SecretBox;
+    kinds: DestinationKinds;
     policy: { allowPrivate: boolean };
     baseUrl: string;
     projectId: number;
@@ -48,6 +49,7 @@ function withDestinations(
     await work({
       control,
       secrets: await openSecretBox(config, control),
+      kinds: destinationKinds(),
       policy: { allowPrivate: config.allowPrivateAddresses },
       baseUrl: baseUrlOf(config),
       projectId,
@@ -82,7 +84,7 @@ const add = defineCommand({
     kind: {
       type: "string",
       required: true,
-      description: `One of ${destinationKinds.map(({ kind }) => kind).join(", ")}`,
+      description: `One of ${projectKinds.map(({ kind }) => kind).join(", ")}`,
       valueHint: "K",
     },
     name: { type: "string", required: true, description: "Its name", valueHint: "N" },

@@ -93,7 +93,7 @@ test("destinations that fail, unless they are off", async () => {
     settings: { topic: "shop" },
   });
   const { control } = app.running.store;
-  await control.updateTable("projectDestinations").set({ failingSince: Date.now() }).execute();
+  await control.updateTable("destinations").set({ failingSince: Date.now() }).execute();
   expect((await summary()).destinations).toEqual({ total: 1, failing: 1 });
   await call("PATCH", `/project-destinations/${destination.id}`, { enabled: false });
   expect((await summary()).destinations).toEqual({ total: 1, failing: 0 });

@@ -53,7 +53,7 @@ export async function summarizeDestinations(
   projectId: number,
 ): Promise<ConnectionSummary["destinations"]> {
   const rows = await control
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select(["enabled", "failingSince"])
     .where("projectId", "=", projectId)
     .execute();

@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
-import { addBrowser } from "../notifications/destinations.ts";
+import { addBrowser } from "../notifications/account-destinations.ts";
 import type { PushSubscription } from "../notifications/push.ts";
 import { createProject } from "../projects/projects.ts";
 import type { Job } from "../schemas/job.ts";

@@ -1,7 +1,7 @@
 /** What holds for every noun of the API: its pages, ids, status codes and errors. Names each operation that differs. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
-import { destinationKinds as kinds } from "../notifications/kinds/index.ts";
+import { projectKinds as kinds } from "../notifications/kinds/index.ts";
 import { projectDestinationKinds } from "../schemas/destination-kinds.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 

@@ -40,7 +40,7 @@ export async function countUnfinishedJobs(control: Control): Promise<number> {
 /** Destinations of projects whose last delivery failed. */
 export async function countFailingDestinations(control: Control): Promise<number> {
   const { count } = await control
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("failingSince", "is not", null)
     .executeTakeFirstOrThrow();

@@ -2,7 +2,8 @@ import type { Insertable, Selectable, Transaction } from "kysely";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Delivery } from "./delivery-targets.ts";
-import type { DeliveryDead } from "./notification-message.ts";
+import { deliveryTo } from "./make-deliveries.ts";
+import type { OwnerNotice } from "./notification-message.ts";
 import { tellOwners } from "./tell-owners.ts";
 
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
@@ -31,7 +32,7 @@ export async function followDeadDeliveries(
     .execute();
   const ruleOf = new Map(rules.map((rule) => [rule.id, rule]));
   const fallbacks = new Map<string, NewDelivery>();
-  const told = new Map<string, { projectId: number; notification: DeliveryDead }>();
+  const told = new Map<string, { projectId: number; notice: OwnerNotice }>();
   for (const delivery of ofProjects) {
     const rule = ruleOf.get(delivery.ruleId!);
     if (!rule) continue;
@@ -40,7 +41,7 @@ export async function followDeadDeliveries(
     if (rule.urgent === 1 && !(await areOwnersTold(transaction, delivery)))
       told.set(delivery.destinationId!, {
         projectId: delivery.projectId,
-        notification: noticeOf(delivery, rule, nowMs),
+        notice: noticeOf(delivery, rule, nowMs),
       });
   }
   if (fallbacks.size > 0)
@@ -48,13 +49,13 @@ export async function followDeadDeliveries(
       .insertInto("deliveries")
       .values([...fallbacks.values()])
       .execute();
-  for (const [destinationId, { projectId, notification }] of told) {
+  for (const [destinationId, { projectId, notice }] of told) {
     await transaction
-      .updateTable("projectDestinations")
+      .updateTable("destinations")
       .set({ deadToldAt: nowMs })
       .where("id", "=", destinationId)
       .execute();
-    await tellOwners(transaction, projectId, notification, nowMs);
+    await tellOwners(transaction, projectId, notice);
   }
   return fallbacks.size > 0 || told.size > 0;
 }
@@ -74,14 +75,14 @@ async function fallbackOf(
   const { fallback = null } = JSON.parse(recipients) as Partial<Rule["to"]>;
   if (fallback === null || fallback === dead.destinationId) return null;
   const { projectId, eventId, ruleId, channel, notification } = dead;
-  const place = await transaction
-    .selectFrom("projectDestinations")
-    .select(["kind", "name"])
+  const recipient = await transaction
+    .selectFrom("destinations")
+    .select(["accountId", "id", "kind", "name as label"])
     .where("id", "=", fallback)
     .where("projectId", "=", projectId)
     .where("enabled", "=", 1)
     .executeTakeFirst();
-  if (!place) return null;
+  if (!recipient) return null;
   // It is one of the rule's destinations, or another of these has died before.
   const earlier = await transaction
     .selectFrom("deliveries")
@@ -93,19 +94,7 @@ async function fallbackOf(
     .limit(1)
     .executeTakeFirst();
   if (earlier) return null;
-  return {
-    projectId,
-    eventId,
-    ruleId,
-    channel,
-    notification,
-    destinationId: fallback,
-    kind: place.kind,
-    label: place.name,
-    state: "waiting",
-    createdAt: nowMs,
-    nextAttemptAt: nowMs,
-  };
+  return deliveryTo(recipient, { projectId, eventId, ruleId, channel, notification }, nowMs);
 }
 
 /** Whether the owners were told of the destination since the last success, or it was deleted. */
@@ -114,7 +103,7 @@ async function areOwnersTold(
   { destinationId }: Delivery,
 ): Promise<boolean> {
   const row = await transaction
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select("deadToldAt")
     .where("id", "=", destinationId)
     .executeTakeFirst();
@@ -122,7 +111,7 @@ async function areOwnersTold(
 }
 
 /** Without the service's own words, which may repeat a user's id and would outlive the user's erasure. */
-function noticeOf({ destinationId, label }: Delivery, { name }: RuleOfDead, nowMs: number): DeliveryDead {
+function noticeOf({ destinationId, label }: Delivery, { name }: RuleOfDead, nowMs: number): OwnerNotice {
   return {
     type: "delivery-dead",
     atMs: nowMs,

@@ -260,7 +260,7 @@ describe("retrying", () => {
     // Turned off, so that nothing is sent.
     for (const id of [webhook, slack])
       await running.store.control
-        .updateTable("projectDestinations")
+        .updateTable("destinations")
         .set({ enabled: 0 })
         .where("id", "=", id)
         .execute();

@@ -7,7 +7,7 @@ import type { Actor } from "../http/caller.ts";
 import { nextTurn } from "../scheduling/turns.ts";
 import type { Delivery, DeliveryQuery, DeliveryRetry } from "../schemas/delivery.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { isOwnerNotice, readStoredContent, titleOfNotification } from "./notification-message.ts";
+import { readNotification, titleOfNotification } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
 type Control = Kysely<ControlTables>;
@@ -262,11 +262,11 @@ function selectDeliveries(control: Control, projectId: number) {
 type Row = Awaited<ReturnType<ReturnType<typeof selectDeliveries>["execute"]>>[number];
 
 function deliveryOf(row: Row): Delivery {
-  const notification = readStoredContent(row.notification);
-  const ruleName = row.ruleName ?? (notification && "rule" in notification ? notification.rule.name : null);
+  const notification = readNotification(row.notification);
+  const ruleName = row.ruleName ?? ("rule" in notification ? notification.rule.name : null);
   return {
     id: String(row.id),
-    type: notification?.type ?? "event",
+    type: notification.type,
     kind: row.kind,
     label: row.label,
     account: row.account,
@@ -301,10 +301,10 @@ async function titleOf(
   events: Pick<RecentEvents, "find">,
   { projectId, eventId, notification }: Pick<Row, "projectId" | "eventId" | "notification">,
 ): Promise<string | null> {
-  const stored = readStoredContent(notification);
-  if (stored === null) return (await events.find(projectId, eventId!))?.name ?? null;
+  const stored = readNotification(notification);
+  if (stored.type === "event") return (await events.find(projectId, eventId!))?.name ?? null;
   if (stored.type === "email-digest") return "Notifications by email, together";
-  return isOwnerNotice(stored) ? stored.title : titleOfNotification(stored);
+  return titleOfNotification(stored);
 }
 
 function failuresOf(json: string | null): Delivery["failures"] {

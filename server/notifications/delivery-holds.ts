@@ -1,6 +1,6 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Outcome } from "./transport.ts";
+import type { Outcome } from "./kinds/kind.ts";
 
 type Hold = Omit<Selectable<ControlTables["deliveryQueues"]>, "destinationId">;
 

@@ -1,15 +1,15 @@
 import { limits } from "../core/limits.ts";
 import type { Store } from "../storage/store.ts";
+import { removeDestination } from "./account-destinations.ts";
 import { followDeadDeliveries } from "./dead-deliveries.ts";
 import type { FailedAttempt } from "./deliveries.ts";
 import { type HoldingOutcome, holdQueues, holdsOthers } from "./delivery-holds.ts";
 import type { Delivery } from "./delivery-targets.ts";
 import { type FailedDestination, recordHealth, turnOff } from "./destination-health.ts";
-import { removeDestination } from "./destinations.ts";
 import { isInOrder } from "./kinds/index.ts";
-import type { Attempt } from "./send-delivery.ts";
+import type { Outcome } from "./kinds/kind.ts";
 
-export type SentDelivery = Attempt & { delivery: Delivery };
+export type SentDelivery = { delivery: Delivery; outcome: Outcome };
 
 /** One update for deliveries with the same outcome. */
 type Update = { ids: number[]; attempts: number; set: Partial<Delivery> };
@@ -41,7 +41,7 @@ export async function recordOutcomes(
   const serial = new Set(
     sent.flatMap(({ delivery }) => (isInOrder(delivery.kind) ? [delivery.destinationId!] : [])),
   );
-  const called = sent.filter(({ wasCalled, delivery }) => wasCalled && delivery.destinationId !== null);
+  const called = sent.filter(({ outcome, delivery }) => isCall(outcome) && delivery.destinationId !== null);
   const byDestination = Map.groupBy(called, ({ delivery }) => delivery.destinationId!);
   const { failed, hasFollowed } = await together("deliveries", async (transaction) => {
     for (const { ids, attempts, set } of updates) {
@@ -57,8 +57,8 @@ export async function recordOutcomes(
     }
     await holdQueues(transaction, queues, (id) => serial.has(id), now);
     // Not those of deleted events, which nobody waits for.
-    const dead = scheduled.flatMap(({ delivery, outcome, wasCalled, dueMs }) =>
-      wasCalled && outcome.kind !== "delivered" && dueMs === null ? [delivery] : [],
+    const dead = scheduled.flatMap(({ delivery, outcome, dueMs }) =>
+      isCall(outcome) && outcome.kind !== "delivered" && dueMs === null ? [delivery] : [],
     );
     const failed: FailedDestination[] = [];
     for (const [destinationId, attempts] of byDestination) {
@@ -78,6 +78,11 @@ export async function recordOutcomes(
       await removeDestination(control, destinationId, gone.outcome.detail);
   }
   return { madeDeliveries: hasFollowed || failed.length > 0, releasedQueues: serial.size > 0 };
+}
+
+/** Whether the destination had a part in an outcome. */
+function isCall({ wasCalled }: Outcome): boolean {
+  return wasCalled !== false;
 }
 
 type ScheduledDelivery = SentDelivery & {

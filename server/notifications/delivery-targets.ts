@@ -1,25 +1,22 @@
 import type { Kysely, Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { readStoredContent } from "./notification-message.ts";
+import { defaultSettings } from "./apply-preferences.ts";
+import type { DestinationRow } from "./destinations.ts";
+import { readNotification } from "./notification-message.ts";
 
 export type Delivery = Selectable<ControlTables["deliveries"]>;
 
 /**
  * Where a delivery is sent, as of now: since it was stored, a member may have left, or a destination may have been turned
- * off or changed accounts. `role`, `address` and `settings` are null if it can't be sent there any more.
+ * off or changed accounts.
  */
 export type Target = {
-  slug: string;
-  name: string;
-  role: string | null;
-  address: string | null;
-  secret: string | null;
-  settings: string | null;
-  ruleName: string | null;
-  urgent: number | null;
-  unsubscribedAt: number | null;
+  project: { slug: string; name: string };
+  rule: { name: string; urgent: boolean } | null;
   /** Of the account. */
-  emailVerified: number | null;
+  timeZone: string;
+  /** Why it can't be sent there any more, or the destination. */
+  destination: { refusal: string } | Pick<DestinationRow, "id" | "kind" | "address" | "settings">;
 };
 
 /** Finds the target of each delivery, by the delivery's id. A delivery that was removed has none. */
@@ -27,7 +24,18 @@ export async function findTargets(
   control: Kysely<ControlTables>,
   deliveries: readonly Delivery[],
 ): Promise<Map<number, Target>> {
-  const rows = await control
+  const rows = await selectTargets(control)
+    .where(
+      "deliveries.id",
+      "in",
+      deliveries.map(({ id }) => id),
+    )
+    .execute();
+  return new Map(rows.map((row) => [row.id, targetOf(row)]));
+}
+
+function selectTargets(control: Kysely<ControlTables>) {
+  return control
     .selectFrom("deliveries")
     .innerJoin("projects", "projects.id", "deliveries.projectId")
     .leftJoin("members", (join) =>
@@ -36,16 +44,16 @@ export async function findTargets(
         .onRef("members.accountId", "=", "deliveries.accountId"),
     )
     .leftJoin("accounts", "accounts.id", "deliveries.accountId")
+    .leftJoin("notificationSettings", "notificationSettings.accountId", "deliveries.accountId")
     .leftJoin("destinations", (join) =>
       join
         .onRef("destinations.id", "=", "deliveries.destinationId")
-        .onRef("destinations.accountId", "=", "deliveries.accountId"),
-    )
-    .leftJoin("projectDestinations", (join) =>
-      join
-        .onRef("projectDestinations.id", "=", "deliveries.destinationId")
-        .onRef("projectDestinations.projectId", "=", "deliveries.projectId")
-        .on("projectDestinations.enabled", "=", 1),
+        .on((eb) =>
+          eb.or([
+            eb("destinations.accountId", "=", eb.ref("deliveries.accountId")),
+            eb("destinations.projectId", "=", eb.ref("deliveries.projectId")),
+          ]),
+        ),
     )
     .leftJoin("rules", "rules.id", "deliveries.ruleId")
     .leftJoin("emailUnsubscriptions", (join) =>
@@ -55,34 +63,46 @@ export async function findTargets(
     )
     .select([
       "deliveries.id",
+      "deliveries.accountId",
+      "deliveries.notification",
       "slug",
       "projects.name",
       "members.role",
+      "destinations.id as destinationId",
+      "destinations.kind",
       "address",
-      "secret",
+      "settings",
       "destinations.enabled",
-      "projectDestinations.settings",
       "rules.name as ruleName",
       "rules.urgent",
       "emailUnsubscriptions.createdAt as unsubscribedAt",
       "accounts.emailVerified",
-    ])
-    .where(
-      "deliveries.id",
-      "in",
-      deliveries.map(({ id }) => id),
-    )
-    .execute();
-  const notices = new Set(
-    deliveries.flatMap((delivery) =>
-      readStoredContent(delivery.notification)?.type === "server-notice" ? [delivery.id] : [],
-    ),
-  );
+      "notificationSettings.timeZone",
+    ]);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof selectTargets>["execute"]>>[number];
+
+function targetOf(row: Row): Target {
+  const { slug, name, ruleName, urgent, timeZone, destinationId, kind, address, settings } = row;
+  const refusal = refusalOf(row);
+  return {
+    project: { slug, name },
+    rule: ruleName === null ? null : { name: ruleName, urgent: urgent === 1 },
+    timeZone: timeZone ?? defaultSettings.timeZone,
+    destination: refusal === null ? { id: destinationId!, kind: kind!, address, settings } : { refusal },
+  };
+}
+
+/** Why a delivery can't be sent; null if it can. */
+function refusalOf(row: Row): string | null {
+  const { accountId, role, kind, enabled, unsubscribedAt, emailVerified } = row;
+  if (accountId === null) return enabled === 1 ? null : "The destination was deleted or turned off.";
+  if (role === null) return "The account is no longer a member of the project.";
   // What the server's owner must know is sent also where notifications are off.
-  return new Map(
-    rows.map(({ enabled, ...row }) => [
-      row.id,
-      enabled === 1 || notices.has(row.id) ? row : { ...row, address: null },
-    ]),
-  );
+  const isOn = enabled === 1 || readNotification(row.notification).type === "server-notice";
+  if (kind === null || !isOn) return "The destination was removed.";
+  if (kind !== "email") return null;
+  if (unsubscribedAt !== null) return "The account unsubscribed before this was sent.";
+  return emailVerified === 1 ? null : "Nobody has confirmed the account's email address.";
 }

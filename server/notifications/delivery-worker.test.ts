@@ -11,11 +11,12 @@ import { makeDeliveries } from "../testing/make-deliveries.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
+import { addBrowser, switchDestination } from "./account-destinations.ts";
 import { listQueues } from "./delivery-queues.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
-import { addBrowser, cancelDeliveries, switchDestination } from "./destinations.ts";
+import { cancelDeliveries } from "./destinations.ts";
+import { openKinds } from "./open-kinds.ts";
 import { RecentEvents } from "./recent-events.ts";
-import { createTransports } from "./transports.ts";
 
 const start = Date.UTC(2026, 0, 31);
 const second = 1_000;
@@ -26,7 +27,7 @@ for (const engine of stores) {
     let storage: Awaited<ReturnType<typeof engine.create>>;
     let store: Store;
     let service: ReturnType<typeof pushService>;
-    let transports: Awaited<ReturnType<typeof createTransports>>;
+    let opened: Awaited<ReturnType<typeof openKinds>>;
     let workers: DeliveryWorker[];
     let accountId: string;
     let projectId: number;
@@ -41,12 +42,12 @@ for (const engine of stores) {
       store = await storage.open();
       service = pushService();
       const config = await testConfig({ dataDirectory: "unused" });
-      transports = await createTransports(config, store.control, testSecrets, "http://localhost");
+      opened = await openKinds(config, store.control, testSecrets, "http://localhost");
       ({ accountId, projectId } = await createFirstAccount(store.control));
     });
     afterEach(async () => {
       for (const worker of workers) await worker.close();
-      await transports.close();
+      await opened.close();
       await service.close();
       await store.close();
       await storage.remove();
@@ -61,7 +62,7 @@ for (const engine of stores) {
         installationId: "test",
         store,
         events: new RecentEvents(store.events),
-        transports: transports.transports,
+        kinds: opened.kinds,
         secrets: testSecrets,
         policy: { allowPrivate: true },
         baseUrl: "http://localhost",

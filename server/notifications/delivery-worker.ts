@@ -1,10 +1,12 @@
+import { WorkLoop } from "../core/work-loop.ts";
 import type { Event } from "../event/event.ts";
 import type { DeliveryShare, Store } from "../storage/store.ts";
 import { releaseQueues, takeQueues } from "./delivery-holds.ts";
 import { recordOutcomes, type SentDelivery } from "./delivery-outcomes.ts";
 import { type DeliveryQueue, listQueues, sendingMaxOf, shareAmong } from "./delivery-queues.ts";
 import { type Delivery, findTargets } from "./delivery-targets.ts";
-import { type Attempt, findEvent, type SendDeps, sendDelivery } from "./send-delivery.ts";
+import type { Outcome } from "./kinds/kind.ts";
+import { findEvent, type SendDeps, sendDelivery } from "./send-delivery.ts";
 
 type Deps = Omit<SendDeps, "control" | "now"> & {
   store: Store;
@@ -33,36 +35,31 @@ const leaseMs = 60_000;
 /** How long to retry recording an outcome. Together with sending, less than the lease. */
 const recordTimeoutMs = 10_000;
 const idleMs = 60_000;
-/** Delay before a retry after a storage failure. */
-const errorDelayMs = 2_000;
 
 /**
  * Sends deliveries, from a queue for each destination. Retries with exponential backoff and full jitter
  * (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). A queue waits as a whole if its receiver
  * takes no more messages now (delivery-holds.ts).
  */
-export class DeliveryWorker {
+export class DeliveryWorker extends WorkLoop {
   readonly #deps: Deps;
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #sendDeps: SendDeps;
-  /** Number of deliveries being sent. */
-  #sending = 0;
-  /** The same for each destination. */
+  /** Deliveries being sent. */
+  readonly #sending = new Set<Promise<void>>();
+  /** Their number for each destination. */
   readonly #sendingTo = new Map<string, number>();
   /** Deliveries are due to destinations that have as many in progress as they may. */
   #hasFullQueues = false;
   /** Deliveries that were sent, but whose outcome is not recorded yet. */
   #sent: UnrecordedDelivery[] = [];
-  /** No claims before this time, as in `performance.now()`. */
-  #claimAtMs = 0;
-  #wakeUp = Promise.withResolvers<void>();
-  #timer: Timer | null = null;
-  #running: Promise<void> | null = null;
-  #mayHaveDue = false;
-  #closed = false;
+  /** No claims before these times, as in `performance.now()`: it rests after a claim, and nothing is due. */
+  #restUntilMs = 0;
+  #dueAtMs = 0;
 
   constructor(deps: Deps) {
+    super(deps);
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
     this.#random = deps.random ?? Math.random;
@@ -70,68 +67,70 @@ export class DeliveryWorker {
   }
 
   /** Sends what is due: deliveries that were just made, or what an earlier process left. */
-  wake(): void {
-    if (this.#closed) return;
-    this.#mayHaveDue = true;
-    this.#wakeUp.resolve();
-    this.#running ??= this.#run()
-      .catch((error) => {
-        this.#deps.onError(error);
-        this.#wakeIn(errorDelayMs);
-      })
-      .finally(() => {
-        this.#running = null;
-        if (this.#mayHaveDue) this.wake();
-      });
+  override wake(): void {
+    this.#dueAtMs = 0;
+    super.wake();
   }
 
   /** Waits for deliveries that are being sent. The others stay in the outbox. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#wakeUp.resolve();
-    await this.#running;
-    // After a failure, nothing else waits for deliveries that are still being sent.
-    if (this.#sending > 0 || this.#sent.length > 0) await this.#run().catch(this.#deps.onError);
+  override async close(): Promise<void> {
+    await super.close();
+    await Promise.all(this.#sending);
+    await this.#recordSent().catch(this.#deps.onError);
   }
 
-  async #run(): Promise<void> {
-    for (;;) {
-      if (this.#sent.length > 0) await this.#flushSent();
-      if (this.#canClaim && performance.now() >= this.#claimAtMs) await this.#claim();
-      const isIdle = this.#sending === 0 && this.#sent.length === 0;
-      if (isIdle && (this.#closed || !this.#mayHaveDue)) {
-        if (!this.#closed) await this.#sleep();
-        return;
+  protected async work(): Promise<void> {
+    try {
+      if (this.#sent.length > 0) {
+        await this.rest(recordDelayMs);
+        await this.#recordSent();
+        // Some are due again at another time.
+        if (this.#sending.size === 0 && this.#dueAtMs > 0) await this.#findDue();
       }
-      await this.#untilDue();
+      const mayClaim = !this.#isFull && !this.isClosed;
+      if (mayClaim && performance.now() >= this.#claimAtMs) await this.#claim();
+    } catch (error) {
+      this.#dueAtMs = 0;
+      throw error;
     }
   }
 
-  /** Whether there may be something to send, and capacity for it. */
-  get #canClaim(): boolean {
-    return this.#mayHaveDue && this.#sending < sendingMax && !this.#closed;
+  protected waitMs(): number {
+    return this.#isFull ? Number.POSITIVE_INFINITY : this.#claimAtMs - performance.now();
+  }
+
+  get #claimAtMs(): number {
+    return Math.max(this.#restUntilMs, this.#dueAtMs);
+  }
+
+  /** Whether a delivery must end before it claims more, which wakes it. */
+  get #isFull(): boolean {
+    return this.#sending.size >= sendingMax;
   }
 
   async #claim(): Promise<void> {
-    this.#mayHaveDue = false;
+    this.#dueAtMs = Number.POSITIVE_INFINITY;
     const startedAt = performance.now();
     const now = this.#now();
     const due = (await listQueues(this.#deps.store.control)).filter(({ dueAt }) => dueAt <= now);
-    const shares = await this.#take(due, shareAmong(due, this.#sendingTo, sendingMax - this.#sending), now);
+    const shares = await this.#take(
+      due,
+      shareAmong(due, this.#sendingTo, sendingMax - this.#sending.size),
+      now,
+    );
     const claimed =
       shares.length > 0 ? await this.#deps.store.claimDeliveries(now, now + leaseMs, shares) : [];
     await this.#release(due, shares, claimed);
     if (claimed.length > 0) await this.#start(claimed);
-    this.#hasFullQueues = due.some((queue) => this.#isFull(queue));
+    this.#hasFullQueues = due.some((queue) => this.#isQueueFull(queue));
     // A claim that got all that it asked for may have left some.
     const asked = shares.reduce((sum, { count }) => sum + count, 0);
-    const hasMore = claimed.length === asked && due.some((queue) => !this.#isFull(queue));
-    if (hasMore) this.#mayHaveDue = true;
-    else if (!this.#mayHaveDue) await this.#sleep();
+    const hasMore = claimed.length === asked && due.some((queue) => !this.#isQueueFull(queue));
+    if (hasMore) this.#dueAtMs = 0;
+    else if (this.#dueAtMs > 0) await this.#findDue();
     const endedAt = performance.now();
     const ratio = Math.max(restRatioMin, (restRatio * claimed.length) / sendingMax);
-    this.#claimAtMs = endedAt + Math.min((endedAt - startedAt) * ratio, restMsMax);
+    this.#restUntilMs = endedAt + Math.min((endedAt - startedAt) * ratio, restMsMax);
   }
 
   /** Leaves out the shares of serial queues that another node has taken. */
@@ -148,20 +147,8 @@ export class DeliveryWorker {
     await releaseQueues(this.#deps.store.control, [...serial]);
   }
 
-  #isFull(queue: DeliveryQueue): boolean {
+  #isQueueFull(queue: DeliveryQueue): boolean {
     return (this.#sendingTo.get(queue.destinationId) ?? 0) >= sendingMaxOf(queue);
-  }
-
-  /** Resolves when something was sent, or when more can be claimed. */
-  async #untilDue(): Promise<void> {
-    while (this.#sent.length === 0 && !(this.#closed && this.#sending === 0)) {
-      const waitMs = this.#claimAtMs - performance.now();
-      if (this.#canClaim && waitMs <= 0) return;
-      const wakeUp = this.#wakeUp.promise;
-      await (this.#canClaim ? Promise.race([wakeUp, Bun.sleep(waitMs)]) : wakeUp);
-      this.#wakeUp = Promise.withResolvers<void>();
-    }
-    if (!this.#closed) await Bun.sleep(recordDelayMs);
   }
 
   async #start(claimed: Delivery[]): Promise<void> {
@@ -174,29 +161,29 @@ export class DeliveryWorker {
       const event = events.get(key) ?? findEvent(this.#deps.events, delivery);
       events.set(key, event);
       this.#began(delivery);
-      sendDelivery(this.#sendDeps, delivery, targets.get(delivery.id), event)
-        .catch((error: unknown): Attempt => {
+      const sending = sendDelivery(this.#sendDeps, delivery, targets.get(delivery.id), event)
+        .catch((error: unknown): Outcome => {
           this.#deps.onError(error);
           const detail = `Tidings could not send it: ${(error as Error).message}`;
-          return { outcome: { kind: "retry", detail }, wasCalled: false };
+          return { kind: "retry", detail, wasCalled: false };
         })
-        .then((attempt) => {
+        .then((outcome) => {
+          this.#sending.delete(sending);
           this.#ended(delivery);
-          this.#sent.push({ ...attempt, delivery, untilMs: this.#now() + recordTimeoutMs });
-          this.#wakeUp.resolve();
+          this.#sent.push({ delivery, outcome, untilMs: this.#now() + recordTimeoutMs });
+          this.run();
         });
+      this.#sending.add(sending);
     }
   }
 
   #began({ destinationId }: Delivery): void {
-    this.#sending++;
     if (destinationId !== null)
       this.#sendingTo.set(destinationId, (this.#sendingTo.get(destinationId) ?? 0) + 1);
   }
 
   #ended({ destinationId }: Delivery): void {
-    this.#sending--;
-    if (this.#hasFullQueues) this.#mayHaveDue = true;
+    if (this.#hasFullQueues) this.#dueAtMs = 0;
     if (destinationId === null) return;
     const left = this.#sendingTo.get(destinationId)! - 1;
     if (left === 0) this.#sendingTo.delete(destinationId);
@@ -207,32 +194,28 @@ export class DeliveryWorker {
    * Records outcomes, many at a time. A delivery that was sent must be recorded before it is due again, so recording is
    * retried for a while if the storage fails.
    */
-  async #flushSent(): Promise<void> {
+  async #recordSent(): Promise<void> {
     const sent = this.#sent.splice(0);
+    if (sent.length === 0) return;
     try {
       const at = { now: this.#now(), random: this.#random };
       const { madeDeliveries, releasedQueues } = await recordOutcomes(this.#deps.store, sent, at);
-      if (madeDeliveries || releasedQueues) this.#mayHaveDue = true;
+      if (madeDeliveries || releasedQueues) this.#dueAtMs = 0;
     } catch (error) {
       const now = this.#now();
-      if (!this.#closed) this.#sent.push(...sent.filter(({ untilMs }) => now < untilMs));
+      if (!this.isClosed) this.#sent.push(...sent.filter(({ untilMs }) => now < untilMs));
       throw error;
     }
   }
 
-  async #sleep(): Promise<void> {
+  /** Finds out when the next delivery is due, unless it is woken meanwhile. */
+  async #findDue(): Promise<void> {
+    this.#dueAtMs = Number.POSITIVE_INFINITY;
     const queues = await listQueues(this.#deps.store.control);
     // Those that are full continue when one of their deliveries has ended.
-    const times = queues.flatMap((queue) => (this.#isFull(queue) ? [] : [queue.dueAt]));
+    const times = queues.flatMap((queue) => (this.#isQueueFull(queue) ? [] : [queue.dueAt]));
     const waitMs = Math.min(Math.max(Math.min(...times) - this.#now(), 10), idleMs);
-    this.#wakeIn(waitMs);
-  }
-
-  #wakeIn(waitMs: number): void {
-    if (this.#closed) return;
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.wake(), waitMs);
-    this.#timer.unref();
+    this.#dueAtMs = Math.min(this.#dueAtMs, performance.now() + waitMs);
   }
 }
 

@@ -1,22 +1,20 @@
-import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import { limits } from "../core/limits.ts";
 import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { cancelDeliveries } from "./destinations.ts";
-import type { DestinationOff } from "./notification-message.ts";
+import { cancelDeliveries, type DestinationRow } from "./destinations.ts";
+import type { Outcome } from "./kinds/kind.ts";
 import { tellOwners } from "./tell-owners.ts";
-import type { Outcome } from "./transport.ts";
 
 type Control = Kysely<ControlTables>;
-type Row = Selectable<ControlTables["projectDestinations"]>;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
 const server: Actor = { kind: "server", id: null, name: null, address: null, userAgent: null };
 
 /** A destination to turn off, and why. */
-export type FailedDestination = Row & { why: string };
+export type FailedDestination = Pick<DestinationRow, "id" | "name"> & { projectId: number; why: string };
 
 /**
  * Records how sending to a project's destination went, in the order of its outcomes. Returns it if it is to be turned
@@ -29,16 +27,16 @@ export async function recordHealth(
   nowMs: number,
 ): Promise<FailedDestination | null> {
   const row = await transaction
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .selectAll()
     .where("id", "=", destinationId)
     .executeTakeFirst();
-  if (!row) return null;
+  if (row?.projectId == null) return null;
   const lastSuccess = outcomes.findLastIndex(({ kind }) => kind === "delivered");
   const failures = outcomes.slice(lastSuccess + 1);
   const sinceMs = lastSuccess >= 0 ? nowMs : (row.failingSince ?? nowMs);
   await transaction
-    .updateTable("projectDestinations")
+    .updateTable("destinations")
     .set({
       ...(lastSuccess >= 0 && { deliveredAt: nowMs, deadToldAt: null }),
       failure: failures.at(-1)?.detail ?? null,
@@ -51,7 +49,7 @@ export async function recordHealth(
   if (!gone && (nowMs - sinceMs) / dayMs < limits.destinationFailingDays) return null;
   // Without the service's own words, which may repeat a user's id and would outlive the user's erasure.
   const why = gone ? "It no longer exists." : `It has failed for ${limits.destinationFailingDays} days.`;
-  return { ...row, why };
+  return { id: row.id, name: row.name, projectId: row.projectId, why };
 }
 
 /** Turns a destination off, tells the project's owners, and cancels what waits for it. */
@@ -60,8 +58,8 @@ export async function turnOff(
   { id, projectId, name, why }: FailedDestination,
   nowMs: number,
 ): Promise<void> {
-  const notification: DestinationOff = {
-    type: "destination-off",
+  const notification = {
+    type: "destination-off" as const,
     atMs: nowMs,
     title: `The destination "${name}" was turned off`,
     detail: why,
@@ -69,14 +67,14 @@ export async function turnOff(
   };
   await control.transaction().execute(async (transaction) => {
     const { numUpdatedRows } = await transaction
-      .updateTable("projectDestinations")
+      .updateTable("destinations")
       .set({ enabled: 0 })
       .where("id", "=", id)
       .where("enabled", "=", 1)
       .executeTakeFirst();
     // Another node turned it off.
     if (numUpdatedRows === 0n) return;
-    await tellOwners(transaction, projectId, notification, nowMs);
+    await tellOwners(transaction, projectId, notification);
     await recordAudit(transaction, server, {
       action: "destination.changed",
       projectId,

@@ -1,32 +1,18 @@
 import type { z } from "@hono/zod-openapi";
-import type { Selectable } from "kysely";
 import { type Fault, type ProblemError, pointerTo, problem } from "../core/problems.ts";
 import type { FormField, ProjectDestination } from "../schemas/destination.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
-import type { SecretBox } from "../storage/secret-box.ts";
-import { destinationPurpose } from "../storage/secret-key.ts";
 import { nearest } from "../validation/nearest.ts";
+import type { DestinationRow, Settings } from "./destinations.ts";
 import { formOf } from "./kinds/form.ts";
-import { destinationKinds } from "./kinds/index.ts";
+import { projectKinds } from "./kinds/index.ts";
 import { type DestinationKind, settingMeta } from "./kinds/kind.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
 
-type Row = Selectable<ControlTables["projectDestinations"]>;
-type Settings = Record<string, unknown>;
-
-/** The kind of a stored destination. */
-export function kindOf({ kind }: Pick<Row, "kind">): DestinationKind {
-  const found = destinationKinds.find((each) => each.kind === kind);
+/** The kind of a stored destination of a project. */
+export function kindOf({ kind }: Pick<DestinationRow, "kind">): DestinationKind {
+  const found = projectKinds.find((each) => each.kind === kind);
   if (!found) throw new Error(`There is no kind of destination called ${kind}.`);
   return found;
-}
-
-export function openSettings({ id, settings }: Pick<Row, "id" | "settings">, secrets: SecretBox): Settings {
-  return JSON.parse(secrets.open(settings, destinationPurpose(id))) as Settings;
-}
-
-export function sealSettings(id: string, settings: Settings, secrets: SecretBox): string {
-  return secrets.seal(JSON.stringify(settings), destinationPurpose(id));
 }
 
 /**
@@ -68,9 +54,9 @@ function endingOf(secret: string): string {
 
 /** Throws `body-invalid`. */
 export function findKind(name: string): DestinationKind {
-  const found = destinationKinds.find(({ kind }) => kind === name);
+  const found = projectKinds.find(({ kind }) => kind === name);
   if (found) return found;
-  const known = destinationKinds.map(({ kind }) => kind);
+  const known = projectKinds.map(({ kind }) => kind);
   const meant = nearest(name, known);
   const hint = meant === null ? `It must be one of ${known.join(", ")}.` : `Did you mean "${meant}"?`;
   throw invalid([{ pointer: "/kind", detail: `There is no such kind of destination. ${hint}` }]);

@@ -3,15 +3,13 @@ import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { isCollected } from "./destinations.ts";
-import { type AccountMessage, type DigestItem, formatShortTime } from "./message.ts";
+import { type DigestItem, formatShortTime, type Message } from "./message.ts";
 import {
   messageOfNotification,
-  readStoredContent,
-  type StoredEmailDigest,
-  type StoredNotification,
+  type Notification,
+  readNotification,
   tellsOfEvent,
 } from "./notification-message.ts";
-import { readSettings } from "./preferences.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -64,7 +62,7 @@ export async function makeEmailDigests(
       .limit(limits.emailDigestDeliveries)
       .execute();
     const fromMs = Math.min(...collected.map(({ createdAt }) => createdAt));
-    const stored: StoredEmailDigest = { type: "email-digest", fromMs, atMs: nowMs };
+    const stored: Notification = { type: "email-digest", fromMs, atMs: nowMs };
     const { id } = await transaction
       .insertInto("deliveries")
       .values({
@@ -90,9 +88,9 @@ export async function makeEmailDigests(
   return false;
 }
 
-type About = Pick<AccountMessage, "id" | "project"> & {
+type About = Pick<Message, "id" | "project"> & {
   digestId: number;
-  accountId: string;
+  timeZone: string;
   baseUrl: string;
 };
 
@@ -100,9 +98,9 @@ type About = Pick<AccountMessage, "id" | "project"> & {
 export async function messageOfEmailDigest(
   control: Control,
   eventOf: (row: { projectId: number; eventId: string | null; createdAt: number }) => Promise<Event | null>,
-  { atMs }: StoredEmailDigest,
-  { id, digestId, project, accountId, baseUrl }: About,
-): Promise<AccountMessage | null> {
+  { atMs }: Extract<Notification, { type: "email-digest" }>,
+  { id, digestId, project, timeZone, baseUrl }: About,
+): Promise<Message | null> {
   const { count } = await control
     .selectFrom("deliveries")
     .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -115,18 +113,17 @@ export async function messageOfEmailDigest(
     .orderBy("id", "desc")
     .limit(limits.emailDigestItems)
     .execute();
-  const { timeZone } = await readSettings(control, accountId);
   const items: DigestItem[] = [];
   for (const row of rows) {
     const event = await eventOf(row);
-    const stored = readStoredContent(row.notification) as StoredNotification | null;
-    if (!event && tellsOfEvent(stored)) continue;
+    const stored = readNotification(row.notification);
+    if (stored.type === "email-digest" || (!event && tellsOfEvent(stored))) continue;
     const about = { id: String(row.id), baseUrl, project, ruleId: row.ruleId, urgent: false };
+    const { title, url } = messageOfNotification(stored, { event, newest: [] }, about);
     items.push({
-      ...(stored === null
-        ? { title: event!.name, url: `${baseUrl}/p/${project.slug}/events/${event!.id}` }
-        : messageOfNotification(stored, { event, newest: [] }, about)),
-      about: stored === null ? [event!.channelId, event!.userId].filter(Boolean).join(" · ") : "",
+      title,
+      url,
+      about: stored.type === "event" ? [event!.channelId, event!.userId].filter(Boolean).join(" · ") : "",
       at: formatShortTime(row.createdAt, timeZone),
     });
   }

@@ -3,16 +3,9 @@ import type { Event } from "../event/event.ts";
 import { digestLines, digestTable } from "./email-digest-page.ts";
 import { markdownHtml, markdownText } from "./email-markdown.ts";
 import { emailButton, emailPage, oneLine } from "./email-page.ts";
+import type { Outcome, Reader } from "./kinds/kind.ts";
 import { newestLabelOf, titleOf } from "./kinds/layout.ts";
-import {
-  type AccountMessage,
-  type Digest,
-  type FirstOfThread,
-  formatShortTime,
-  formatTime,
-  type Message,
-} from "./message.ts";
-import type { Outcome } from "./transport.ts";
+import { type Digest, formatShortTime, formatTime, type Message } from "./message.ts";
 
 export type EmailContent = {
   subject: string;
@@ -144,20 +137,14 @@ function sentence(text: string): string {
 }
 
 /** Who gets an email, and where the links in it lead. */
-export type EmailReader = {
-  baseUrl: string;
-  /** Ends the project's email to the account. */
-  unsubscribeUrl?: string;
-  /** Default: UTC. */
-  timeZone?: string;
-};
+export type EmailReader = Reader & { baseUrl: string };
 
 /**
  * Renders a notification as an email: subject, plain text, HTML (inline styles, light and dark), and headers that
  * silence auto-responders (RFC 3834), let mail programs unsubscribe (RFC 8058) and filter by project (RFC 2919), and keep
  * a thread together (RFC 5322, section 3.6.4). All texts are escaped.
  */
-export function renderEmail(message: AccountMessage, reader: EmailReader): EmailContent {
+export function renderEmail(message: Message, reader: EmailReader): EmailContent {
   const { project, url, digest, first } = message;
   const parts = partsOf(message, reader);
   const { about, at, facts, newest, link, why, settingsUrl } = parts;
@@ -190,12 +177,12 @@ export function renderEmail(message: AccountMessage, reader: EmailReader): Email
   };
 }
 
-function subjectOf(message: FirstOfThread): string {
+function subjectOf(message: Message): string {
   return `${titleOf(message)} · ${message.event?.channelId ?? message.project.name}`;
 }
 
 /** A thread begins with an id that no message has: mail programs put together what refers to the same one. */
-function threadOf({ id, thread }: AccountMessage, reader: EmailReader): Partial<EmailContent> {
+function threadOf({ id, thread }: Message, reader: EmailReader): Partial<EmailContent> {
   const host = hostOf(reader);
   return {
     messageId: `<${id}@${host}>`,
@@ -207,7 +194,7 @@ function hostOf({ baseUrl }: EmailReader): string {
   return URL.parse(baseUrl)?.hostname ?? "tidings.invalid";
 }
 
-function partsOf(message: AccountMessage, { baseUrl, timeZone }: EmailReader): Parts {
+function partsOf(message: Message, { baseUrl, timeZone }: EmailReader): Parts {
   const { type, event, project, digest, createdAt, newest } = message;
   const ofEvent = type === "event" || type === "test" ? event : null;
   const about = [ofEvent?.channelId ?? project.name, ofEvent?.userId ?? ""];
@@ -248,7 +235,7 @@ type Parts = {
 };
 
 function page(
-  message: AccountMessage,
+  message: Message,
   { about, at, facts, newest, link, why, settingsUrl }: Parts,
   { unsubscribeUrl }: EmailReader,
 ): string {
@@ -281,7 +268,7 @@ function page(
 }
 
 /** Of the event whose channel and user stand above, or else what the message has. */
-function factsOf(shown: Event | null | undefined, { fields }: AccountMessage): Message["fields"] {
+function factsOf(shown: Event | null | undefined, { fields }: Message): Message["fields"] {
   return shown ? Object.entries(shown.tags).map(([name, value]) => ({ name, value })) : fields;
 }
 

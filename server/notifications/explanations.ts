@@ -7,7 +7,7 @@ import type { Explanation } from "../schemas/delivery.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { levelKey } from "./apply-preferences.ts";
 import { explain, type Folded, type Known, type KnownDestination, type Person } from "./explain.ts";
-import { readStoredContent } from "./notification-message.ts";
+import { readNotification } from "./notification-message.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 type Control = Kysely<ControlTables>;
@@ -72,7 +72,7 @@ async function readPeople(control: Control, projectId: number, channel: string):
   if (members.length === 0) return [];
   const destinations = await control
     .selectFrom("destinations")
-    .select(["id", "accountId", "kind", "label", "enabled", "createdAt"])
+    .select(["id", "accountId", "kind", "name as label", "enabled", "createdAt"])
     .where(
       "accountId",
       "in",
@@ -106,7 +106,7 @@ async function readPeople(control: Control, projectId: number, channel: string):
 
 async function readProjectDestinations(control: Control, projectId: number): Promise<KnownDestination[]> {
   const rows = await control
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select(["id", "kind", "name", "enabled", "createdAt"])
     .where("projectId", "=", projectId)
     .orderBy("createdAt")
@@ -142,8 +142,8 @@ async function readFolded(
     .limit(limits.pageItems)
     .execute();
   return rows.flatMap(({ id, ruleId, eventId, notification }): Folded[] => {
-    const stored = readStoredContent(notification);
-    if (stored?.type !== "summary" && stored?.type !== "digest") return [];
+    const stored = readNotification(notification);
+    if (stored.type !== "summary" && stored.type !== "digest") return [];
     return [{ id: String(id), ruleId: ruleId!, eventId, fromMs: stored.fromMs, toMs: stored.atMs }];
   });
 }

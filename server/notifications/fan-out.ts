@@ -1,3 +1,4 @@
+import { WorkLoop } from "../core/work-loop.ts";
 import { lockMembers } from "../projects/members.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import { lockRules } from "../rules/rules.ts";
@@ -24,8 +25,6 @@ const eventsPerStepMax = 200;
  */
 const restRatio = 16;
 const restMsMax = 500;
-/** Delay before a retry after a storage failure. */
-const errorDelayMs = 2_000;
 /** Rules that other nodes or commands change become due without a wake-up, so this is how late they can be. */
 const idleMs = 60_000;
 
@@ -40,19 +39,15 @@ const idleMs = 60_000;
  * Invariant: an event's deliveries are made in the transaction that removes its outbox entry, so exactly once. Checked
  * by `server/notifications/fan-out.test.ts`.
  */
-export class FanOut {
+export class FanOut extends WorkLoop {
   readonly #deps: Deps;
   readonly #now: () => number;
   /** Deliveries for each event in the last step. */
   #perEvent = 25;
-  #mayHaveMore = false;
   #isStarting = false;
-  #running: Promise<void> | null = null;
-  #timer: Timer | null = null;
-  readonly #closed = Promise.withResolvers<void>();
-  #isClosed = false;
 
   constructor(deps: Deps) {
+    super(deps);
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
   }
@@ -64,43 +59,16 @@ export class FanOut {
   }
 
   /** Takes up what is in the outbox, and rules that are due. */
-  wake(): void {
-    if (this.#isClosed) return;
-    this.#mayHaveMore = true;
-    this.#running ??= this.#run()
-      .catch((error) => {
-        this.#deps.onError(error);
-        this.#mayHaveMore = false;
-        this.#wakeIn(errorDelayMs);
-      })
-      .finally(() => {
-        this.#running = null;
-        if (this.#mayHaveMore) this.wake();
-      });
-  }
-
-  /** Waits for the step in progress. What it leaves stays in the outbox. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#mayHaveMore = false;
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#closed.resolve();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
+  protected async work(): Promise<void> {
     if (this.#isStarting) await this.#startAgain();
-    while (this.#mayHaveMore && !this.#isClosed) {
-      this.#mayHaveMore = false;
+    while (!this.isClosed) {
       const startedAt = performance.now();
       const isLast = await this.#step();
       const stepMs = performance.now() - startedAt;
       this.#deps.onMade();
-      if (isLast) continue;
-      this.#mayHaveMore = true;
-      await Promise.race([Bun.sleep(Math.min(stepMs * restRatio, restMsMax)), this.#closed.promise]);
+      if (isLast) return;
+      await this.rest(Math.min(stepMs * restRatio, restMsMax));
     }
-    if (!this.#isClosed) await this.#sleep();
   }
 
   /** Rules that became due while the server was down wait for what was sent meanwhile, if that could change them. */
@@ -179,7 +147,7 @@ export class FanOut {
     return dueAt !== null && dueAt <= this.#now();
   }
 
-  async #sleep(): Promise<void> {
+  protected async waitMs(): Promise<number> {
     const rule = await this.#deps.store.control
       .selectFrom("rules")
       .select("dueAt")
@@ -189,13 +157,6 @@ export class FanOut {
       .executeTakeFirst();
     const digestAt = await nextDigestAt(this.#deps.store.control);
     const dueAt = Math.min(rule?.dueAt ?? Infinity, digestAt ?? Infinity);
-    this.#wakeIn(Math.min(Math.max(dueAt - this.#now(), 10), idleMs));
-  }
-
-  #wakeIn(waitMs: number): void {
-    if (this.#isClosed) return;
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.wake(), waitMs);
-    this.#timer.unref();
+    return Math.min(Math.max(dueAt - this.#now(), 10), idleMs);
   }
 }

@@ -1,17 +1,8 @@
 import { type Kysely, sql } from "kysely";
 import { limits } from "../core/limits.ts";
-import type { Event } from "../event/event.ts";
 import type { Notification } from "../schemas/notification.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import {
-  isOwnerNotice,
-  messageOfNotification,
-  messageOfOwnerNotice,
-  type OwnerNotice,
-  readStoredContent,
-  type StoredNotification,
-  tellsOfEvent,
-} from "./notification-message.ts";
+import { messageOfNotification, readNotification, tellsOfEvent } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
 type Control = Kysely<ControlTables>;
@@ -118,39 +109,28 @@ export async function notificationsOf(events: EventFinder, rows: InboxRow[]): Pr
     rows.map(({ projectId, eventId }) => (eventId === null ? null : events.find(projectId, eventId))),
   );
   return rows.flatMap((row, index) => {
-    // A digest by email is in no inbox.
-    const stored = readStoredContent(row.notification) as StoredNotification | OwnerNotice | null;
+    const stored = readNotification(row.notification);
     const event = found[index] ?? null;
-    if (event === null && tellsOfEvent(stored)) return [];
+    // A digest by email is in no inbox.
+    if (stored.type === "email-digest" || (event === null && tellsOfEvent(stored))) return [];
+    const { slug, name, ruleId } = row;
     const id = String(row.id);
+    const about = { id, baseUrl: "", project: { slug, name }, ruleId, urgent: false };
+    const { title, url } = messageOfNotification(stored, { event, newest: [] }, about);
     const createdAt = new Date(row.createdAt).toISOString();
     return [
       {
         id,
         project: row.slug,
         event,
-        ...contentOf(row, stored, event),
+        type: stored.type,
+        title,
+        url,
         createdAt,
         readAt: isoOrNull(row.readAt),
       },
     ];
   });
-}
-
-/** The text of a notification, and where it leads. */
-function contentOf(
-  { id, slug, name, ruleId }: InboxRow,
-  stored: StoredNotification | OwnerNotice | null,
-  event: Event | null,
-): Pick<Notification, "type" | "title" | "url"> {
-  if (stored === null) {
-    return { type: "event", title: event!.name, url: `/p/${slug}/events/${event!.id}` };
-  }
-  const about = { id: String(id), baseUrl: "", project: { slug, name }, ruleId, urgent: false };
-  const { title, url } = isOwnerNotice(stored)
-    ? messageOfOwnerNotice(stored, about)
-    : messageOfNotification(stored, { event, newest: [] }, about);
-  return { type: stored.type, title, url };
 }
 
 function isoOrNull(ms: number | null): string | null {

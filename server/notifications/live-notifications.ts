@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import { WorkLoop } from "../core/work-loop.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { countUnread, newestId, notificationsAfter } from "./inbox.ts";
 import type { RecentEvents } from "./recent-events.ts";
@@ -17,17 +18,13 @@ const sendEveryMs = 250;
 const newestMax = 10;
 
 /** Sends new notifications to the open dashboards of members. */
-export class LiveNotifications {
+export class LiveNotifications extends WorkLoop {
   readonly #control: Control;
   readonly #events: Pick<RecentEvents, "find">;
   readonly #streams: AccountStreams;
-  readonly #onError: (error: unknown) => void;
   /** The last notification that was looked at. */
   #lastId: number | null = null;
-  #mayHaveMore = false;
-  #sending: Promise<void> | null = null;
   #sentAtMs = Number.NEGATIVE_INFINITY;
-  #closed = false;
 
   constructor(
     control: Control,
@@ -35,10 +32,10 @@ export class LiveNotifications {
     streams: AccountStreams,
     onError: (error: unknown) => void,
   ) {
+    super({ onError });
     this.#control = control;
     this.#events = events;
     this.#streams = streams;
-    this.#onError = onError;
   }
 
   /** Begins after the notifications that there are. */
@@ -47,26 +44,15 @@ export class LiveNotifications {
   }
 
   /** Sends what was stored since the last time. */
-  wake(): void {
-    if (this.#closed) return;
-    this.#mayHaveMore = true;
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = null;
-    });
+  protected async work(): Promise<void> {
+    await this.rest(this.#sentAtMs + sendEveryMs - performance.now());
+    this.restart();
+    await this.#send();
+    this.#sentAtMs = performance.now();
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    await this.#sending;
-  }
-
-  async #sendAll(): Promise<void> {
-    while (this.#mayHaveMore && !this.#closed) {
-      await Bun.sleep(Math.max(0, this.#sentAtMs + sendEveryMs - performance.now()));
-      this.#mayHaveMore = false;
-      await this.#send().catch(this.#onError);
-      this.#sentAtMs = performance.now();
-    }
+  protected waitMs(): number {
+    return Number.POSITIVE_INFINITY;
   }
 
   async #send(): Promise<void> {

@@ -30,17 +30,37 @@ export const newDeliveryColumns = [
   "until",
 ] as const satisfies (keyof NewDelivery)[];
 
-/** A destination that is turned on, and whose it is. */
-type Recipient = {
+/** A destination that gets a notification, and whose it is. */
+export type Recipient = { accountId: string | null; id: string; kind: string; label: string };
+
+/** A new delivery to a recipient. The dashboard has it at once; to others it is sent. */
+export function deliveryTo<Content extends Partial<NewDelivery>>(
+  { accountId, id: destinationId, kind, label }: Recipient,
+  content: Content,
+  nowMs: number,
+) {
+  const isShown = kind === "dashboard";
+  return {
+    ...content,
+    groupKey: isShown ? (content.groupKey ?? null) : null,
+    accountId,
+    destinationId,
+    kind,
+    label,
+    state: isShown ? ("delivered" as const) : ("waiting" as const),
+    createdAt: nowMs,
+    nextAttemptAt: isShown ? null : nowMs,
+    deliveredAt: isShown ? nowMs : null,
+  };
+}
+
+/** A recipient in a project. */
+type ProjectRecipient = Recipient & {
   projectId: number;
-  accountId: string | null;
-  id: string;
-  kind: string;
-  label: string;
   /** Of the account: whether somebody has shown that they read its address. */
   emailVerified: number;
 };
-type MemberRecipient = Recipient & { accountId: string };
+type MemberRecipient = ProjectRecipient & { accountId: string };
 
 /**
  * Returns a delivery for each match and each of its recipients: the destinations of members, as their preferences say,
@@ -84,30 +104,40 @@ export async function deliveriesOf(
   return deliveries;
 }
 
-function isByEmail(recipient: Recipient): recipient is MemberRecipient {
+function isByEmail(recipient: ProjectRecipient): recipient is MemberRecipient {
   return recipient.accountId !== null && recipient.kind === "email";
 }
 
 async function readRecipients(
   transaction: Transaction<ControlTables>,
   projects: readonly number[],
-): Promise<Map<number, Recipient[]>> {
-  const ofMembers: Recipient[] = await transaction
+): Promise<Map<number, ProjectRecipient[]>> {
+  const ofMembers = await transaction
     .selectFrom("members")
     .innerJoin("destinations", "destinations.accountId", "members.accountId")
     .innerJoin("accounts", "accounts.id", "members.accountId")
-    .select(["projectId", "members.accountId", "destinations.id", "kind", "label", "emailVerified"])
-    .where("projectId", "in", projects)
+    .select([
+      "members.projectId",
+      "members.accountId",
+      "destinations.id",
+      "kind",
+      "destinations.name as label",
+      "emailVerified",
+    ])
+    .where("members.projectId", "in", projects)
     .where("enabled", "=", 1)
     .execute();
   const ofProjects = await transaction
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select(["projectId", "id", "kind", "name as label"])
     .where("projectId", "in", projects)
     .where("enabled", "=", 1)
     .execute();
   return Map.groupBy(
-    [...ofMembers, ...ofProjects.map((row): Recipient => ({ ...row, accountId: null, emailVerified: 0 }))],
+    [
+      ...ofMembers,
+      ...ofProjects.map((row) => ({ ...row, projectId: row.projectId!, accountId: null, emailVerified: 0 })),
+    ],
     ({ projectId }) => projectId,
   );
 }
@@ -142,7 +172,7 @@ function decideFor(
   preferences: ProjectPreferences,
   quota: MailQuota,
   match: RuleMatch,
-  recipient: Recipient,
+  recipient: ProjectRecipient,
   nowMs: number,
 ): Decision | null {
   const wanted = decideByPreferences(preferences, match, recipient, nowMs);
@@ -179,32 +209,27 @@ function deliveryOf(
   decision: Decision,
 ) {
   const delivery = {
-    projectId,
-    eventId: eventIdOf(notification),
-    accountId: recipient.accountId,
-    destinationId: recipient.id,
-    ruleId: rule?.id ?? null,
-    channel: "event" in notification ? notification.event.channelId : null,
-    groupKey: recipient.kind === "dashboard" ? groupKeyOf(rule, notification) : null,
-    notification: rule && textOf(rule, notification),
-    kind: recipient.kind,
-    label: recipient.label,
-    createdAt: foundMs,
-    reason: decision.action === "send" ? null : decision.reason,
+    ...deliveryTo(
+      recipient,
+      {
+        projectId,
+        eventId: eventIdOf(notification),
+        ruleId: rule?.id ?? null,
+        channel: "event" in notification ? notification.event.channelId : null,
+        groupKey: groupKeyOf(rule, notification),
+        notification: rule && textOf(rule, notification),
+      },
+      foundMs,
+    ),
+    reason: null,
     until: null,
-    nextAttemptAt: null,
-    deliveredAt: null,
   };
-  switch (decision.action) {
-    case "send":
-      return recipient.kind === "dashboard"
-        ? { ...delivery, state: "delivered" as const, deliveredAt: foundMs }
-        : { ...delivery, state: "waiting" as const, nextAttemptAt: foundMs };
-    case "skip":
-      return { ...delivery, state: "skipped" as const, until: decision.untilMs };
-    case "collect":
-      return { ...delivery, state: "collected" as const, nextAttemptAt: decision.dueMs };
-  }
+  if (decision.action === "send") return delivery;
+  const { reason } = decision;
+  const held = { ...delivery, reason, nextAttemptAt: null, deliveredAt: null };
+  return decision.action === "skip"
+    ? { ...held, state: "skipped" as const, until: decision.untilMs }
+    : { ...held, state: "collected" as const, nextAttemptAt: decision.dueMs };
 }
 
 /** The event on whose page a delivery is listed. */

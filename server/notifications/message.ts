@@ -4,8 +4,8 @@ import type { Event } from "../event/event.ts";
 export type Message = {
   /** Constant over all attempts of a delivery; receivers use it to drop repetitions. Without full stops. */
   id: string;
-  /** `event` tells of one event, `test` tries the destination, the others come from rules over time. */
-  type: "event" | "summary" | "digest" | "silence" | "recovery" | "threshold" | "test";
+  /** `event` tells of one event, `test` tries the destination, the next come from rules over time. */
+  type: ("event" | "summary" | "digest" | "silence" | "recovery" | "threshold" | "test") | AccountMessageType;
   /** One line of plain text. */
   title: string;
   /** An emoji; null if there is none, or if the event's icon is a file name. */
@@ -30,34 +30,30 @@ export type Message = {
   /** When that happened, in ISO 8601. */
   createdAt: string;
   urgent: boolean;
+  /** What a digest by email lists. */
+  digest?: Digest;
+  /** The message of the event that began the burst of a summary. */
+  first?: Message;
 };
+
+/** Owners are also told about the destinations of their projects and about the server. */
+export type AccountMessageType = "destination-off" | "delivery-dead" | "server-notice" | "email-digest";
 
 /** The items of a digest by email, the newest first. `others` are too many to list. Times are as people read them. */
 export type Digest = { items: DigestItem[]; others: number; at: string };
 export type DigestItem = { title: string; about: string; at: string; url: string };
 
-/** A message of the same thread, whose title mail programs expect in the next one's subject. */
-export type FirstOfThread = Pick<Message, "title" | "icon" | "urgent" | "event" | "project">;
-
-/**
- * The content of a notification of an account. Owners are also told about the destinations of their projects and about
- * the server, and `digest` is what a digest by email lists.
- */
-export type AccountMessage = Omit<Message, "type"> & {
-  type: Message["type"] | "destination-off" | "delivery-dead" | "server-notice" | "email-digest";
-  digest?: Digest;
-  /** The first message of its thread, if it has the same subject. */
-  first?: FirstOfThread;
-};
-
 /** The message that tells of one event. */
 export function messageOfEvent(
   event: Event,
-  about: Pick<Message, "id" | "url" | "project" | "rule" | "urgent">,
+  { id, url, project, rule, urgent }: Pick<Message, "id" | "url" | "project" | "rule" | "urgent">,
 ): Message {
-  const { rule } = about;
   return {
-    ...about,
+    id,
+    url,
+    project,
+    rule,
+    urgent,
     type: "event",
     title: event.name,
     icon: emojiOf(event),

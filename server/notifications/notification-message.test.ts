@@ -5,7 +5,7 @@ import {
   formatDuration,
   growMessage,
   messageOfNotification,
-  type StoredNotification,
+  type Notification,
 } from "./notification-message.ts";
 
 const atMs = Date.UTC(2026, 0, 31, 9, 30);
@@ -29,7 +29,11 @@ const event: Event = {
   createdAt: new Date(atMs).toISOString(),
 };
 
-function render(notification: StoredNotification, of: Event | null = null, newest: Event[] = []) {
+function render(
+  notification: Exclude<Notification, { type: "email-digest" }>,
+  of: Event | null = null,
+  newest: Event[] = [],
+) {
   return messageOfNotification(notification, { event: of, newest }, about);
 }
 

@@ -1,61 +1,47 @@
 import type { EventGroup } from "../rules/event-groups.ts";
 import { minuteMs, type RuleNotification } from "../rules/rule-kind.ts";
 import { escapeMarkdown } from "./kinds/markup.ts";
-import { type AccountMessage, fieldsOfEvent, type Message, threadOf } from "./message.ts";
+import { fieldsOfEvent, type Message, messageOfEvent, threadOf } from "./message.ts";
 
-type OverTime = Exclude<RuleNotification, { type: "event" }>;
-type WithoutEvent<Notification> = Notification extends unknown ? Omit<Notification, "event"> : never;
+type WithoutEvent<Match> = Match extends unknown ? Omit<Match, "event"> : never;
 
-/**
- * A match of a rule over time, as a delivery stores it: with the rule as it was then, and without its event, which may
- * be deleted in the meantime.
- */
-export type StoredNotification = WithoutEvent<OverTime> & { rule: { name: string; q: string } };
-
-/** A destination of the project was turned off, because it failed for too long or no longer exists. */
-export type DestinationOff = {
-  type: "destination-off";
-  atMs: number;
-  title: string;
-  detail: string;
-  destination: { id: string; name: string };
+/** What a rule over time found, with the rule as it was then. */
+type OverTime = WithoutEvent<Exclude<RuleNotification, { type: "event" }>> & {
+  rule: { name: string; q: string };
 };
 
-/** An urgent message to a destination of the project was not delivered, and is not tried again. */
-export type DeliveryDead = Omit<DestinationOff, "type"> & { type: "delivery-dead" };
+/** What the owners of a project or of the server are told, as sentences. */
+type Notice = { atMs: number; title: string; detail: string };
 
-/** Something about the server that its owner must know, such as a backup that failed (server-outages.ts). */
-export type ServerNotice = { type: "server-notice"; atMs: number; title: string; detail: string };
+/** What a delivery says. It stores no events, which may be deleted before it is sent. */
+export type Notification =
+  | { type: "event" }
+  | OverTime
+  /** A destination of the project was turned off, because it failed for too long or no longer exists. */
+  | (Notice & { type: "destination-off"; destination: { id: string; name: string } })
+  /** An urgent message to a destination of the project was not delivered, and is not tried again. */
+  | (Notice & { type: "delivery-dead"; destination: { id: string; name: string } })
+  /** Something about the server, such as a backup that failed (server-outages.ts). */
+  | (Notice & { type: "server-notice" })
+  | { type: "email-digest"; fromMs: number; atMs: number };
 
-/** Notices for owners besides events. */
-export type OwnerNotice = DestinationOff | DeliveryDead | ServerNotice;
+export type OwnerNotice = Extract<Notification, Notice>;
 
-/** A delivery of a digest by email stores no events, because they can be deleted before it is sent. */
-export type StoredEmailDigest = { type: "email-digest"; fromMs: number; atMs: number };
-
-/** The content of a delivery that isn't one event. */
-export type StoredContent = StoredNotification | OwnerNotice | StoredEmailDigest;
-
-/** Reads what a delivery stores; null for an event itself. */
-export function readStoredContent(json: string | null): StoredContent | null {
-  if (json === null) return null;
+/** Reads what a delivery stores. */
+export function readNotification(json: string | null): Notification {
+  if (json === null) return { type: "event" };
   const stored = JSON.parse(json);
   // Earlier versions kept less.
   const missing = stored.type === "summary" ? { total: stored.count + 1, groups: [] } : {};
   return { newestIds: [], ...missing, ...stored };
 }
 
-const ownerNotices = new Set<string>([
-  "destination-off",
-  "delivery-dead",
-  "server-notice",
-] satisfies OwnerNotice["type"][]);
-
-export function isOwnerNotice(notification: StoredContent | null): notification is OwnerNotice {
-  return notification !== null && ownerNotices.has(notification.type);
-}
-
-type About = Pick<Message, "id" | "project" | "urgent"> & { baseUrl: string; ruleId: string | null };
+type About = Pick<Message, "id" | "project" | "urgent"> & {
+  baseUrl: string;
+  ruleId: string | null;
+  /** As it is now; null if it was deleted. */
+  ruleName?: string | null;
+};
 
 /**
  * The events that a message tells of.
@@ -65,19 +51,36 @@ type About = Pick<Message, "id" | "project" | "urgent"> & { baseUrl: string; rul
  */
 export type ToldEvents = Pick<Message, "event" | "newest">;
 
-/** Whether a delivery can't be sent without its event. */
-export function tellsOfEvent(notification: StoredContent | null): boolean {
-  return notification === null || notification.type === "recovery" || notification.type === "threshold";
+/** Whether a notification can't be sent without its event. */
+export function tellsOfEvent({ type }: Notification): boolean {
+  return type === "event" || type === "recovery" || type === "threshold";
 }
 
 /** The ids of the newest events that a notification tells of. */
-export function newestIdsOf(notification: StoredContent | null): string[] {
-  return notification && "newestIds" in notification ? notification.newestIds : [];
+export function newestIdsOf(notification: Notification): string[] {
+  return "newestIds" in notification ? notification.newestIds : [];
+}
+
+/** The message of a notification, except for digests by email. */
+export function messageOfNotification(
+  notification: Exclude<Notification, { type: "email-digest" }>,
+  told: ToldEvents,
+  about: About,
+): Message {
+  if ("title" in notification) return messageOfNotice(notification, about);
+  if (notification.type !== "event") return messageOverTime(notification, told, about);
+  const { baseUrl, project, ruleId, ruleName = null } = about;
+  const event = told.event!;
+  return messageOfEvent(event, {
+    ...about,
+    rule: ruleId === null || ruleName === null ? null : { id: ruleId, name: ruleName },
+    url: `${baseUrl}/p/${project.slug}/events/${event.id}`,
+  });
 }
 
 /** The message that tells what a rule over time found. Its `event` is the one by which it was met, if there is one. */
-export function messageOfNotification(
-  notification: StoredNotification,
+function messageOverTime(
+  notification: OverTime,
   { event, newest }: ToldEvents,
   { id, baseUrl, project, ruleId, urgent }: About,
 ): Message {
@@ -107,7 +110,7 @@ export function messageOfNotification(
   };
 }
 
-function threadOfNotification(notification: StoredNotification, ruleId: string): string | null {
+function threadOfNotification(notification: OverTime, ruleId: string): string | null {
   switch (notification.type) {
     case "summary":
       return threadOf(ruleId, notification.firstId);
@@ -132,7 +135,7 @@ function threadOfNotification(notification: StoredNotification, ruleId: string):
  */
 export function growMessage(
   first: Message,
-  { total, count, fromMs, atMs, groups }: Extract<StoredNotification, { type: "summary" }>,
+  { total, count, fromMs, atMs, groups }: Extract<Notification, { type: "summary" }>,
   summary: Message,
 ): Message {
   const others = `${numberOf(count)} more in ${formatDuration(atMs - fromMs)}`;
@@ -148,11 +151,7 @@ export function growMessage(
   };
 }
 
-/** The message that tells owners of a project's destination or of the server. */
-export function messageOfOwnerNotice(
-  notice: OwnerNotice,
-  { id, baseUrl, project }: Pick<About, "id" | "baseUrl" | "project">,
-): AccountMessage {
+function messageOfNotice(notice: OwnerNotice, { id, baseUrl, project }: About): Message {
   const { type, title, detail, atMs } = notice;
   // It is about the server, not about the project whose delivery it is.
   const host = type === "server-notice" ? URL.parse(baseUrl)?.host : undefined;
@@ -186,7 +185,8 @@ function pathOfNotice(notice: OwnerNotice, slug: string): string {
   }
 }
 
-export function titleOfNotification(notification: StoredNotification): string {
+export function titleOfNotification(notification: OverTime | OwnerNotice): string {
+  if ("title" in notification) return notification.title;
   const { name } = notification.rule;
   switch (notification.type) {
     case "summary":
@@ -203,7 +203,7 @@ export function titleOfNotification(notification: StoredNotification): string {
   }
 }
 
-function rangeOf(notification: StoredNotification): { count: number; fromMs: number; toMs: number } | null {
+function rangeOf(notification: OverTime): { count: number; fromMs: number; toMs: number } | null {
   switch (notification.type) {
     case "summary":
     case "digest":
@@ -219,11 +219,7 @@ function rangeOf(notification: StoredNotification): { count: number; fromMs: num
 }
 
 /** Events by name and channel, as a list. Null if there is nothing to compare. */
-function listOf({
-  type,
-  count,
-  groups,
-}: Extract<StoredNotification, { groups: EventGroup[] }>): string | null {
+function listOf({ type, count, groups }: Extract<Notification, { groups: EventGroup[] }>): string | null {
   if (type === "summary" && groups.length < 2) return null;
   const lines = groups.map(
     (group) =>

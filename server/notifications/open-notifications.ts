@@ -7,9 +7,9 @@ import { DeliveryWorker } from "./delivery-worker.ts";
 import { DiskWatch } from "./disk-watch.ts";
 import { FanOut } from "./fan-out.ts";
 import { type AccountStreams, LiveNotifications } from "./live-notifications.ts";
+import { openKinds } from "./open-kinds.ts";
 import { RecentEvents } from "./recent-events.ts";
 import { ServerOutages } from "./server-outages.ts";
-import { createTransports } from "./transports.ts";
 import { UnsubscribeLinks } from "./unsubscribe.ts";
 
 type Deps = {
@@ -44,14 +44,14 @@ export async function openNotifications({
   const recentEvents = new RecentEvents(store.events);
   const liveNotifications = new LiveNotifications(control, recentEvents, streams, onError);
   await liveNotifications.start();
-  // The last step that can fail, because the transports must be closed.
-  const { close: closeTransports, ...outgoing } = await createTransports(config, control, secrets, baseUrl);
+  // The last step that can fail, because the mailer must be closed.
+  const { close: closeKinds, ...outgoing } = await openKinds(config, control, secrets, baseUrl);
 
   const unsubscribeLinks = new UnsubscribeLinks(unsubscribeSecret, baseUrl);
   const deliveryWorker = new DeliveryWorker({
     store,
     events: recentEvents,
-    transports: outgoing.transports,
+    kinds: outgoing.kinds,
     secrets,
     policy: { allowPrivate: config.allowPrivateAddresses },
     baseUrl,
@@ -83,7 +83,7 @@ export async function openNotifications({
       await fanOut.close();
       await deliveryWorker.close();
       await liveNotifications.close();
-      await closeTransports();
+      await closeKinds();
     },
   };
 }

@@ -5,6 +5,7 @@ import { problem } from "../core/problems.ts";
 import { withChange } from "../core/with-change.ts";
 import type { Level, LevelChange, Preferences, PreferencesChange } from "../schemas/preferences.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { findDestination } from "./account-destinations.ts";
 import {
   type AccountSettings,
   defaultSettings,
@@ -12,7 +13,7 @@ import {
   levelKey,
   type MemberPreferences,
 } from "./apply-preferences.ts";
-import { findDestination, isCollected } from "./destinations.ts";
+import { isCollected } from "./destinations.ts";
 import { listMutes } from "./mutes.ts";
 
 type Control = Kysely<ControlTables>;
@@ -57,7 +58,7 @@ export async function readPreferences(
   };
 }
 
-export async function readSettings(control: Control, accountId: string): Promise<AccountSettings> {
+async function readSettings(control: Control, accountId: string): Promise<AccountSettings> {
   const row = await control
     .selectFrom("notificationSettings")
     .selectAll()

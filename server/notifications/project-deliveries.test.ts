@@ -21,7 +21,9 @@ import { until } from "../testing/until.ts";
 import { takeQueues } from "./delivery-holds.ts";
 import { listQueues } from "./delivery-queues.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
+import { type DestinationKinds, destinationKinds } from "./kinds/index.ts";
 import { messageIdOf } from "./message-id.ts";
+import { openKinds } from "./open-kinds.ts";
 import {
   addProjectDestination,
   changeProjectDestination,
@@ -29,7 +31,6 @@ import {
   findProjectDestination,
 } from "./project-destinations.ts";
 import { RecentEvents } from "./recent-events.ts";
-import { createTransports } from "./transports.ts";
 
 const day = 24 * 60 * 60 * 1_000;
 const baseUrl = "https://tidings.example.com";
@@ -84,16 +85,13 @@ for (const engine of stores) {
       return destination.id;
     }
 
-    function newWorker(
-      transports: ConstructorParameters<typeof DeliveryWorker>[0]["transports"],
-      clock = () => now,
-    ) {
+    function newWorker(kinds: DestinationKinds, clock = () => now) {
       const worker = new DeliveryWorker({
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
         installationId: "test",
         store,
         events: recentEvents,
-        transports,
+        kinds,
         secrets: testSecrets,
         policy: { allowPrivate: true },
         baseUrl,
@@ -106,7 +104,7 @@ for (const engine of stores) {
       workers.push(worker);
       return worker;
     }
-    const worker = () => newWorker({ browser: async () => ({ kind: "failed", detail: "unused" }) });
+    const worker = () => newWorker(destinationKinds());
 
     const event = (change: Partial<Event> = {}): Event => ({
       id: Bun.randomUUIDv7(),
@@ -273,7 +271,7 @@ for (const engine of stores) {
         id,
         sent.map(({ id: eventId }) => ({ eventId })),
       );
-      const sending = newWorker({ browser: async () => ({ kind: "failed", detail: "unused" }) }, Date.now);
+      const sending = newWorker(destinationKinds(), Date.now);
       sending.wake();
       await until(async () => (await rows(id)).every(({ state }) => state === "delivered"), patienceMs);
       expect(limiter.names).toEqual(sent.map(({ name }) => name));
@@ -409,7 +407,7 @@ for (const engine of stores) {
         .set({ enabled: 1 })
         .where("accountId", "=", accountId)
         .execute();
-      const sending = newWorker(inbox.transports);
+      const sending = newWorker(inbox.kinds);
       receiver.answerNext(500);
       await deliver(id, [{ notification: silence() }]);
       await sendAll(sending, id);
@@ -534,9 +532,9 @@ for (const engine of stores) {
     async function mailbox() {
       const inbox = await smtpInbox();
       const config = await testConfig({ dataDirectory: "unused", smtpUrl: inbox.url });
-      const { transports, close } = await createTransports(config, store.control, testSecrets, baseUrl);
+      const { kinds, close } = await openKinds(config, store.control, testSecrets, baseUrl);
       return {
-        transports,
+        kinds,
         next: () => inbox.next(),
         async [Symbol.asyncDispose]() {
           await close();

@@ -18,7 +18,7 @@ import { Done } from "../schemas/done.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import { formOf } from "./kinds/form.ts";
-import { destinationKinds } from "./kinds/index.ts";
+import { type DestinationKinds, projectKinds } from "./kinds/index.ts";
 import {
   addProjectDestination,
   changeProjectDestination,
@@ -36,10 +36,11 @@ export function addProjectDestinationRoutes(
   routes: Routes,
   {
     store: { control },
+    kinds,
     secrets,
     config,
     baseUrl,
-  }: { store: Store; secrets: SecretBox; config: Config; baseUrl: string },
+  }: { store: Store; kinds: DestinationKinds; secrets: SecretBox; config: Config; baseUrl: string },
 ): void {
   const editorOf = ({ actor, ...access }: Access & { actor: Actor }): DestinationEditor => ({
     control,
@@ -61,7 +62,7 @@ export function addProjectDestinationRoutes(
       response: DestinationKindList,
     },
     async () => ({
-      kinds: destinationKinds.map(({ kind, label, settings }) => ({
+      kinds: projectKinds.map(({ kind, label, settings }) => ({
         kind,
         label,
         fields: formOf(settings),
@@ -175,7 +176,12 @@ export function addProjectDestinationRoutes(
         timeoutMs: limits.destinationTestMs,
         nowMs: Date.now(),
       };
-      const outcome = await sendTest({ control, secrets, baseUrl }, projectId, parameter("id"), context);
+      const outcome = await sendTest(
+        { control, kinds, secrets, baseUrl },
+        projectId,
+        parameter("id"),
+        context,
+      );
       return { delivered: outcome.kind === "delivered", detail: outcome.detail };
     },
   );

@@ -7,7 +7,7 @@ import type { Rule } from "../schemas/rule.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
 import { webhookSecret } from "../testing/destination-services.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import { destinationKinds } from "./kinds/index.ts";
+import { projectKinds } from "./kinds/index.ts";
 
 type Body = Problem & {
   destination: ProjectDestination;
@@ -65,7 +65,7 @@ async function auditEntries(target: string) {
 test("the form of each kind says what to enter", async () => {
   const { kinds } = (await (await app.request("/api/destination-kinds")).json()) as Body;
   expect(kinds.map(({ kind, label }) => [kind, label])).toEqual(
-    destinationKinds.map(({ kind, label }) => [kind, label]),
+    projectKinds.map(({ kind, label }) => [kind, label]),
   );
   const fieldsOf = (kind: string) => kinds.find((each) => each.kind === kind)!.fields;
   expect(
@@ -95,7 +95,7 @@ test("the form of each kind says what to enter", async () => {
 });
 
 describe("adding", () => {
-  for (const { kind } of destinationKinds) {
+  for (const { kind } of projectKinds) {
     const sample = () => receiver.settings[kind as keyof typeof receiver.settings] as Record<string, unknown>;
 
     test(`${kind}: no response but the first one contains a secret`, async () => {
@@ -113,9 +113,7 @@ describe("adding", () => {
         (await call("GET", `/${destination.id}`)).text,
         (await call("PATCH", `/${destination.id}`, { name: `Renamed ${kind}` })).text,
         await (await app.request("/api/audit")).text(),
-        JSON.stringify(
-          await app.running.store.control.selectFrom("projectDestinations").selectAll().execute(),
-        ),
+        JSON.stringify(await app.running.store.control.selectFrom("destinations").selectAll().execute()),
       ];
       for (const { name } of secrets)
         for (const text of texts) expect(text).not.toContain(JSON.stringify(sample()[name]).slice(1, -1));

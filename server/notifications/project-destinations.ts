@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import { changeIn } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
@@ -14,26 +14,23 @@ import type {
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { withLock } from "../storage/settings.ts";
+import { changeSettings, checkSettings, findKind, kindOf, showSettings } from "./destination-settings.ts";
 import {
-  changeSettings,
-  checkSettings,
-  findKind,
-  kindOf,
+  cancelDeliveries,
+  type DestinationRow,
   openSettings,
+  type Sending,
+  type Settings,
   sealSettings,
-  showSettings,
-} from "./destination-settings.ts";
-import { cancelDeliveries } from "./destinations.ts";
-import type { Context } from "./kinds/kind.ts";
+  sendTo,
+} from "./destinations.ts";
+import type { Context, Outcome } from "./kinds/kind.ts";
 import { escapeMarkdown } from "./kinds/markup.ts";
 import { rotateWebhookSecret, type WebhookSettings, webhook } from "./kinds/webhook.ts";
 import type { Message } from "./message.ts";
 import type { OutboundPolicy } from "./outbound.ts";
-import type { Outcome } from "./transport.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
-type Row = Selectable<ControlTables["projectDestinations"]>;
-type Settings = Record<string, unknown>;
 
 /** What changes a project's destinations: who, where, and what it needs for settings. */
 export type DestinationEditor = {
@@ -56,7 +53,7 @@ export async function listProjectDestinations({
   isManager,
 }: DestinationReader): Promise<ProjectDestination[]> {
   const rows = await control
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .selectAll()
     .where("projectId", "=", projectId)
     .orderBy("createdAt")
@@ -74,9 +71,9 @@ export async function findProjectDestination(
   return destinationOf(row, openSettings(row, secrets), isManager);
 }
 
-async function findRow(control: Control, projectId: number, id: string): Promise<Row> {
+async function findRow(control: Control, projectId: number, id: string): Promise<DestinationRow> {
   const row = await control
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .selectAll()
     .where("projectId", "=", projectId)
     .where("id", "=", id)
@@ -92,12 +89,14 @@ export async function addProjectDestination(
 ): Promise<{ destination: ProjectDestination; signingSecret?: string }> {
   const settings = checkSettings(findKind(kind), entered, policy);
   const id = Bun.randomUUIDv7();
-  const row: Row = {
-    id,
+  const named = { id, address: null };
+  const row: DestinationRow = {
+    ...named,
+    accountId: null,
     projectId,
     kind,
     name,
-    settings: sealSettings(id, settings, secrets),
+    settings: sealSettings(named, settings, secrets),
     enabled: enabled ? 1 : 0,
     deliveredAt: null,
     failingSince: null,
@@ -108,7 +107,7 @@ export async function addProjectDestination(
   await control.transaction().execute(async (transaction) => {
     await lockDestinations(transaction);
     const { count } = await transaction
-      .selectFrom("projectDestinations")
+      .selectFrom("destinations")
       .select((eb) => eb.fn.countAll<number>().as("count"))
       .where("projectId", "=", projectId)
       .executeTakeFirstOrThrow();
@@ -117,8 +116,8 @@ export async function addProjectDestination(
         detail: `A project can have at most ${limits.projectDestinations} destinations. Delete one that you no longer use.`,
       });
     }
-    await checkName(transaction, row);
-    await transaction.insertInto("projectDestinations").values(row).execute();
+    await checkName(transaction, projectId, row);
+    await transaction.insertInto("destinations").values(row).execute();
     await recordAudit(transaction, actor, {
       action: "destination.created",
       projectId,
@@ -162,15 +161,15 @@ export async function changeProjectDestination(
     checkVersion(ifMatch, destinationOf(row, before, isManager));
     const settings = entered ? changeSettings(kindOf(row), before, entered, policy) : before;
     const isFresh = entered !== undefined || (enabled === true && row.enabled === 0);
-    const set: Partial<Row> = {
+    const set: Partial<DestinationRow> = {
       name: name ?? row.name,
-      ...(entered && { settings: sealSettings(id, settings, secrets) }),
+      ...(entered && { settings: sealSettings(row, settings, secrets) }),
       ...(enabled !== undefined && { enabled: enabled ? 1 : 0 }),
       // What failed before says nothing about other settings.
       ...(isFresh && { failingSince: null, failure: null }),
     };
-    await checkName(transaction, { ...row, ...set });
-    await transaction.updateTable("projectDestinations").set(set).where("id", "=", id).execute();
+    await checkName(transaction, projectId, { ...row, ...set });
+    await transaction.updateTable("destinations").set(set).where("id", "=", id).execute();
     // Nor does what the former receiver asked for hold the queue.
     if (isFresh) await transaction.deleteFrom("deliveryQueues").where("destinationId", "=", id).execute();
     await recordAudit(transaction, actor, {
@@ -198,7 +197,7 @@ export async function deleteProjectDestination(
 ): Promise<void> {
   await control.transaction().execute(async (transaction) => {
     const { kind, name } = await findRow(transaction, projectId, id);
-    await transaction.deleteFrom("projectDestinations").where("id", "=", id).execute();
+    await transaction.deleteFrom("destinations").where("id", "=", id).execute();
     await recordAudit(transaction, actor, {
       action: "destination.deleted",
       projectId,
@@ -228,12 +227,8 @@ export async function rotateSigningSecret(
       });
     }
     const settings = rotateWebhookSecret(openSettings(row, secrets) as WebhookSettings, nowMs);
-    const sealed = sealSettings(id, settings, secrets);
-    await transaction
-      .updateTable("projectDestinations")
-      .set({ settings: sealed })
-      .where("id", "=", id)
-      .execute();
+    const sealed = sealSettings(row, settings, secrets);
+    await transaction.updateTable("destinations").set({ settings: sealed }).where("id", "=", id).execute();
     await recordAudit(transaction, actor, {
       action: "destination.changed",
       projectId,
@@ -250,7 +245,7 @@ export async function rotateSigningSecret(
 
 /** Sends a test message at once, which changes nothing else. Throws `destination-unknown`. */
 export async function sendTest(
-  { control, secrets, baseUrl }: { control: Control; secrets: SecretBox; baseUrl: string },
+  { control, baseUrl, ...sending }: Sending & { control: Control; baseUrl: string },
   projectId: number,
   id: string,
   context: Context,
@@ -278,7 +273,7 @@ export async function sendTest(
     createdAt: new Date(context.nowMs).toISOString(),
     urgent: false,
   };
-  return kindOf(row).send(message, openSettings(row, secrets), context);
+  return sendTo(sending, row, message, context);
 }
 
 /** Until the transaction ends, nobody else counts destinations or names them. */
@@ -288,10 +283,11 @@ async function lockDestinations(transaction: Transaction<ControlTables>): Promis
 
 async function checkName(
   transaction: Transaction<ControlTables>,
-  { id, projectId, name }: Pick<Row, "id" | "projectId" | "name">,
+  projectId: number,
+  { id, name }: Pick<DestinationRow, "id" | "name">,
 ): Promise<void> {
   const other = await transaction
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select("id")
     .where("projectId", "=", projectId)
     .where("name", "=", name)
@@ -301,7 +297,7 @@ async function checkName(
   throw problem("destination-exists", { detail: `The project has a destination called "${name}" already.` });
 }
 
-function destinationOf(row: Row, settings: Settings, isManager: boolean): ProjectDestination {
+function destinationOf(row: DestinationRow, settings: Settings, isManager: boolean): ProjectDestination {
   return {
     id: row.id,
     kind: row.kind,

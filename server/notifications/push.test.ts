@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createECDH } from "node:crypto";
 import { decryptPush, type PushService, pushService } from "../testing/push-service.ts";
+import type { Outcome } from "./kinds/kind.ts";
+import { generateVapid } from "./open-kinds.ts";
 import { type PushMessage, sendPush } from "./push.ts";
-import type { Outcome } from "./transport.ts";
-import { generateVapid } from "./transports.ts";
 
 const vapid = { ...generateVapid(), subject: "mailto:owner@example.com" };
 const policy = { allowPrivate: true };

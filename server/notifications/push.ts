@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { generateRequestDetails, getVapidHeaders } from "web-push";
+import type { Outcome } from "./kinds/kind.ts";
 import {
   AddressRefused,
   callOutbound,
@@ -11,7 +12,6 @@ import {
   readRetryAfterMs,
 } from "./outbound.ts";
 import { jsonBytes, shorten } from "./shorten.ts";
-import type { Outcome } from "./transport.ts";
 
 /** A browser's `PushSubscription.toJSON()`. The keys are base64url: `p256dh` a P-256 point, `auth` 16 bytes. */
 export type PushSubscription = { endpoint: string; keys: { p256dh: string; auth: string } };

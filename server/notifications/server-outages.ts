@@ -1,7 +1,8 @@
 import type { Kysely, Transaction } from "kysely";
 import { installationOwner } from "../projects/installation-owner.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { ServerNotice } from "./notification-message.ts";
+import type { OwnerNotice } from "./notification-message.ts";
+import { deliverNotice } from "./tell-owners.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -90,7 +91,7 @@ function nameOf(subject: OutageSubject): string {
 async function deliver(
   transaction: Transaction<ControlTables>,
   hasEmail: boolean,
-  notification: ServerNotice,
+  notice: OwnerNotice,
 ): Promise<void> {
   const owner = await installationOwner(transaction);
   if (owner === undefined) return;
@@ -104,7 +105,7 @@ async function deliver(
   if (!membership) return;
   const destinations = await transaction
     .selectFrom("destinations")
-    .select(["id", "kind", "label"])
+    .select(["accountId", "id", "kind", "name as label"])
     .where("accountId", "=", owner)
     .where((eb) =>
       hasEmail
@@ -112,18 +113,5 @@ async function deliver(
         : eb.and([eb("enabled", "=", 1), eb("kind", "!=", "email")]),
     )
     .execute();
-  const deliveries = destinations.map(({ id, kind, label }) => ({
-    projectId: membership.projectId,
-    accountId: owner,
-    destinationId: id,
-    kind,
-    label,
-    groupKey: kind === "dashboard" ? `server ${notification.atMs}` : null,
-    notification: JSON.stringify(notification),
-    state: kind === "dashboard" ? ("delivered" as const) : ("waiting" as const),
-    createdAt: notification.atMs,
-    nextAttemptAt: kind === "dashboard" ? null : notification.atMs,
-    deliveredAt: kind === "dashboard" ? notification.atMs : null,
-  }));
-  if (deliveries.length > 0) await transaction.insertInto("deliveries").values(deliveries).execute();
+  await deliverNotice(transaction, membership.projectId, destinations, notice);
 }

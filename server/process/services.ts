@@ -22,8 +22,8 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { DeliveryWorker } from "../notifications/delivery-worker.ts";
 import type { Mailer } from "../notifications/email.ts";
 import type { FanOut } from "../notifications/fan-out.ts";
+import type { DestinationKinds } from "../notifications/kinds/index.ts";
 import type { RecentEvents } from "../notifications/recent-events.ts";
-import type { Transports } from "../notifications/transport.ts";
 import type { UnsubscribeLinks } from "../notifications/unsubscribe.ts";
 import type { WatchedEventsCache } from "../rules/watched-events.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
@@ -63,7 +63,8 @@ export type Services = {
   fanOut: FanOut;
   /** Events that notify. */
   recentEvents: RecentEvents;
-  transports: Transports;
+  /** How messages reach each kind of destination. */
+  kinds: DestinationKinds;
   deliveryWorker: DeliveryWorker;
   unsubscribeLinks: UnsubscribeLinks;
   /** For emails that aren't notifications; null if email isn't configured. */

@@ -120,7 +120,7 @@ export async function closeProject(
   await control.deleteFrom("boards").where("projectId", "=", id).execute();
   await control.deleteFrom("insights").where("projectId", "=", id).execute();
   await control.deleteFrom("rules").where("projectId", "=", id).execute();
-  await control.deleteFrom("projectDestinations").where("projectId", "=", id).execute();
+  await control.deleteFrom("destinations").where("projectId", "=", id).execute();
   await control.deleteFrom("webhooks").where("projectId", "=", id).execute();
   await control
     .updateTable("projects")

@@ -109,7 +109,7 @@ async function checkRecipients(
       .where("projectId", "=", projectId)
       .execute(),
     destinations: await transaction
-      .selectFrom("projectDestinations")
+      .selectFrom("destinations")
       .select("id")
       .where("projectId", "=", projectId)
       .execute(),

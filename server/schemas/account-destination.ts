@@ -3,7 +3,7 @@ import { limits } from "../core/limits.ts";
 import { text } from "../validation/text.ts";
 import { accountDestinationKinds } from "./destination-kinds.ts";
 
-export type DestinationKind = (typeof accountDestinationKinds)[number];
+export type AccountDestinationKind = (typeof accountDestinationKinds)[number];
 
 /** Where an account is notified. Each account has one `dashboard`, one `email`, and a `browser` for each device. */
 export const Destination = z

@@ -14,6 +14,5 @@ export const projectDestinationKinds = [
   "matrix",
   "apprise",
 ] as const;
-export type ProjectDestinationKind = (typeof projectDestinationKinds)[number];
 
 export const destinationKinds = [...accountDestinationKinds, ...projectDestinationKinds] as const;

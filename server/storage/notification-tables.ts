@@ -1,5 +1,4 @@
 import type { Generated } from "kysely";
-import type { DestinationKind } from "../schemas/account-destination.ts";
 import type { DeliveryReason, deliveryStates } from "../schemas/delivery.ts";
 import type { Level } from "../schemas/preferences.ts";
 
@@ -7,12 +6,25 @@ import type { Level } from "../schemas/preferences.ts";
 export type NotificationTables = {
   destinations: {
     id: string;
-    accountId: string;
-    kind: DestinationKind;
-    label: string;
-    address: string;
-    secret: string | null;
+    /** The owner is an account or a project. */
+    accountId: string | null;
+    projectId: number | null;
+    kind: string;
+    /** Of email, the address. */
+    name: string;
+    /** Of an account's: an email address, a push endpoint, or the account itself. */
+    address: string | null;
+    /** JSON, sealed. */
+    settings: string | null;
     enabled: number;
+    /** Of a project's: the last success. */
+    deliveredAt: number | null;
+    /** The first failure after the last success. */
+    failingSince: number | null;
+    /** What the last failure said. */
+    failure: string | null;
+    /** Since when the owners know that an urgent message to it is dead; null after a success. */
+    deadToldAt: number | null;
     createdAt: number;
   };
   rules: {
@@ -29,24 +41,6 @@ export type NotificationTables = {
     state: string;
     /** The time when the rule must be evaluated without an event. */
     dueAt: number | null;
-    createdAt: number;
-  };
-  projectDestinations: {
-    id: string;
-    projectId: number;
-    kind: string;
-    name: string;
-    /** JSON, sealed. */
-    settings: string;
-    enabled: number;
-    /** The last success. */
-    deliveredAt: number | null;
-    /** The first failure after the last success. */
-    failingSince: number | null;
-    /** The message of the last failure. */
-    failure: string | null;
-    /** When the owners learned that an urgent message to it is dead; null after a success. */
-    deadToldAt: number | null;
     createdAt: number;
   };
   /** Events that a rule may match and whose deliveries are still to be made. */

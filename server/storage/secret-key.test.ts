@@ -125,7 +125,7 @@ test("what an earlier version stored in clear is encrypted, and still works", as
   await withStore(async (control) => {
     await sql`DELETE FROM settings WHERE name IN ('secretKeyCheck', 'vapid')`.execute(control);
     await sql`UPDATE settings SET value = ${authSecret} WHERE name = 'authSecret'`.execute(control);
-    await sql`UPDATE destinations SET secret = ${JSON.stringify(subscription.keys)} WHERE kind = 'browser'`.execute(
+    await sql`UPDATE destinations SET settings = ${JSON.stringify(subscription.keys)} WHERE kind = 'browser'`.execute(
       control,
     );
   });

@@ -87,21 +87,21 @@ async function sealStored(transaction: Transaction<ControlTables>, box: SecretBo
   }
   const destinations = await transaction
     .selectFrom("destinations")
-    .select(["id", "address", "secret"])
-    .where("secret", "not like", "v1.%")
+    .select(["id", "address", "settings"])
+    .where("settings", "not like", "v1.%")
     .execute();
-  for (const { id, address, secret } of destinations) {
+  for (const { id, address, settings } of destinations) {
     await transaction
       .updateTable("destinations")
-      .set({ secret: box.seal(secret!, destinationPurpose(address)) })
+      .set({ settings: box.seal(settings!, destinationPurpose({ id, address })) })
       .where("id", "=", id)
       .execute();
   }
 }
 
-/** The purpose for which a destination's secret is sealed. */
-export function destinationPurpose(address: string): string {
-  return `destination ${address}`;
+/** The purpose for which a destination's settings are sealed. */
+export function destinationPurpose({ id, address }: { id: string; address: string | null }): string {
+  return `destination ${address ?? id}`;
 }
 
 /** The key in a file; null if there is no file. Throws if it is no key, or can't be read. */

@@ -162,10 +162,15 @@ test("answers of destinations that repeat the user's id are removed, others rema
       body: JSON.stringify({ kind: "ntfy", name: `${n}`, settings: { topic: "t" } }),
     });
     expect(response.status).toBe(201);
-    await control.updateTable("projectDestinations").set({ failure }).where("name", "=", `${n}`).execute();
+    await control.updateTable("destinations").set({ failure }).where("name", "=", `${n}`).execute();
   }
   await untilJobDone(app, await erase(app));
-  const rows = await control.selectFrom("projectDestinations").select("failure").orderBy("name").execute();
+  const rows = await control
+    .selectFrom("destinations")
+    .select("failure")
+    .where("projectId", "is not", null)
+    .orderBy("name")
+    .execute();
   expect(rows).toEqual([{ failure: null }, { failure: failures[1]! }]);
   await expectNoTrace(app);
 });

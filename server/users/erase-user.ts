@@ -74,14 +74,14 @@ async function eraseFailures(
   userId: string,
 ): Promise<void> {
   const rows = await control
-    .selectFrom("projectDestinations")
+    .selectFrom("destinations")
     .select(["id", "failure"])
     .where("projectId", "=", projectId)
     .where("failure", "is not", null)
     .execute();
   const ids = rows.filter(({ failure }) => failure!.includes(userId)).map(({ id }) => id);
   if (ids.length === 0) return;
-  await control.updateTable("projectDestinations").set({ failure: null }).where("id", "in", ids).execute();
+  await control.updateTable("destinations").set({ failure: null }).where("id", "in", ids).execute();
 }
 
 /** Erases kept requests of webhooks that contain the user's id: which part of a body is the user depends on the mapping. */

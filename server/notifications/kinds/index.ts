@@ -11,7 +11,7 @@ import { telegram } from "./telegram.ts";
 import { webhook } from "./webhook.ts";
 
 /** The kinds of destinations that a project can have, in the order in which people are offered them. */
-export const destinationKinds: readonly DestinationKind[] = [
+export const projectKinds: readonly DestinationKind[] = [
   webhook,
   slack,
   discord,
@@ -24,8 +24,15 @@ export const destinationKinds: readonly DestinationKind[] = [
   apprise,
 ];
 
+/** How messages are sent, by the kind of destination. One that isn't configured is missing. */
+export type DestinationKinds = ReadonlyMap<string, DestinationKind>;
+
+export function destinationKinds(ofAccounts: readonly DestinationKind[] = []): DestinationKinds {
+  return new Map([...projectKinds, ...ofAccounts].map((kind) => [kind.kind, kind]));
+}
+
 const kindsInOrder = new Set<string>(
-  destinationKinds.flatMap(({ kind, isInOrder }) => (isInOrder ? [kind] : [])),
+  projectKinds.flatMap(({ kind, isInOrder }) => (isInOrder ? [kind] : [])),
 );
 
 /** Whether messages to destinations of a kind are sent one at a time, in order. */

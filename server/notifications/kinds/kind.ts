@@ -1,10 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../../core/limits.ts";
-import type { ProjectDestinationKind } from "../../schemas/destination-kinds.ts";
+import type { destinationKinds } from "../../schemas/destination-kinds.ts";
 import type { Message } from "../message.ts";
 import { AddressRefused, OutboundFailure, type OutboundPolicy } from "../outbound.ts";
 import { shorten } from "../shorten.ts";
-import type { Outcome } from "../transport.ts";
 
 declare module "zod" {
   interface GlobalMeta {
@@ -17,11 +16,11 @@ declare module "zod" {
   }
 }
 
-/** One kind of destination, such as Slack. */
+/** One kind of destination, such as Slack or email. */
 export type DestinationKind<Settings extends z.ZodObject = z.ZodObject> = {
-  kind: ProjectDestinationKind;
+  kind: (typeof destinationKinds)[number];
   label: string;
-  /** The form is made from it: each field has a title and a description, which says how to get it. */
+  /** Of a project's, the form is made from it: each field has a title and a description, which says how to get it. */
   settings: Settings;
   /** A chat, whose messages are read one after another: they are sent one at a time, in order. */
   isInOrder?: true;
@@ -37,6 +36,42 @@ export type Context = {
   nowMs: number;
   /** Reference of an earlier message of the same burst. Discord, Telegram and Matrix update that message. */
   previous?: string;
+  /** Who reads the message, if an account gets it. */
+  reader?: Reader;
+};
+
+/** The account that reads a message. */
+export type Reader = {
+  /** Ends the project's email to the account. */
+  unsubscribeUrl?: string;
+  /** Default: UTC. */
+  timeZone?: string;
+};
+
+/**
+ * How an attempt to send a message ended. The detail is a sentence for users, shown with the delivery.
+ *
+ * - `delivered`: the other side accepted it. With the `reference`, some kinds of destinations can update the message.
+ * - `retry`: it may succeed later, but not before `retryAfterMs` milliseconds if the other side said so. It is given up
+ *   after `giveUpAfterMs`, if that is sooner than usual. The `cause` is known if it isn't this message: the other side
+ *   takes fewer messages (`rate-limit`), or takes none now (`unavailable`).
+ * - `gone`: the destination no longer exists and must be removed.
+ * - `failed`: it will never succeed, so it is not retried.
+ */
+export type Outcome = (
+  | { kind: "delivered"; detail: string; reference?: string }
+  | {
+      kind: "retry";
+      detail: string;
+      retryAfterMs?: number;
+      giveUpAfterMs?: number;
+      cause?: "rate-limit" | "unavailable";
+    }
+  | { kind: "gone"; detail: string }
+  | { kind: "failed"; detail: string }
+) & {
+  /** The destination had no part in it. */
+  wasCalled?: false;
 };
 
 const detailCharactersMax = 240;

@@ -10,9 +10,8 @@ import { type DestinationReceiver, destinationReceiver } from "../../testing/des
 import { webhookSecret } from "../../testing/destination-services.ts";
 import { effort } from "../../testing/engine.ts";
 import { type Message, messageOfEvent } from "../message.ts";
-import type { Outcome } from "../transport.ts";
-import { destinationKinds } from "./index.ts";
-import { type Context, type DestinationKind, settingMeta } from "./kind.ts";
+import { projectKinds } from "./index.ts";
+import { type Context, type DestinationKind, type Outcome, settingMeta } from "./kind.ts";
 import { pushoverAt } from "./pushover.ts";
 import { createWebhookSecret, rotateWebhookSecret, type WebhookSettings, webhook } from "./webhook.ts";
 
@@ -64,11 +63,11 @@ let kinds: DestinationKind[];
 beforeAll(async () => {
   receiver = await destinationReceiver();
   settingsOf = receiver.settings;
-  kinds = destinationKinds.map((kind) => (kind.kind === "pushover" ? pushoverAt(receiver.origin) : kind));
+  kinds = projectKinds.map((kind) => (kind.kind === "pushover" ? pushoverAt(receiver.origin) : kind));
 });
 afterAll(() => receiver[Symbol.asyncDispose]());
 
-const names = destinationKinds.map(({ kind }) => kind);
+const names = projectKinds.map(({ kind }) => kind);
 
 function send(name: string, sent: Message = message, more: Partial<Context> = {}): Promise<Outcome> {
   const kind = kinds.find(({ kind }) => kind === name)!;
@@ -77,11 +76,11 @@ function send(name: string, sent: Message = message, more: Partial<Context> = {}
 
 test("kinds are listed once, in the order in which people meet them", () => {
   expect(names).toEqual([...projectDestinationKinds]);
-  expect(new Set(destinationKinds.map(({ label }) => label)).size).toBe(names.length);
+  expect(new Set(projectKinds.map(({ label }) => label)).size).toBe(names.length);
 });
 
 test("every setting of a form has a title and says how to get it", () => {
-  for (const { kind, settings } of destinationKinds) {
+  for (const { kind, settings } of projectKinds) {
     for (const [name, field] of Object.entries(settings.shape)) {
       const meta = settingMeta(field as z.ZodType);
       if (meta.internal) continue;
@@ -746,7 +745,7 @@ test("settings that could not work are rejected", () => {
     ["slack", { url: "https://example.com/", channel: "#general" }],
   ];
   for (const [name, settings] of rejected) {
-    const { success } = destinationKinds.find(({ kind }) => kind === name)!.settings.safeParse(settings);
+    const { success } = projectKinds.find(({ kind }) => kind === name)!.settings.safeParse(settings);
     expect([name, settings, success]).toEqual([name, settings, false]);
   }
 });

@@ -1,6 +1,5 @@
 import { callOutbound, causeOf, type OutboundResponse, readRetryAfterMs } from "../outbound.ts";
-import type { Outcome } from "../transport.ts";
-import type { Context } from "./kind.ts";
+import type { Context, Outcome } from "./kind.ts";
 
 /** Appends a path, whose variable parts must be encoded, to the address of a service. */
 export function joinUrl(base: string, path: string): string {

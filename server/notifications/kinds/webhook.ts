@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { z } from "@hono/zod-openapi";
 import { limits } from "../../core/limits.ts";
-import type { Message } from "../message.ts";
+import type { AccountMessageType, Message } from "../message.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { call, outcomeOf, type Service } from "./response.ts";
 
@@ -72,12 +72,16 @@ const types = {
   recovery: "rule.recovery",
   threshold: "rule.threshold",
   test: "webhook.test",
-} as const satisfies Record<Message["type"], string>;
+} as const satisfies Record<Exclude<Message["type"], AccountMessageType>, string>;
 
 function payloadOf({ type, createdAt, url, urgent, project, rule, ...message }: Message) {
   const { event, title, text, matches, newest } = message;
   const content = type === "event" ? { event } : { title, text, event, matches, newest };
-  return { type: types[type], timestamp: createdAt, data: { ...content, url, urgent, project, rule } };
+  return {
+    type: types[type as keyof typeof types],
+    timestamp: createdAt,
+    data: { ...content, url, urgent, project, rule },
+  };
 }
 
 /** Generates a signing secret. */

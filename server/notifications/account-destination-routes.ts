@@ -19,14 +19,15 @@ import {
   listDestinations,
   removeDestination,
   switchDestination,
-} from "./destinations.ts";
+} from "./account-destinations.ts";
+import { sendTo } from "./destinations.ts";
+import type { DestinationKinds } from "./kinds/index.ts";
 import { type Message, messageOfEvent } from "./message.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
-import type { Transports } from "./transport.ts";
 
 type Deps = {
   store: Store;
-  transports: Transports;
+  kinds: DestinationKinds;
   secrets: SecretBox;
   config: Config;
   baseUrl: string;
@@ -37,8 +38,10 @@ type Deps = {
 /** The destinations of accounts: dashboard, browsers, email. */
 export function addDestinationRoutes(
   routes: Routes,
-  { store: { control }, transports, secrets, config, baseUrl, requestVerification }: Deps,
+  { store: { control }, kinds, secrets, config, baseUrl, requestVerification }: Deps,
 ): void {
+  const policy = { allowPrivate: config.allowPrivateAddresses };
+
   routes.add(
     {
       method: "get",
@@ -64,7 +67,7 @@ export function addDestinationRoutes(
       problems: [409],
     },
     async ({ account, body }) => {
-      checkEndpoint(body.subscription.endpoint, { allowPrivate: config.allowPrivateAddresses });
+      checkEndpoint(body.subscription.endpoint, policy);
       return { destination: await addBrowser(control, secrets, account.id, body) };
     },
   );
@@ -85,7 +88,7 @@ export function addDestinationRoutes(
     async ({ account, body, parameter }) => {
       const { kind, emailVerified } = await findDestination(control, account.id, parameter("id"));
       if (kind === "email" && body.enabled) {
-        if (!transports.email || !requestVerification) throw emailUnavailable();
+        if (!kinds.has("email") || !requestVerification) throw emailUnavailable();
         if (emailVerified === 0) await requestVerification(account);
       }
       return {
@@ -124,10 +127,9 @@ export function addDestinationRoutes(
     },
     async ({ account, parameter }) => {
       const destination = await findDestination(control, account.id, parameter("id"));
-      const { id, kind, address, secret, emailVerified } = destination;
-      const send = kind === "dashboard" ? undefined : transports[kind];
-      if (!send && kind === "email") throw emailUnavailable();
-      if (!send)
+      const { id, kind, emailVerified } = destination;
+      if (kind === "email" && !kinds.has(kind)) throw emailUnavailable();
+      if (kind === "dashboard")
         throw problem("limit-reached", {
           detail: "The dashboard needs no test: it shows every notification.",
         });
@@ -135,8 +137,8 @@ export function addDestinationRoutes(
         throw problem("email-unverified", {
           detail: "Confirm your email address first. Turning on email sends you a link.",
         });
-      const message = testMessage(baseUrl);
-      const outcome = await send({ message, address, secret }, limits.destinationTestMs);
+      const context = { policy, timeoutMs: limits.destinationTestMs, nowMs: Date.now() };
+      const outcome = await sendTo({ kinds, secrets }, destination, testMessage(baseUrl), context);
       if (outcome.kind === "gone") await removeDestination(control, id, outcome.detail);
       return { delivered: outcome.kind === "delivered", detail: outcome.detail };
     },
