@@ -69,7 +69,10 @@ export function mutantsOf(source, path) {
     if (type === "UnaryExpression" && "!-~".includes(operator) && !covered.has(node))
       add(node.start, node.start + 1, "");
     if (type === "AssignmentPattern") replace(node.right, "undefined");
-    if (type === "Literal") mutateLiteral(node);
+    // Of what a comparison returns, only the sign counts.
+    if (type === "ConditionalExpression" && [node.consequent, node.alternate].every(isNumber))
+      for (const each of [node.consequent, node.alternate]) covered.add(each.argument ?? each);
+    if (type === "Literal" && !covered.has(node)) mutateLiteral(node);
     if (type === "ArrayExpression" && node.elements.length > 0) replace(node, "[]");
     if (type === "MemberExpression" || type === "CallExpression") mutateAccess(node);
     if (type === "ReturnStatement" && argument && !isConstant(argument)) replace(node, "return undefined;");
@@ -141,6 +144,10 @@ export function mutantsOf(source, path) {
 
 export function applied(source, { start, end, text }) {
   return source.slice(0, start) + text + source.slice(end);
+}
+
+function isNumber({ type, value, operator, argument }) {
+  return type === "UnaryExpression" && operator === "-" ? isNumber(argument) : typeof value === "number";
 }
 
 /** Other mutants change a literal, and a function without a result needs none. */

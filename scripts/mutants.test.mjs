@@ -13,6 +13,7 @@ test.each([
   ["x -= a;", ["x += a;"]],
   ["x = [!a, true];", ["x = [];", "x = [a, true];", "x = [!a, false];"]],
   ["x = a?.b?.();", ["x = a.b?.();", "x = a?.b();"]],
+  ["x = a ? -1 : 1;", ["x = false ? -1 : 1;", "x = true ? -1 : 1;", "x = a ? 1 : 1;"]],
   ["x = 10n;", ["x = 11n;"]],
 ])("the mutants of %p", (source, expected) => {
   // The statement itself can be removed as well.

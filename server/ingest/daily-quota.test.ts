@@ -68,6 +68,13 @@ test("a project without a quota is not counted", async () => {
   await quota.close();
 });
 
+test("days are those of the clock by default", async () => {
+  const quota = new DailyQuota(app.running.store.control, { onError() {} });
+  const { retryAfterSeconds } = quota.exceeded(project).options as { retryAfterSeconds: number };
+  expect(retryAfterSeconds).toBeWithin(1, 24 * 60 * 60 + 1);
+  await quota.close();
+});
+
 test("nodes learn of each other's events within a second, without waiting in the second half of it", async () => {
   const nowMs = noonMs + 2 * dayMs;
   const [one, two] = [node(nowMs), node(nowMs)];
@@ -84,7 +91,8 @@ test("nodes learn of each other's events within a second, without waiting in the
   expect((await two.reserve(10)).events).toBe(5);
   two.clock.nowMs += 999;
   expect(two.quota.of(project)).not.toBeInstanceOf(Promise);
-  two.clock.nowMs += 501;
+  await count.sync;
+  two.clock.nowMs += 1_000;
   expect(two.quota.of(project)).toBeInstanceOf(Promise);
   await two.quota.of(project);
   // Also after the clock was set back.
