@@ -1,5 +1,5 @@
 // @engines sqlite, postgres
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, expect, jest, test } from "bun:test";
 import type { AppendResult } from "../storage/event-store.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
@@ -14,6 +14,7 @@ let app: TestApp;
 beforeAll(async () => {
   app = await testApp();
 });
+afterEach(() => void jest.useRealTimers());
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** A node's quotas, at a time that the test sets. */
@@ -99,6 +100,18 @@ test("nodes learn of each other's events within a second, without waiting in the
   two.clock.nowMs -= 2_000;
   expect(two.quota.of(project)).toBeInstanceOf(Promise);
   await two.quota.close();
+});
+
+test("what a node counted is stored after a second", async () => {
+  const nowMs = noonMs + 8 * dayMs;
+  jest.useFakeTimers();
+  const { quota, record } = node(nowMs);
+  await record(3);
+  jest.advanceTimersByTime(1_000);
+  jest.useRealTimers();
+  await until(async () => (await storedOn(nowMs)) === 3);
+  expect(quota.of(project)).toMatchObject({ pending: 0 });
+  await quota.close();
 });
 
 test("a day begins at midnight UTC, and what is left of the former one is stored", async () => {
