@@ -65,6 +65,9 @@ test("a project without a quota is not counted", async () => {
   expect(quota.of(unlimited)).toBeNull();
   const reservation = quota.reserve(null, unlimited, 5_000);
   expect(reservation.events).toBe(5_000);
+  // Also if the quota was set or removed since the count was read.
+  expect(quota.reserve(null, project, 11).events).toBe(11);
+  expect(quota.reserve((await quota.of(project))!, unlimited, 11).events).toBe(11);
   expect(await reservation.use(async () => [created])).toEqual([created]);
   await quota.close();
 });
@@ -87,6 +90,10 @@ test("nodes learn of each other's events within a second, without waiting in the
   two.clock.nowMs += 1;
   const count = two.quota.of(project);
   if (count === null || count instanceof Promise) throw new Error("The count is read in the background.");
+  // Those that are being stored count as well.
+  const meanwhile = await two.reserve(10);
+  expect(meanwhile.events).toBe(9);
+  meanwhile.release();
   await count.sync;
   expect(count).toMatchObject({ stored: 5, pending: 0, syncing: 0, readAtMs: nowMs + 500 });
   expect((await two.reserve(10)).events).toBe(5);
