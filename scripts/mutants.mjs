@@ -54,7 +54,7 @@ export function mutantsOf(source, path) {
 
   function mutate(node) {
     const { type, operator, argument } = node;
-    if (node.test) mutateCondition(node);
+    if (node.test && type !== "SwitchCase") mutateCondition(node);
     if (type === "LogicalExpression") {
       const at = source.indexOf(operator, node.left.end);
       const rest = source.slice(at + operator.length, node.end).trimStart();
