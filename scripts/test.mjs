@@ -76,7 +76,7 @@ if (isFullRun) {
 runOrExit("node", ["scripts/build.mjs"]);
 mkdirSync(cache, { recursive: true });
 
-const plan = planFor(["server", "client", "dashboard", "bench"].flatMap(testsIn));
+const plan = planFor(["server", "client", "dashboard", "bench", "scripts"].flatMap(testsIn));
 for (const engine of engines) plan[engine] = filesOfPart(plan[engine], engine);
 const postgres =
   plan.postgres.length > 0 && !process.env.TIDINGS_TEST_POSTGRES ? await startPostgres() : null;
@@ -101,7 +101,7 @@ process.exit(passed > 0 && failed === 0 ? 0 : 1);
 function testsIn(folder) {
   return readdirSync(root + folder, { recursive: true })
     .map((path) => `${folder}/${path}`.replaceAll("\\", "/"))
-    .filter((path) => /\.test\.tsx?$/.test(path) && !path.includes("/node_modules/"))
+    .filter((path) => /\.test\.(tsx?|mjs)$/.test(path) && !path.includes("/node_modules/"))
     .filter((path) => isFullRun || filters.some((part) => path.includes(part)));
 }
 

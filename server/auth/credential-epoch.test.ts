@@ -246,6 +246,40 @@ test("of two changes with the same proof, one is made", async () => {
   expect(await deletion.catch(({ code }) => code)).toBe("sign-in-needed");
 });
 
+test("what a change voids is deleted, also the session that makes it if none goes on", async () => {
+  const { id, cookie } = await person();
+  const bystander = await person();
+  const { control } = app.running.store;
+  const now = new Date().toISOString();
+  for (const accountId of [id, bystander.id]) {
+    const waiting = { id: Bun.randomUUIDv7(), identifier: accountId, value: "", accountId };
+    await control
+      .insertInto("verifications")
+      .values({ ...waiting, expiresAt: now, createdAt: now, updatedAt: now })
+      .execute();
+  }
+  const sessionsOf = (accountId: string) =>
+    control.selectFrom("sessions").select("id").where("userId", "=", accountId).execute();
+  const waitingOf = (accountId: string) =>
+    control.selectFrom("verifications").select("id").where("accountId", "=", accountId).execute();
+  const raise = (change: "password changed" | "password reset", sessionId: string | null) =>
+    control
+      .transaction()
+      .execute((transaction) =>
+        raiseCredentialEpoch(transaction, { accountId: id, change, epoch: null, sessionId }),
+      );
+
+  const [own] = await sessionsOf(id);
+  await raise("password changed", own!.id);
+  expect(await sessionsOf(id)).toEqual([own!]);
+  expect(await waitingOf(id)).toEqual([]);
+  await raise("password reset", own!.id);
+  expect(await sessionsOf(id)).toEqual([]);
+  expect(await meStatus(cookie)).toBe(401);
+  expect(await sessionsOf(bystander.id)).toHaveLength(2);
+  expect(await waitingOf(bystander.id)).toHaveLength(1);
+});
+
 test("a session that nobody stamped is none", async () => {
   const { id, cookie } = await person();
   await app.running.store.control

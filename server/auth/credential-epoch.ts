@@ -52,13 +52,13 @@ export async function raiseCredentialEpoch(
   if (!account) throw changedMeanwhile();
   const { credentialEpoch } = account;
   const keep = sessionsAfter[change];
-  if (keep === "all" || (keep === "own" && sessionId !== null))
+  if (keep !== "none")
     await transaction
       .updateTable("sessions")
       .set({ credentialEpoch })
       .where("userId", "=", accountId)
       .where("credentialEpoch", "=", credentialEpoch - 1)
-      .$if(keep === "own", (query) => query.where("id", "=", sessionId!))
+      .$if(keep === "own", (query) => query.where("id", "=", sessionId ?? ""))
       .execute();
   // These are void already. `outlastsChanges` is the exception among links.
   await transaction

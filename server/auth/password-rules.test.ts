@@ -31,9 +31,17 @@ test("everything else is accepted: phrases, random characters, other scripts", a
     "sunshine over the old pier",
     "пароль от чайника",
     '"","123456"',
+    "qvzkqvzkqvzk",
   ]) {
     expect(await isEasy(password)).toBe(false);
   }
+});
+
+test("an account without an address or a name is checked as well, and the problem points to the password", async () => {
+  await checkNewPassword("x7#Kq!9vLm2$", {});
+  await expect(checkNewPassword("Basketball", {})).rejects.toMatchObject({
+    options: { errors: [{ pointer: "/password" }] },
+  });
 });
 
 describe("over HTTP", () => {

@@ -42,7 +42,6 @@ class Reservation {
   async use<Results extends readonly (AppendResult | Error)[] | null>(
     append: () => Promise<Results>,
   ): Promise<Results> {
-    if (!this.#count) return append();
     let recorded = 0;
     try {
       const results = await append();

@@ -2,11 +2,13 @@
 // @long postgres
 /** What limits how much a key or a project sends: rate limits, quotas, and the origins of publishable keys. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { KeyAccess } from "../http/caller.ts";
 import type { LinesResponse } from "../schemas/batch.ts";
 import type { Key, NewKey } from "../schemas/key.ts";
 import type { ProjectChange } from "../schemas/project.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
+import { KeyRateLimits } from "./key-limits.ts";
 
 const event = { channel: "page", name: "Page viewed" };
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -75,6 +77,7 @@ describe("a publishable key", () => {
   for (const origin of [
     "https://shop.example",
     "https://www.shop.example",
+    "https://a.shop.example",
     "https://a.b.shop.example",
     "http://localhost:3000",
   ]) {
@@ -92,6 +95,7 @@ describe("a publishable key", () => {
   for (const origin of [
     "https://evil.example",
     "http://shop.example",
+    "http://www.shop.example",
     "https://shop.example:8443",
     "https://evilshop.example",
     "https://.shop.example",
@@ -370,5 +374,18 @@ describe("a daily quota", () => {
     await app.restart();
     expect((await post(key, event)).status).toBe(201);
     expect((await post(key, event)).status).toBe(429);
+  });
+});
+
+test.each([
+  [1, "Try again in 1 second."],
+  [2, "Try again in 2 seconds."],
+])("who must wait %d s is told so", async (resetSeconds, expected) => {
+  const consume = async () => ({ allowed: false, remaining: 0, resetSeconds });
+  const limits = new KeyRateLimits({ rateLimiter: () => ({ consume, reset: async () => {} }) });
+  const limit = limits.of({ keyId: "key", eventsPerSecond: 1 } as KeyAccess)!;
+  await expect(limit.take(1)).rejects.toMatchObject({
+    code: "rate-limited",
+    options: { detail: expect.stringContaining(expected), retryAfterSeconds: resetSeconds },
   });
 });

@@ -37,6 +37,12 @@ test("invalid JSON is one reason, wherever it ends", () => {
     );
 });
 
+test("a reason names the first five faults, each once", () => {
+  const errors = [1, 2, 2, 3, 4, 5, 6].map((fault) => ({ pointer: "", detail: `Fault ${fault}.` }));
+  expect(rejectionReason({ detail: "Faults.", errors })).toBe("Fault 1. Fault 2. Fault 3. Fault 4.");
+  expect(rejectionReason({ detail: "Nothing else.", errors: [] })).toBe("Nothing else.");
+});
+
 test("a reason is short, and can be stored", () => {
   const errors = Array.from({ length: 50 }, (_, n) => ({
     pointer: "",

@@ -50,6 +50,7 @@ const skipped = (reason: string, untilMs: number | null = null) => ({ action: "s
 describe("what becomes of a notification", () => {
   const cases: [what: string, MemberPreferences, Candidate, nowMs: number, decision: unknown][] = [
     ["without preferences: sent", none, push, noon, send],
+    ["without preferences, by email: sent at once", none, email, noon, send],
     ["an event without a rule: for nobody", none, all(push), noon, null],
     ["none for the channel", levels({ [levelKey("orders", "phone")]: "none" }), push, noon, skipped("level")],
     ["none for another channel", levels({ [levelKey("x", "phone")]: "none" }), push, noon, send],

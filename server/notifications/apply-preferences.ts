@@ -50,16 +50,15 @@ export function levelKey(channel: string, destinationId: string): string {
   return `${destinationId} ${channel}`;
 }
 
-/** The level of a destination in a channel. Its own level counts before the project's. */
-function levelOf({ levels }: MemberPreferences, destinationId: string, channel: string | null): Level {
-  const own = channel === null ? undefined : levels.get(levelKey(channel, destinationId));
-  return own ?? levels.get(levelKey("", destinationId)) ?? "matters";
+/** The level of a destination in a channel, or else in the project. */
+function levelOf({ levels }: MemberPreferences, destinationId: string, channel: string): Level {
+  return levels.get(levelKey(channel, destinationId)) ?? levels.get(levelKey("", destinationId)) ?? "matters";
 }
 
 /** Decides on one notification. Null if it isn't for this destination at all. */
 export function decide(preferences: MemberPreferences, candidate: Candidate, nowMs: number): Decision | null {
   const { destinationId, kind, event, isUrgent, isByRule } = candidate;
-  const level = levelOf(preferences, destinationId, event?.channelId ?? null);
+  const level = levelOf(preferences, destinationId, event?.channelId ?? "");
   if (!isByRule && level !== "all") return null;
   if (kind === "email" && preferences.isUnsubscribed) return skip("unsubscribed");
   const mute = event && preferences.mutes.find((each) => isMutedBy(each, event, nowMs));

@@ -9,6 +9,7 @@ import { until } from "../testing/until.ts";
 import {
   AddressRefused,
   callOutbound,
+  causeOf,
   isPublicAddress,
   OutboundFailure,
   readRetryAfterMs,
@@ -291,6 +292,19 @@ test.each([
   ["239.255.255.250", false],
   ["240.0.0.1", false],
   ["255.255.255.255", false],
+  // The last addresses of networks.
+  ["0.255.255.255", false],
+  ["192.0.0.255", false],
+  ["192.0.2.255", false],
+  ["192.88.99.255", false],
+  ["192.168.255.255", false],
+  ["198.51.100.255", false],
+  ["203.0.113.255", false],
+  ["2001:1ff:ffff::", false],
+  ["2001:db8:ffff::", false],
+  ["2002:ffff::", false],
+  ["3fff:fff::", false],
+  ["3ffe::1", true],
   ["::", false],
   ["::1", false],
   ["::7f00:1", false],
@@ -316,6 +330,18 @@ test.each([
   ["", false],
 ])("whether %s is public: %p", (address, isPublic) => {
   expect(isPublicAddress(address)).toBe(isPublic);
+});
+
+test.each([
+  [429, "rate-limit"],
+  [408, "unavailable"],
+  [502, "unavailable"],
+  [503, "unavailable"],
+  [504, "unavailable"],
+  [400, undefined],
+  [500, undefined],
+] as const)("the status %d says of other messages: %p", (status, cause) => {
+  expect(causeOf(status)).toBe(cause);
 });
 
 test.each([

@@ -38,3 +38,15 @@ test("markup is closed, and left out if nothing is in it", () => {
   expect(written(15)).toBe("<b><i>…</i></b>");
   expect(written(14)).toBe("<b>…</b>");
 });
+
+test("nothing follows the ellipsis, also if it would fit, and markup without a text leaves no trace", () => {
+  const writer = new BoundedWriter(6);
+  writer.write("a");
+  writer.enclose(["<b>", ""], () => {});
+  writer.write("bcd💰");
+  expect(writer.text).toBe("abcd…");
+  writer.write("e");
+  writer.enclose(["*", "*"], () => writer.write("e"));
+  writer.enclose(["", ""], () => writer.write("e"));
+  expect(writer.text).toBe("abcd…");
+});

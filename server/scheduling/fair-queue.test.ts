@@ -104,3 +104,59 @@ test("what waits behind a task that is aborted takes its turn at once", async ()
   for (const name of names()) await end(name);
   await Promise.all([first, light]);
 });
+
+test("a task weighs 1 unless it says otherwise", async () => {
+  const queue = new FairQueue({ capacity: 2 });
+  const entered: string[] = [];
+  const leave = await queue.enter(1);
+  await queue.run(2, async () => {
+    queue.enter(3).then(() => entered.push("third"));
+    await settled();
+    expect(entered).toEqual([]);
+    leave();
+    await settled();
+    expect(entered).toEqual(["third"]);
+  });
+});
+
+test("who must wait too long is asked to come back in five seconds, but not while there is room", async () => {
+  const queue = new FairQueue({ capacity: 1, waitingOfOwner: 0 });
+  const leave = await queue.enter(1);
+  await expect(queue.enter(1)).rejects.toMatchObject({
+    code: "overloaded",
+    options: { detail: expect.stringContaining("Wait for some of them"), retryAfterSeconds: 5 },
+  });
+  leave();
+  await queue.enter(1);
+});
+
+test("a task whose signal is aborted does not begin, and leaves the other tasks of its owner in their order", async () => {
+  const { start, names, end } = starter(new FairQueue({ capacity: 1 }));
+  const gone = AbortSignal.abort(new Error("gone"));
+  await expect(start(1, "a0", 1, gone)).rejects.toThrow("gone");
+  const late = new AbortController();
+  const tasks = ["a1", "a2"].map((name) => start(1, name));
+  const aborted = start(1, "a3", 1, late.signal);
+  tasks.push(...["a4", "a5"].map((name) => start(1, name)));
+  late.abort(new Error("late"));
+  await expect(aborted).rejects.toThrow("late");
+  for (const name of ["a1", "a2", "a4", "a5"]) {
+    expect(names()).toEqual([name]);
+    await end(name);
+  }
+  await Promise.all(tasks);
+});
+
+test("a signal that is aborted during its task leaves those that wait alone", async () => {
+  const { start, names, end } = starter(new FairQueue({ capacity: 1 }));
+  const gone = new AbortController();
+  const tasks = [start(1, "a1"), start(1, "a2", 1, gone.signal), start(1, "a3")];
+  await settled();
+  await end("a1");
+  expect(names()).toEqual(["a2"]);
+  gone.abort();
+  await end("a2");
+  expect(names()).toEqual(["a3"]);
+  await end("a3");
+  await Promise.all(tasks);
+});

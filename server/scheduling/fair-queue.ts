@@ -27,7 +27,7 @@ const overloadedDetail =
  */
 export class FairQueue<Owner extends TurnOwner | string = TurnOwner> {
   readonly #options: Required<Options>;
-  /** The first owner is next. */
+  /** The owners with tasks that wait. The first owner is next. */
   readonly #waiting = new Map<Owner, Waiter[]>();
   readonly #usedBy = new Map<Owner, number>();
   #used = 0;
@@ -46,7 +46,7 @@ export class FairQueue<Owner extends TurnOwner | string = TurnOwner> {
   async run<Result>(
     owner: Owner,
     task: () => Promise<Result>,
-    { weight = 1, signal }: { weight?: number; signal?: AbortSignal | undefined } = {},
+    { weight, signal }: { weight?: number; signal?: AbortSignal | undefined } = {},
   ): Promise<Result> {
     const leave = await this.enter(owner, weight, signal);
     try {
@@ -88,7 +88,7 @@ export class FairQueue<Owner extends TurnOwner | string = TurnOwner> {
           resolve();
         },
       };
-      signal?.addEventListener("abort", leave, { once: true });
+      signal?.addEventListener("abort", leave);
       waiters.push(waiter);
       // Those who wait may all have their share.
       this.#admit();
@@ -99,8 +99,8 @@ export class FairQueue<Owner extends TurnOwner | string = TurnOwner> {
   #admit(): void {
     // An owner that goes to the end of the map comes again in this loop.
     for (const [owner, waiters] of this.#waiting) {
-      const [first] = waiters;
-      if (!first || !this.#fitsOwner(owner, first.weight)) continue;
+      const first = waiters[0]!;
+      if (!this.#fitsOwner(owner, first.weight)) continue;
       // It waits for more room, which those after it must not take again and again.
       if (!this.#fitsAll(first.weight)) return;
       waiters.shift();

@@ -1,8 +1,10 @@
 // @engines sqlite, postgres
 import { afterAll, afterEach, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
+import type { RateLimiterAbstract } from "rate-limiter-flexible";
 import { limits } from "../core/limits.ts";
 import { stores } from "../testing/engine.ts";
 import { until } from "../testing/until.ts";
+import { rateLimiter } from "./rate-limiter.ts";
 import type { Store } from "./store.ts";
 
 for (const engine of stores) {
@@ -102,3 +104,51 @@ for (const engine of stores) {
     }
   });
 }
+
+describe("what a limiter reports", () => {
+  type Taken = { consumedPoints: number; msBeforeNext: number };
+  /** A limiter of ten points in ten seconds, whose next calls have these outcomes. */
+  const limiterOf = (...outcomes: (() => Promise<Taken>)[]) => {
+    const calls: unknown[] = [];
+    const limiter = rateLimiter(
+      {
+        consume: (key: string, points: number) => {
+          calls.push(["consume", key, points]);
+          return outcomes.shift()!();
+        },
+        delete: async (key: string) => calls.push(["delete", key]),
+      } as unknown as RateLimiterAbstract,
+      { name: "events", points: 10, seconds: 10 },
+    );
+    return { limiter, calls };
+  };
+  const taken = (msBeforeNext: number) => async () => ({ consumedPoints: 4, msBeforeNext });
+
+  test("whole seconds until there are points again, at least one and at most a window", async () => {
+    const times = [0, 1, 1_000, 1_001, 2_500, 10_000, 15_000];
+    const { limiter, calls } = limiterOf(...times.map(taken));
+    const seconds: number[] = [];
+    for (const _ of times) {
+      const state = await limiter.consume("key", 4);
+      expect(state).toMatchObject({ allowed: true, remaining: 6 });
+      seconds.push(state.resetSeconds);
+    }
+    expect(seconds).toEqual([1, 1, 1, 2, 3, 10, 10]);
+    expect(calls).toEqual(times.map(() => ["consume", "key", 4]));
+  });
+
+  test("a new window, if the clock was set back by more than clocks differ", async () => {
+    const { limiter, calls } = limiterOf(taken(15_001), taken(10_000));
+    expect(await limiter.consume("key")).toEqual({ allowed: true, remaining: 6, resetSeconds: 10 });
+    expect(calls).toEqual([
+      ["consume", "key", 1],
+      ["delete", "key"],
+      ["consume", "key", 1],
+    ]);
+  });
+
+  test("an error of the storage is one", async () => {
+    const { limiter } = limiterOf(() => Promise.reject(new Error("disk full")));
+    await expect(limiter.consume("key")).rejects.toThrow("disk full");
+  });
+});

@@ -29,6 +29,15 @@ test("it opens with its own key and for its own purpose only, and not if it was 
     expect(() => box.open(sealed.slice(0, cut), "test")).toThrow();
 });
 
+test("what was sealed once is opened by each later version", () => {
+  const known = new SecretBox(Buffer.alloc(32, 7).toString("base64url"));
+  const sealed = "v1.jyRqZbbk.ZHgFTWaDsRkB9eFBhJEh-MzpDFRkITytfDzXrUcGJp51BVOr";
+  expect(known.keyId).toBe("jyRqZbbk");
+  expect(known.open(sealed, "test")).toBe("a secret");
+  expect(known.seal("a secret", "test")).toHaveLength(sealed.length);
+  expect(() => known.open(sealed.replace("v1", "v2"), "test")).toThrow("another key");
+});
+
 test("base64 and base64url are the same key", () => {
   const bytes = Buffer.alloc(32, 0xfb);
   const [plain, url] = [bytes.toString("base64"), bytes.toString("base64url")];

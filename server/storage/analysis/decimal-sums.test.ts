@@ -37,6 +37,61 @@ test("sums are exact at any size", () => {
   );
 });
 
+/** Numbers at the limits of what doubles keep as whole numbers, or as units of 10^-9. */
+const edges = [
+  ...["4503599627370495", "4503599627370496", "4503599627370497", "9007199254740991", "1", "3"],
+  ...[
+    "4503599.627370495",
+    "4503599.627370496",
+    "9007199.254740991",
+    "9007199.254740993",
+    "0.000000001",
+    "0.5",
+  ],
+  ...["123456789012345", "1234567.89012345", "0.0000000005", "9007199254740993"],
+].flatMap((text) => [text, `-${text}`]);
+const exactly = (texts: string[]) =>
+  texts.reduce((sum, text) => {
+    const [whole, fraction = ""] = text.split(".");
+    return sum + BigInt(`${whole}${fraction.padEnd(10, "0")}`);
+  }, 0n);
+
+test("sums and means are exact at the limits of doubles, also of sums that are merged", () => {
+  const texts = fc.array(fc.constantFrom(...edges), { maxLength: 12 });
+  fc.assert(
+    fc.property(texts, texts, fc.nat(40), fc.nat(40), (first, second, cell, other) => {
+      const numbers = new TagNumbers();
+      const [sums, others] = [new DecimalSums(), new DecimalSums()];
+      for (const text of first) sums.add(cell, numbers, numbers.addText(text));
+      for (const text of second) others.add(other, numbers, numbers.addText(text));
+      expect(sums.number(cell)).toBe(Number(`${exactly(first)}e-10`));
+      expect(sums.number(cell + 1)).toBe(0);
+      sums.merge(cell, other, others);
+      const sum = exactly([...first, ...second]);
+      expect(sums.number(cell)).toBe(Number(`${sum}e-10`));
+      expect(sums.mean(cell, 8)).toBe(Number(`${sum * 125n}e-13`));
+      // Once more, from a cell of its own.
+      sums.merge(cell + 1, cell);
+      sums.merge(cell + 1, cell);
+      expect(sums.number(cell + 1)).toBe(Number(`${2n * sum}e-10`));
+      expect(others.number(other)).toBe(Number(`${exactly(second)}e-10`));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("numbers have the next indexes, one by one or many at once", () => {
+  const numbers = new TagNumbers();
+  expect(numbers.addText("1.5")).toBe(1);
+  numbers.addDoubles(Float64Array.of(2, 3, 4));
+  expect(numbers.addText("blue")).toBe(5);
+  numbers.addDoubles(Float64Array.of(6));
+  expect(numbers.addText("7.00000000000000001")).toBe(7);
+  expect(numbers.addText("100000000000000000")).toBe(8);
+  expect([...numbers.doubles.subarray(0, numbers.size)]).toEqual([NaN, 1.5, 2, 3, 4, NaN, 6, 7, 1e17]);
+  expect([...numbers.texts]).toEqual([[7, "7.00000000000000001"]]);
+});
+
 test("large sums stay exact", () => {
   const text = "999999999999999.999999999";
   expect(sumOf(new Array<string>(100_000).fill(text))).toBe(Number("99999999999999999999.9"));
