@@ -12,8 +12,6 @@ export function shortAmount(value: number | null): string {
   return value === null ? "–" : formatCompact(value);
 }
 
-export const shareText = formatShare;
-
 /** The change against an earlier value; null if there is none to compare with. */
 export function changeOf(
   value: number | null,
@@ -24,7 +22,7 @@ export function changeOf(
   if (before === 0) return { text: "new", isUp: value > 0, isSame: false };
   const share = (value - before) / Math.abs(before);
   const text =
-    Math.abs(share) >= 10 ? `${amountText(Math.round(value / before))}×` : shareText(Math.abs(share));
+    Math.abs(share) >= 10 ? `${amountText(Math.round(value / before))}×` : formatShare(Math.abs(share));
   return { text, isUp: share > 0, isSame: false };
 }
 

@@ -1,6 +1,7 @@
 import { Fragment } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
-import { amountText, changeText, labelOf, shareText, stepText, titleOf } from "./amounts.ts";
+import { formatShare } from "../components/locale.ts";
+import { amountText, changeText, labelOf, stepText, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";
 
@@ -37,7 +38,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                   >
                     {amountText(users)}
                   </DrillDownLink>
-                  <span title="Of the users who took the first step">{shareText(conversion ?? 0)}</span>
+                  <span title="Of the users who took the first step">{formatShare(conversion ?? 0)}</span>
                 </p>
                 <div className="tile-step-bar">
                   <span style={{ width: `${(conversion ?? 0) * 100}%` }} />
@@ -57,7 +58,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                     className="tile-drill-down"
                     more={` users, after “${labels[index]}”: show them`}
                   >
-                    −{shareText(dropped / users)} dropped out
+                    −{formatShare(dropped / users)} dropped out
                     <span className="text-faint"> · {amountText(dropped)}</span>
                   </DrillDownLink>
                 </li>
@@ -101,7 +102,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                       className="tile-drill-down"
                       more={` of ${name} took all steps: show them`}
                     >
-                      {shareText(steps.at(-1)?.conversion ?? 0)}
+                      {formatShare(steps.at(-1)?.conversion ?? 0)}
                     </DrillDownLink>
                   </td>
                 </tr>

@@ -1,7 +1,8 @@
 import { stepNameOf } from "../../server/schemas/step-name.ts";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { formatDate } from "../components/dates.ts";
-import { amountText, shareText, titleOf } from "./amounts.ts";
+import { formatShare } from "../components/locale.ts";
+import { amountText, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { cohortDrillDown, DrillDownLink } from "./drill-down.tsx";
 
@@ -80,7 +81,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
                         className="tile-drill-down"
                         more={` (${counted}) came back ${laterText(week + 1)}${isOver ? "" : " so far"}: show them`}
                       >
-                        {shareText(share)}
+                        {formatShare(share)}
                       </DrillDownLink>
                     )}
                   </td>

@@ -2,7 +2,8 @@ import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { assignChannelColors, suggestedColor } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
-import { amountText, labelOf, metricText, shareText, splitHead, titleOf } from "./amounts.ts";
+import { formatShare } from "../components/locale.ts";
+import { amountText, labelOf, metricText, splitHead, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, drillDownsOf } from "./drill-down.tsx";
 import { Change } from "./number-body.tsx";
@@ -63,7 +64,7 @@ export function TableBody({ tile, data, range }: Props) {
                   </DrillDownLink>
                 </span>
               </th>
-              <td title={isShare && data.total ? shareText((total ?? 0) / data.total) : undefined}>
+              <td title={isShare && data.total ? formatShare((total ?? 0) / data.total) : undefined}>
                 <DrillDownLink
                   project={project}
                   drillDown={drillDowns[index]?.users}

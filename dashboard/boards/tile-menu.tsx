@@ -10,8 +10,8 @@ import { toast } from "../shell/toasts.tsx";
 import { titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { drillDownsOf } from "./drill-down.tsx";
-import { csvOf, fileNameOf, pngOf } from "./export.ts";
 import { type BoardRange, feedTimeOf } from "./ranges.ts";
+import { csvOf, fileNameOf, pngOf } from "./tile-export.ts";
 
 export type TileMenuProps = MenuContentProps & {
   tile: ShownTile;

@@ -33,7 +33,10 @@ type EventRowProps = {
   onFocus: (key: string) => void;
 };
 
-/** Rows that arrived by the stream are highlighted once, on their first render. */
+/**
+ * Rows that arrived by the stream are highlighted once, on their first render: this long after their arrival at most. The
+ * highlight lasts as long as `--animate-arrive`.
+ */
 const highlightMs = 1_500;
 
 export const EventRow = memo(function EventRow(props: EventRowProps) {

@@ -31,7 +31,7 @@ export function InviteDialog({ close }: { close: () => void }) {
   return (
     <FormDialog
       title="Invite to this project"
-      description="You get a link that works once, for seven days."
+      description={`You get a link that works once, for ${limits.invitationDaysDefault} days.`}
       error={invite.error}
       action="Create invitation"
       busy={invite.isPending}

@@ -6,7 +6,7 @@ const differentCharactersMin = 4;
 
 /**
  * Checks that a new password isn't easy to guess: a common one, perhaps with digits or signs around it, the owner's
- * email address or name, or ours. Lengths are checked with the request. Throws `password-common`.
+ * email address or name, or ours. Lengths (`limits.passwordCharactersMin`) are checked with the request. Throws `password-common`.
  *
  * @param field - the request's field that has the password
  */

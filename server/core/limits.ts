@@ -160,6 +160,7 @@ export const limits = {
   /** Members of a project, including those who are invited. */
   members: 1_000,
   invitationDays: 30,
+  invitationDaysDefault: 7,
   /** Links to confirm a new address that an account can ask for, and that are sent to an address, in an hour. */
   emailChangesPerHour: 5,
   emailChangesToRecipientPerHour: 3,

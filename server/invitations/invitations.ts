@@ -12,7 +12,6 @@ import { type InvitationRow, isBacked, mayInvite, selectInvitations } from "./in
 type Control = Kysely<ControlTables>;
 
 const dayMs = 24 * 60 * 60 * 1_000;
-const defaultDays = 7;
 
 /** An invitation whose link has just been made. Only the hash of the token is stored. */
 export type SentInvitation = { invitation: Invitation; project: { name: string }; token: string };
@@ -34,7 +33,7 @@ export async function listInvitations(control: Control, projectId: number): Prom
  */
 export async function invite(
   change: ChangeByMember,
-  { email: address, role, expiresInDays = defaultDays }: NewInvitation,
+  { email: address, role, expiresInDays = limits.invitationDaysDefault }: NewInvitation,
 ): Promise<SentInvitation> {
   const { transaction, projectId, accountId, record } = change;
   const email = address?.toLowerCase() ?? null;
@@ -70,7 +69,7 @@ export async function invite(
 }
 
 /**
- * Replaces an invitation's link by a new one, which is valid for a week. It is then the renewing member's invitation.
+ * Replaces an invitation's link by a new one, which is valid as long as a new one. It is then the renewing member's invitation.
  *
  * Throws `invitation-unknown` and `role-insufficient`.
  */
@@ -90,14 +89,14 @@ export async function renewInvitation(change: ChangeByMember, id: string): Promi
     .set({
       tokenHash: hashLinkToken(token),
       createdBy: accountId,
-      expiresAt: Date.now() + defaultDays * dayMs,
+      expiresAt: Date.now() + limits.invitationDaysDefault * dayMs,
     })
     .where("id", "=", id)
     .execute();
   await record({
     action: "member.invited",
     target: email,
-    detail: { id, role, expiresInDays: defaultDays, renewed: true },
+    detail: { id, role, expiresInDays: limits.invitationDaysDefault, renewed: true },
   });
   return sent(transaction, id, token);
 }

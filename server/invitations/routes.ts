@@ -115,7 +115,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       by: "members:manage",
       tag: "Members",
       summary: "Renew an invitation",
-      description: "Sends it again, with a new link for seven days. The former link is void.",
+      description: `Sends it again, with a new link for ${limits.invitationDaysDefault} days. The former link is void.`,
       query: ProjectQuery,
       response: NewInvitationResponse,
       problems: [404, 429],

@@ -16,7 +16,7 @@ export const NewInvitation = z
       .min(1, "must be at least 1")
       .max(limits.invitationDays, `must be at most ${limits.invitationDays}`)
       .optional()
-      .openapi({ description: "Default: 7." }),
+      .openapi({ description: `Default: ${limits.invitationDaysDefault}.` }),
   })
   .openapi("NewInvitation", { example: { email: "ada@example.com", role: "member" } });
 export type NewInvitation = z.infer<typeof NewInvitation>;
