@@ -383,6 +383,7 @@ test.each([
 ])("who must wait %d s is told so", async (resetSeconds, expected) => {
   const consume = async () => ({ allowed: false, remaining: 0, resetSeconds });
   const limits = new KeyRateLimits({ rateLimiter: () => ({ consume, reset: async () => {} }) });
+  expect(limits.of({ keyId: "key", eventsPerSecond: null } as KeyAccess)).toBeNull();
   const limit = limits.of({ keyId: "key", eventsPerSecond: 1 } as KeyAccess)!;
   await expect(limit.take(1)).rejects.toMatchObject({
     code: "rate-limited",

@@ -6,6 +6,7 @@ import type { Destination } from "../schemas/account-destination.ts";
 import { callAs, testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import { type TestApp, testPassword } from "../testing/test-app.ts";
 import { until, untilFannedOut } from "../testing/until.ts";
+import { MailQuota } from "./mail-quota.ts";
 
 let withEmail: Awaited<ReturnType<typeof testAppWithEmail>>;
 let app: TestApp;
@@ -152,3 +153,32 @@ for (const [whose, subject] of [
     expect(digest.text).toContain(`third of ${subject}`);
   });
 }
+
+test("notifications that are made at once share what is left of the hour, and past hours are forgotten", async () => {
+  const { control } = app.running.store;
+  const hourMs = 3_600_000;
+  const nowMs = 1_000 * hourMs + hourMs - 1;
+  const recipient = { projectId: 4_711, accountId: "a" };
+  const take = (atMs: number, mails: number) =>
+    control.transaction().execute(async (transaction) => {
+      const quota = await MailQuota.read(transaction, [recipient], atMs);
+      const taken = Array.from({ length: mails }, () => quota.take(recipient)).filter(Boolean).length;
+      await quota.save(transaction);
+      return taken;
+    });
+  const stored = async () =>
+    (await control.selectFrom("mailCounts").selectAll().where("hour", "<", 2_000).execute()).map(
+      ({ subject, hour, mails }) => `${subject} ${hour} ${mails}`,
+    );
+  const max = limits.emailsPerAccountPerHour;
+  await control.deleteFrom("mailCounts").execute();
+  expect(await take(nowMs, max - 2)).toBe(max - 2);
+  expect(await take(nowMs - hourMs + 1, 4)).toBe(2);
+  expect((await stored()).toSorted()).toEqual([`account a 1000 ${max}`, `project 4711 1000 ${max}`]);
+  expect(await take(nowMs + 1, max + 1)).toBe(max);
+  expect((await stored()).toSorted()).toEqual([`account a 1001 ${max}`, `project 4711 1001 ${max}`]);
+  await control.transaction().execute(async (transaction) => {
+    await (await MailQuota.read(transaction, [], nowMs)).save(transaction);
+  });
+  await control.deleteFrom("mailCounts").execute();
+});
