@@ -1,3 +1,4 @@
+import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { until } from "../testing/until.ts";
 import { WorkLoop } from "./work-loop.ts";
@@ -18,6 +19,14 @@ class TestLoop extends WorkLoop {
 
   protected waitMs(): number {
     return this.#waitMs;
+  }
+
+  override rest(ms: number): Promise<void> {
+    return super.rest(ms);
+  }
+
+  async restBriefly(times: number): Promise<void> {
+    for (let n = 0; n < times; n++) await this.rest(0.1);
   }
 
   async restUntilClosed(): Promise<boolean> {
@@ -71,4 +80,34 @@ test("closing ends a rest, waits for the work and begins none", async () => {
   loop.wake();
   await loop.idle();
   expect(ended).toEqual([true]);
+});
+
+test("rests leave nothing behind", async () => {
+  const promises = () => {
+    Bun.gc(true);
+    return heapStats().objectTypeCounts.Promise ?? 0;
+  };
+  const before = promises();
+  const loop = new TestLoop((resting) => resting.restBriefly(500));
+  loop.wake();
+  await loop.idle();
+  expect(promises() - before).toBeLessThan(250);
+  await loop.close();
+});
+
+test("work that was due before runs at once, without a warning", async () => {
+  const warnings: string[] = [];
+  const warn = ({ name }: Error) => warnings.push(name);
+  process.on("warning", warn);
+  let runs = 0;
+  const loop = new TestLoop(async (resting) => {
+    await resting.rest(-5);
+    runs++;
+  }, -5);
+  loop.wake();
+  await until(() => runs > 3);
+  await loop.close();
+  await Bun.sleep(5);
+  process.off("warning", warn);
+  expect(warnings).toEqual([]);
 });

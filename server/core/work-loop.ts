@@ -9,7 +9,7 @@ export abstract class WorkLoop {
   readonly #onError: (error: unknown) => void;
   #isWoken = false;
   #isClosed = false;
-  readonly #closing = Promise.withResolvers<void>();
+  #endRest: (() => void) | null = null;
   #running: Promise<void> | null = null;
   #timer: Timer | undefined;
 
@@ -20,7 +20,7 @@ export abstract class WorkLoop {
   /** Does what there is to do. */
   protected abstract work(): Promise<void>;
 
-  /** How long to wait for the next work, in milliseconds, if nobody wakes the loop. */
+  /** How long to wait for the next work, in milliseconds, if nobody wakes the loop. Negative if it is due already. */
   protected abstract waitMs(): number | Promise<number>;
 
   /** There may be work, also if some is in progress. */
@@ -38,7 +38,7 @@ export abstract class WorkLoop {
     this.#isClosed = true;
     this.#isWoken = false;
     clearTimeout(this.#timer);
-    this.#closing.resolve();
+    this.#endRest?.();
     await this.#running;
   }
 
@@ -66,9 +66,16 @@ export abstract class WorkLoop {
     this.#isWoken = false;
   }
 
-  /** Pauses the work, until it is closed at the latest. */
+  /** Pauses the work, until it is closed at the latest. A time that has passed is no pause. */
   protected async rest(ms: number): Promise<void> {
-    await Promise.race([Bun.sleep(ms), this.#closing.promise]);
+    if (this.#isClosed || ms <= 0) return;
+    // Not a race with a promise of the end: that would keep something of each rest.
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#endRest = resolve;
+    await promise;
+    clearTimeout(timer);
+    this.#endRest = null;
   }
 
   async #workAndWait(): Promise<void> {
@@ -85,7 +92,7 @@ export abstract class WorkLoop {
       this.#onError(error);
     }
     if (this.#isClosed || waitMs === Number.POSITIVE_INFINITY) return;
-    this.#timer = setTimeout(() => this.run(), waitMs);
+    this.#timer = setTimeout(() => this.run(), Math.max(waitMs, 0));
     this.#timer.unref();
   }
 }

@@ -13,32 +13,13 @@ const declared: Record<string, string[]> = {
   ...declaredTables(join(import.meta.dir, "notification-tables.ts")),
 };
 
+const blockTables = ["block_columns", "block_timestamps", "block_tokens", "blocks"];
+const counterTables = ["channel_counters", "counters"];
 /** The tables of events, which each engine stores its own way, and PostgreSQL's of migrations and rate limits. */
+const eventTables = [...blockTables, ...counterTables, "events", "late_events", "sent_ids"];
 const otherTables = {
-  sqlite: [
-    ...[
-      "block_columns",
-      "block_timestamps",
-      "block_tokens",
-      "blocks",
-      "channel_counters",
-      "counters",
-      "events",
-    ],
-    ...["late_events", "sent_ids", "uncounted", "unsorted_ms"],
-  ],
-  postgres: [
-    ...[
-      "block_columns",
-      "block_timestamps",
-      "block_tokens",
-      "blocks",
-      "channel_counters",
-      "counters",
-      "events",
-    ],
-    ...["late_events", "rate_limits", "sent_ids", "tidings_migrations", "vocabulary", "vocabulary_doubts"],
-  ],
+  sqlite: [...eventTables, "uncounted", "unsorted_ms"],
+  postgres: [...eventTables, "rate_limits", "tidings_migrations", "vocabulary", "vocabulary_doubts"],
 };
 
 const storages: TestStorage[] = [];
