@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { migrationsDirectories } from "../../process/program-files.ts";
 import { testWatch } from "../../testing/engine.ts";
 import { runTidings, startServer } from "../../testing/server-process.ts";
@@ -134,6 +134,37 @@ function laterMigrations(sql: string): string[] {
   writeFileSync(join(later, `${String(newest + 1).padStart(4, "0")}-later.sql`), sql);
   return [...migrationsDirectories("sqlite"), later];
 }
+
+/** Copies of the migrations before one. */
+function migrationsBefore(number: number): string[] {
+  return migrationsDirectories("sqlite").map((from, index) => {
+    const copy = join(place, `before-${number}-${index}`);
+    const isEarlier = (path: string) =>
+      !path.endsWith(".sql") || Number.parseInt(basename(path), 10) < number;
+    cpSync(from, copy, { recursive: true, filter: isEarlier });
+    return copy;
+  });
+}
+
+test("what members chose for a destination survives the merge of both kinds of destinations, and goes with it", () => {
+  migrate(directory, undefined, migrationsBefore(19));
+  for (const sql of [
+    "INSERT INTO accounts (id, name, email, email_verified, created_at, updated_at) VALUES ('a', 'A', 'a@a.test', 1, '', '')",
+    "INSERT INTO projects (id, slug, name, created_at) VALUES (1, 'p', 'P', 1)",
+    "INSERT INTO members (project_id, account_id, role, created_at) VALUES (1, 'a', 'owner', 1)",
+    `INSERT INTO destinations (id, account_id, kind, label, address, enabled, created_at)
+     VALUES ('d', 'a', 'email', 'a@a.test', 'a@a.test', 1, 1)`,
+    "INSERT INTO notification_levels (project_id, account_id, channel, destination_id, level) VALUES (1, 'a', '', 'd', 'all')",
+  ])
+    change(sql);
+  migrate(directory, testWatch);
+  using database = openForWriting(databaseFile(directory));
+  const levels = () => database.query("SELECT destination_id, level FROM notification_levels").values();
+  expect(levels()).toEqual([["d", "all"]]);
+  expect(database.query("PRAGMA foreign_key_check").values()).toEqual([]);
+  database.run("DELETE FROM destinations WHERE id = 'd'");
+  expect(levels()).toEqual([]);
+});
 
 test("a database of the previous version is migrated on another thread, with a snapshot readable only by the owner", async () => {
   migrate(directory);
