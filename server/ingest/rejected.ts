@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { recordAudit } from "../audit/audit-log.ts";
+import { makeChange } from "../audit/changes.ts";
 import { withoutSecretKeys } from "../auth/key-secret.ts";
 import type { Config } from "../config/config.ts";
 import { limits } from "../core/limits.ts";
@@ -198,19 +198,14 @@ export class RejectedEvents {
     let discarded = 0;
     for (let start = 0; start < rows.length; start += discardedInOneCommit) {
       const ids = rows.slice(start, start + discardedInOneCommit).map(({ id }) => id);
-      discarded += await control.transaction().execute(async (transaction) => {
+      discarded += await makeChange(control, { projectId, actor }, async ({ transaction, record }) => {
         const { numDeletedRows } = await transaction
           .deleteFrom("rejectedEvents")
           .where("projectId", "=", projectId)
           .where("id", "in", ids)
           .executeTakeFirst();
         const count = Number(numDeletedRows);
-        if (count > 0)
-          await recordAudit(transaction, actor, {
-            action: "rejected.discarded",
-            projectId,
-            detail: { count },
-          });
+        if (count > 0) await record({ action: "rejected.discarded", detail: { count } });
         return count;
       });
     }

@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from "kysely";
-import { recordAudit } from "../audit/audit-log.ts";
+import { makeChange } from "../audit/changes.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
@@ -176,7 +176,7 @@ export async function retryDelivery(
 ): Promise<Delivery> {
   // Other texts can't be ids.
   const number = /^\d{1,15}$/.test(id) ? Number(id) : 0;
-  return control.transaction().execute(async (transaction) => {
+  return makeChange(control, { projectId, actor }, async ({ transaction, record }) => {
     const find = () =>
       selectDeliveries(transaction, projectId).where("deliveries.id", "=", number).executeTakeFirst();
     const before = await find();
@@ -186,9 +186,8 @@ export async function retryDelivery(
         detail: `Only dead deliveries can be retried. This one is ${before.state}.`,
       });
     }
-    await recordAudit(transaction, actor, {
+    await record({
       action: "deliveries.retried",
-      projectId,
       target: before.label,
       detail: { count: 1, id },
     });
@@ -219,10 +218,9 @@ export async function retryDeadDeliveries(
   }
   const ids = dead.map(({ id }) => id);
   if (ids.length === 0) return 0;
-  let retried = await control.transaction().execute(async (transaction) => {
-    await recordAudit(transaction, actor, {
+  let retried = await makeChange(control, { projectId, actor }, async ({ transaction, record }) => {
+    await record({
       action: "deliveries.retried",
-      projectId,
       target: filter.destination === undefined ? null : dead[0]!.label,
       detail: { count: ids.length, ...filter },
     });

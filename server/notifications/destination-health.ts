@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from "kysely";
-import { recordAudit } from "../audit/audit-log.ts";
+import { makeChange } from "../audit/changes.ts";
 import { limits } from "../core/limits.ts";
 import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -65,7 +65,7 @@ export async function turnOff(
     detail: why,
     destination: { id, name },
   };
-  await control.transaction().execute(async (transaction) => {
+  await makeChange(control, { projectId, actor: server }, async ({ transaction, record }) => {
     const { numUpdatedRows } = await transaction
       .updateTable("destinations")
       .set({ enabled: 0 })
@@ -75,9 +75,8 @@ export async function turnOff(
     // Another node turned it off.
     if (numUpdatedRows === 0n) return;
     await tellOwners(transaction, projectId, notification);
-    await recordAudit(transaction, server, {
+    await record({
       action: "destination.changed",
-      projectId,
       target: name,
       detail: { id, enabled: false, why },
     });

@@ -1,6 +1,5 @@
 import type { Kysely, Transaction } from "kysely";
-import { recordAudit } from "../audit/audit-log.ts";
-import { changeIn } from "../audit/changes.ts";
+import { type Change, makeChange } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
@@ -104,7 +103,8 @@ export async function addProjectDestination(
     deadToldAt: null,
     createdAt: Date.now(),
   };
-  await control.transaction().execute(async (transaction) => {
+  await makeChange(control, { projectId, actor }, async (change) => {
+    const { transaction } = change;
     await lockDestinations(transaction);
     const { count } = await transaction
       .selectFrom("destinations")
@@ -118,13 +118,12 @@ export async function addProjectDestination(
     }
     await checkName(transaction, projectId, row);
     await transaction.insertInto("destinations").values(row).execute();
-    await recordAudit(transaction, actor, {
+    await change.record({
       action: "destination.created",
-      projectId,
       target: name,
       detail: { id, kind },
     });
-    for (const rule of rules) await addToRule(transaction, { projectId, actor }, rule, id);
+    for (const rule of rules) await addToRule(change, rule, id);
   });
   const destination = destinationOf(row, settings, isManager);
   return kind === webhook.kind
@@ -133,15 +132,9 @@ export async function addProjectDestination(
 }
 
 /** Makes a rule notify a destination too. Throws `rule-unknown`. */
-async function addToRule(
-  transaction: Transaction<ControlTables>,
-  { projectId, actor }: Pick<DestinationEditor, "projectId" | "actor">,
-  ruleId: string,
-  id: string,
-): Promise<void> {
-  const { to } = ruleOf(await findRule(transaction, projectId, ruleId));
-  const change = { to: { ...to, destinations: [...to.destinations, id] } };
-  await changeRule(changeIn(transaction, { projectId, actor }), ruleId, change, null);
+async function addToRule(change: Change, ruleId: string, id: string): Promise<void> {
+  const { to } = ruleOf(await findRule(change.transaction, change.projectId, ruleId));
+  await changeRule(change, ruleId, { to: { ...to, destinations: [...to.destinations, id] } }, null);
 }
 
 /**
@@ -154,7 +147,7 @@ export async function changeProjectDestination(
   { name, settings: entered, enabled }: ProjectDestinationChange,
   ifMatch: IfMatch,
 ): Promise<ProjectDestination> {
-  const changed = await control.transaction().execute(async (transaction) => {
+  const changed = await makeChange(control, { projectId, actor }, async ({ transaction, record }) => {
     await lockDestinations(transaction);
     const row = await findRow(transaction, projectId, id);
     const before = openSettings(row, secrets);
@@ -172,9 +165,8 @@ export async function changeProjectDestination(
     await transaction.updateTable("destinations").set(set).where("id", "=", id).execute();
     // Nor does what the former receiver asked for hold the queue.
     if (isFresh) await transaction.deleteFrom("deliveryQueues").where("destinationId", "=", id).execute();
-    await recordAudit(transaction, actor, {
+    await record({
       action: "destination.changed",
-      projectId,
       target: set.name!,
       detail: {
         id,
@@ -195,12 +187,11 @@ export async function deleteProjectDestination(
   { control, projectId, actor }: Pick<DestinationEditor, "control" | "projectId" | "actor">,
   id: string,
 ): Promise<void> {
-  await control.transaction().execute(async (transaction) => {
+  await makeChange(control, { projectId, actor }, async ({ transaction, record }) => {
     const { kind, name } = await findRow(transaction, projectId, id);
     await transaction.deleteFrom("destinations").where("id", "=", id).execute();
-    await recordAudit(transaction, actor, {
+    await record({
       action: "destination.deleted",
-      projectId,
       target: name,
       detail: { id, kind },
     });
@@ -217,7 +208,7 @@ export async function rotateSigningSecret(
   ifMatch: IfMatch,
   nowMs: number,
 ): Promise<{ destination: ProjectDestination; signingSecret: string; previousValidUntil: string }> {
-  return control.transaction().execute(async (transaction) => {
+  return makeChange(control, { projectId, actor }, async ({ transaction, record }) => {
     await lockDestinations(transaction);
     const row = await findRow(transaction, projectId, id);
     checkVersion(ifMatch, destinationOf(row, openSettings(row, secrets), isManager));
@@ -229,9 +220,8 @@ export async function rotateSigningSecret(
     const settings = rotateWebhookSecret(openSettings(row, secrets) as WebhookSettings, nowMs);
     const sealed = sealSettings(row, settings, secrets);
     await transaction.updateTable("destinations").set({ settings: sealed }).where("id", "=", id).execute();
-    await recordAudit(transaction, actor, {
+    await record({
       action: "destination.changed",
-      projectId,
       target: row.name,
       detail: { id, settings: ["secret"], previousValidUntil: settings.previousSecretUntil },
     });
