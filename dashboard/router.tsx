@@ -73,6 +73,20 @@ const invitation = createRoute({
   component: lazyPart(async () => (await import("./members/invitation-page.tsx")).InvitationPage),
 });
 
+/** The search parameters of a page that are texts. */
+const textsIn =
+  <Name extends string>(...names: Name[]) =>
+  (search: Record<string, unknown>): { [Key in Name]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => (typeof search[name] === "string" ? [[name, search[name]]] : [])),
+    ) as { [Key in Name]?: string };
+
+const alertLink = createRoute({
+  getParentRoute: () => root,
+  path: "/alert/$token",
+  validateSearch: textsIn("do", "minutes"),
+  component: lazyPart(async () => (await import("./alerts/alert-link-page.tsx")).AlertLinkPage),
+});
 const unsubscribe = createRoute({
   getParentRoute: () => root,
   path: "/unsubscribe/$token",
@@ -206,13 +220,6 @@ const members = page(
   lazyPart(async () => (await import("./members/members-page.tsx")).MembersPage),
 );
 const userPages = () => import("./users/pages.ts");
-/** The search parameters of a page that are texts. */
-const textsIn =
-  <Name extends string>(...names: Name[]) =>
-  (search: Record<string, unknown>): { [Key in Name]?: string } =>
-    Object.fromEntries(
-      names.flatMap((name) => (typeof search[name] === "string" ? [[name, search[name]]] : [])),
-    ) as { [Key in Name]?: string };
 const users = createRoute({
   getParentRoute: () => project,
   path: "/users",
@@ -241,6 +248,12 @@ const rules = page(
   "/rules",
   lazyPart(async () => (await rulePages()).RulesPage),
 );
+const alerts = createRoute({
+  getParentRoute: () => project,
+  path: "/alerts",
+  validateSearch: textsIn("alert"),
+  component: lazyPart(async () => (await rulePages()).AlertsPage),
+});
 const destinations = page(
   "/destinations",
   lazyPart(async () => (await rulePages()).DestinationsPage),
@@ -289,6 +302,7 @@ const short = [
   "/keys",
   "/members",
   "/rules",
+  "/alerts",
   "/destinations",
   "/deliveries",
   "/webhooks",
@@ -312,6 +326,7 @@ export const router = createRouter({
     ...openPages,
     invitation,
     unsubscribe,
+    alertLink,
     publicBoard,
     signedIn.addChildren([
       home,
@@ -331,6 +346,7 @@ export const router = createRouter({
         keys,
         members,
         rules,
+        alerts,
         destinations,
         deliveries,
         webhooks,

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
@@ -45,6 +46,12 @@ function inlineLimits(): Plugin {
   };
 }
 
+/** A page to look at, and a route to post to. */
+const pageAndRoute = {
+  target: "http://localhost:4242",
+  bypass: ({ method, url }: IncomingMessage) => (method === "GET" ? url : undefined),
+};
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), tailwindcss(), preloadFont(), inlineLimits()],
@@ -82,11 +89,8 @@ export default defineConfig({
   server: {
     proxy: {
       "/api": "http://localhost:4242",
-      // A page to look at, and a route to post to.
-      "/unsubscribe": {
-        target: "http://localhost:4242",
-        bypass: ({ method, url }) => (method === "GET" ? url : undefined),
-      },
+      "/unsubscribe": pageAndRoute,
+      "/alert/": pageAndRoute,
     },
   },
 });

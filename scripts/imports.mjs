@@ -23,6 +23,7 @@ const order = [
   "backup",
   "audit",
   "background",
+  "alerts",
   "users",
   "channels",
   "views",

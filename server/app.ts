@@ -1,4 +1,5 @@
 import { cors } from "hono/cors";
+import { addAlertRoutes } from "./alerts/routes.ts";
 import { findLastChange } from "./audit/audit-log.ts";
 import { addAuditRoutes } from "./audit/routes.ts";
 import { addAccountRoutes } from "./auth/account-routes.ts";
@@ -98,6 +99,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/users/*",
     "/api/jobs/*",
     "/api/audit",
+    "/api/alerts",
+    "/api/alerts/*",
     "/api/deliveries",
     "/api/deliveries/*",
     "/api/destination-kinds",
@@ -135,6 +138,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addAuditRoutes(routes, services); //        /api/audit
   addJobRoutes(routes, services); //          /api/jobs …
   addRuleRoutes(routes, services); //         /api/rules …
+  addAlertRoutes(routes, services); //        /api/alerts … /api/alert-links … /alert …
   addNotificationRoutes(routes, services); // /api/notifications …
   addDestinationRoutes(routes, services); //  /api/destinations …
   addPreferenceRoutes(routes, services); //   /api/preferences … /api/unsubscribe … /unsubscribe …

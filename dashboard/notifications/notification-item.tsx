@@ -29,6 +29,8 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   silence: "alert",
   recovery: "bell",
   threshold: "alert",
+  resolved: "bell",
+  reminder: "alert",
   "destination-off": "alert",
   "delivery-dead": "alert",
   "server-notice": "alert",

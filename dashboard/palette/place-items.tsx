@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import {
   Activity,
   Bell,
+  BellRing,
   Cable,
   CircleUser,
   Filter,
@@ -128,6 +129,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Rules", "alerts notify", <ListChecks aria-hidden />, () =>
       navigate({ to: "/p/$project/rules", params }),
+    ),
+    page("Alerts", "open firing incidents", <BellRing aria-hidden />, () =>
+      navigate({ to: "/p/$project/alerts", params, search: {} }),
     ),
     page("Connections", "integrations", <Cable aria-hidden />, () =>
       navigate({ to: "/p/$project/connections", params }),

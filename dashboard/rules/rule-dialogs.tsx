@@ -12,6 +12,7 @@ import { useEdit } from "../edits/use-edit.tsx";
 import { membersQuery } from "../members/members.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
+import { AlertFields } from "./alert-fields.tsx";
 import { RecipientFields } from "./recipient-fields.tsx";
 import { formOf, newRuleForm, type RuleForm, ruleOf } from "./rule-form.ts";
 import { ruleParts } from "./rule-parts.ts";
@@ -152,6 +153,7 @@ function RuleDialog({ form, onChange, ...dialog }: Props) {
         checked={urgent}
         onChange={(urgent) => onChange({ ...form, urgent })}
       />
+      <AlertFields form={form} onChange={onChange} />
     </FormDialog>
   );
 }

@@ -33,6 +33,11 @@ export type RuleForm = {
   /** The ID of a destination; empty for none. */
   fallback: string;
   urgent: boolean;
+  /** The search that resolves its alert; empty for none. */
+  resolve: string;
+  /** How often it reminds, in `remindUnit`; empty for never. */
+  remind: string;
+  remindUnit: Unit;
 };
 
 /** The time that a type of rule begins with. */
@@ -60,10 +65,13 @@ export function newRuleForm(): RuleForm {
     destinations: [],
     fallback: "",
     urgent: false,
+    resolve: "",
+    remind: "",
+    remindUnit: "minutes",
   };
 }
 
-export function formOf({ name, q, when, to, urgent }: Rule): RuleForm {
+export function formOf({ name, q, when, to, urgent, resolve, remindMinutes }: Rule): RuleForm {
   const form = {
     ...newRuleForm(),
     name,
@@ -72,7 +80,12 @@ export function formOf({ name, q, when, to, urgent }: Rule): RuleForm {
     fallback: to.fallback ?? "",
     urgent,
     type: when.type,
+    resolve: resolve ?? "",
   };
+  if (remindMinutes !== null) {
+    form.remindUnit = unitOf(remindMinutes);
+    form.remind = String(remindMinutes / minutesOf[form.remindUnit]);
+  }
   if ("minutes" in when) {
     form.unit = unitOf(when.minutes);
     form.amount = String(when.minutes / minutesOf[form.unit]);
@@ -108,13 +121,21 @@ function whenOf({ type, amount, unit, above, tag, every, at, weekday, timeZone }
   }
 }
 
-export function ruleOf(
-  form: RuleForm,
-): Pick<NewRule, "name" | "q" | "to" | "urgent"> & { when: RuleWhen | null } {
+export function ruleOf(form: RuleForm): Omit<NewRule, "enabled" | "when"> & { when: RuleWhen | null } {
   const { name, q, everyone, members, destinations, urgent } = form;
+  const alerts = {
+    resolve: form.type === "digest" || form.resolve.trim() === "" ? null : form.resolve.trim(),
+    remindMinutes:
+      opensAlert(form) && form.remind !== "" ? Number(form.remind) * minutesOf[form.remindUnit] : null,
+  };
   // Everyone includes each member.
   const to = { everyone, members: everyone ? [] : members, destinations, fallback: fallbackOf(form) };
-  return { name: name.trim(), q: q.trim(), when: whenOf(form), to, urgent };
+  return { name: name.trim(), q: q.trim(), when: whenOf(form), to, urgent, ...alerts };
+}
+
+/** Whether the rule opens an alert, which goes on until it is resolved. */
+export function opensAlert({ type, resolve }: RuleForm): boolean {
+  return type === "silence" || type === "count" || (type !== "digest" && resolve.trim() !== "");
 }
 
 /** Only a rule with destinations has one. */

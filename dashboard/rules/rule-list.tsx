@@ -3,6 +3,8 @@ import { clsx } from "clsx";
 import { Pencil, Power, Trash2 } from "lucide-react";
 import type { Rule } from "../../server/schemas/rule.ts";
 import { api, errorMessage } from "../api.ts";
+import { formatDate } from "../components/dates.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
 import { RowMenu } from "../components/ui/row-menu.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
 import { membersQuery } from "../members/members.ts";
@@ -31,18 +33,42 @@ export function RuleList({ rules, ...actions }: Actions & { rules: Rule[] }) {
                 {rule.name}
                 {!rule.enabled && <Badge className="bg-pressed text-muted">Off</Badge>}
                 {rule.urgent && <Badge className="bg-accent-soft text-accent">Urgent</Badge>}
+                {rule.silentSince !== null && rule.enabled && (
+                  <Badge className="bg-danger-soft text-danger">Silent</Badge>
+                )}
               </p>
               {members && destinations && (
                 <p className="hostile mt-0.5 text-muted text-sm">
                   <RuleSentence rule={rule} members={members} destinations={destinations} />
                 </p>
               )}
+              {rule.enabled && <RuleTimes rule={rule} />}
             </div>
             {can("rules:manage") && <RuleActions rule={rule} {...actions} />}
           </li>
         ))}
       </ul>
     </Panel>
+  );
+}
+
+/** When the rule last notified, and when it notifies next unless an event comes. */
+function RuleTimes({ rule: { firedAt, dueAt } }: { rule: Rule }) {
+  if (firedAt === null && dueAt === null) return null;
+  return (
+    <p className="mt-0.5 text-faint text-xs">
+      {firedAt !== null && (
+        <>
+          Last notified <RelativeTime at={firedAt} form="long" />
+        </>
+      )}
+      {firedAt !== null && dueAt !== null && " · "}
+      {dueAt !== null && (
+        <>
+          {firedAt === null ? "Due" : "due"} <time dateTime={dueAt}>{formatDate(dueAt, "exact")}</time>
+        </>
+      )}
+    </p>
   );
 }
 

@@ -3,6 +3,7 @@ import type { Member } from "../../server/schemas/member.ts";
 import { orNone, type Part, part } from "../edits/differences.ts";
 import { type RuleForm, ruleOf } from "./rule-form.ts";
 import { listText, recipientNames, whenTexts } from "./rule-sentence.tsx";
+import { durationText } from "./rules.ts";
 
 /** The parts of a rule, for when two people have changed it. */
 export function ruleParts(members: Member[], destinations: ProjectDestination[]): Part<RuleForm>[] {
@@ -20,6 +21,11 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
     part("If a destination fails", ["fallback"], ({ fallback }) =>
       orNone(destinations.find(({ id }) => id === fallback)?.name ?? ""),
     ),
+    part("Resolved by", ["resolve"], ({ resolve }) => orNone(resolve.trim())),
+    part("Reminder", ["remind", "remindUnit"], (form) => {
+      const { remindMinutes } = ruleOf(form);
+      return remindMinutes === null ? "Never" : `Every ${durationText(remindMinutes)}`;
+    }),
     part("Urgent", ["urgent"], ({ urgent }) => (urgent ? "Yes" : "No")),
   ];
 }

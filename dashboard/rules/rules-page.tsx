@@ -37,9 +37,14 @@ export function RulesPage() {
         }}
         create={canManage && { label: "New rule", open: () => setCreating(true) }}
         links={
-          <Link to="/p/$project/destinations" params={{ project }} className={buttonClass()}>
-            Destinations
-          </Link>
+          <>
+            <Link to="/p/$project/alerts" params={{ project }} className={buttonClass()}>
+              Alerts
+            </Link>
+            <Link to="/p/$project/destinations" params={{ project }} className={buttonClass()}>
+              Destinations
+            </Link>
+          </>
         }
         notes={
           canManage &&

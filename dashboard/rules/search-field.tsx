@@ -14,6 +14,7 @@ type Props = {
   error?: ReactNode;
   label?: string;
   hint?: string;
+  placeholder?: string;
 };
 
 /** The pause in typing before a mistake is shown. Unfinished searches are seldom valid. */
@@ -27,6 +28,7 @@ export function SearchField({
   error,
   label = "Events that match",
   hint = "A search, as in the feed. Empty matches all events. notify:true matches events sent with notify.",
+  placeholder = "channel:payments tag=value -exclude",
 }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const suggestions = useSuggestions(useProjectSlug(), input, q, onChange);
@@ -52,7 +54,7 @@ export function SearchField({
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={suggestions.onKey}
         maxLength={limits.searchCharacters}
-        placeholder="channel:payments tag=value -exclude"
+        placeholder={placeholder}
         hint={hint}
         member={member}
         error={mistake ? <MistakeText error={mistake} correct={correct} /> : error}

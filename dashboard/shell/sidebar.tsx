@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useMatches } from "@tanstack/react-router";
 import {
   Bell,
+  BellRing,
   ChevronsUpDown,
   Hash,
   LayoutDashboard,
@@ -65,6 +66,7 @@ export function Sidebar() {
         <PageLink to="/p/$project/rules" icon={Bell}>
           Rules
         </PageLink>
+        <AlertsLink />
         <ConnectionNav canFold />
         <PageLink to="/p/$project/members" icon={Users}>
           Members
@@ -91,17 +93,30 @@ export function Sidebar() {
   );
 }
 
+const openAlerts = (sidebar: SidebarLists) => sidebar.openAlerts;
+
+function AlertsLink() {
+  const { data: open = 0 } = useQuery({ ...sidebarQuery(useProjectSlug()), select: openAlerts });
+  return (
+    <PageLink to="/p/$project/alerts" icon={BellRing} open={open}>
+      Alerts
+    </PageLink>
+  );
+}
+
 type PageLinkProps = {
-  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "settings"}`;
   icon: LucideIcon;
   /** Pages that are reached from this one, and have no entry of their own. */
   also?: readonly string[];
+  /** How many of its items are open, which its name and a dot tell. */
+  open?: number;
   children: string;
 };
 
 const noPages: readonly string[] = [];
 
-function PageLink({ to, icon: Icon, also = noPages, children }: PageLinkProps) {
+function PageLink({ to, icon: Icon, also = noPages, open = 0, children }: PageLinkProps) {
   const project = useProjectSlug();
   const isAlso = useMatches({
     select: (matches) => also.some((name) => matches.at(-1)?.routeId.endsWith(`/$project/${name}`)),
@@ -115,8 +130,14 @@ function PageLink({ to, icon: Icon, also = noPages, children }: PageLinkProps) {
       activeProps={{ "data-active": true }}
       title={children}
     >
-      <RailIcon icon={Icon} dot={false} />
+      <RailIcon icon={Icon} dot={open > 0 && "bg-danger"} />
       <span className={labelClass}>{children}</span>
+      {open > 0 && (
+        <span className="font-medium text-danger text-xs md:max-lg:sr-only">
+          {open}
+          <span className="sr-only"> open</span>
+        </span>
+      )}
     </Link>
   );
 }

@@ -229,6 +229,8 @@ export const limits = {
    * Requests with the link that unsubscribes from one address in a minute. Mail providers send those of many people.
    */
   unsubscribeRequestsPerMinute: 300,
+  /** The same with the links of alerts. */
+  alertLinkRequestsPerMinute: 300,
   /** Members for whom an event's page explains why they were not notified. */
   explainedMembers: 100,
   /** Boards of a project, and deleted ones that can be restored. */
@@ -285,6 +287,15 @@ export const limits = {
   ruleDestinations: 100,
   /** Longest window of a rule: 31 days. */
   ruleMinutes: 31 * 24 * 60,
+  /** Shortest and longest time between two reminders of an open alert: 31 days. */
+  reminderMinutesMin: 5,
+  reminderMinutes: 31 * 24 * 60,
+  /** Longest time for which an alert is acknowledged until it reminds again. */
+  acknowledgeMinutes: 31 * 24 * 60,
+  /** Open alerts that the dashboard's badge counts to. */
+  openAlerts: 50,
+  /** What happened to an alert, of which the newest are listed. */
+  alertChanges: 100,
   /** Highest threshold of a rule that counts. */
   ruleCount: 1_000_000,
   /** Newest events, and kinds of events with a count of their own, in a digest. */

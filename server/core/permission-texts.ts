@@ -16,6 +16,8 @@ export const permissionTexts: Record<PermissionName, string> = {
   "insights:set": "Set insights for boards",
   "rules:read": "List rules, destinations and deliveries",
   "rules:manage": "Create, change and delete rules and destinations, and retry deliveries",
+  "alerts:read": "List alerts",
+  "alerts:change": "Acknowledge and resolve alerts",
   "views:own": "Save views for oneself, pin channels and mark them as read",
   "views:share": "Save, change and delete views of the project",
   "webhooks:read": "List webhooks",

@@ -256,6 +256,30 @@ test("notifications", async () => {
   await call("GET /api/unsubscribe/{token}", 404, { as: "nobody", params: { token: "a.b" } });
   await call("DELETE /api/preferences/unsubscribed/{project}", 200, { params: { project: "default" } });
 
+  const disk = { name: "Disk", q: 'name:"Disk full"', when: { type: "each" }, resolve: "state=ok" };
+  const everyone = { everyone: true, members: [], destinations: [] };
+  const { rule } = await call("POST /api/rules", 201, { as: "key", body: { ...disk, to: everyone } });
+  await app.post({ channel: "servers", name: "Disk full" });
+  let alertToken = "";
+  await until(() => {
+    const mails = withEmail.inbox.received.map(({ text }) => text);
+    alertToken = /\/alert\/([^?\s]+)\?/.exec(mails.join())?.[1] ?? "";
+    return alertToken !== "";
+  });
+  const link = { as: "nobody", params: { token: alertToken } } as const;
+  const { alert } = await call("GET /api/alert-links/{token}", 200, link);
+  await call("GET /api/alert-links/{token}", 404, { as: "nobody", params: { token: "a.b" } });
+  await call("POST /alert/{token}", 200, { ...link, body: { do: "acknowledge" } });
+  await call("POST /alert/{token}", 409, { ...link, body: { do: "acknowledge" } });
+  const one = { as: "key", params: { id: alert.id } } as const;
+  await call("GET /api/alerts", 200, { as: "key", query: "?state=open" });
+  await call("GET /api/alerts/{id}", 200, one);
+  await call("GET /api/alerts/{id}", 404, { ...one, params: { id: missing } });
+  await call("POST /api/alerts/{id}/acknowledge", 200, { ...one, body: { minutes: 60 } });
+  await call("POST /api/alerts/{id}/resolve", 200, one);
+  await call("POST /api/alerts/{id}/resolve", 409, one);
+  await call("DELETE /api/rules/{id}", 200, { as: "key", params: { id: rule.id } });
+
   await call("GET /api/notifications", 200);
   await call("GET /api/notifications/groups", 200);
   await call("POST /api/notifications/read", 200, { body: { ids: [missing] } });

@@ -14,6 +14,7 @@ export const tags = {
   "Audit log": "Who changed what, and when.",
   Jobs: "Deletions that run in the background.",
   Rules: "Which events notify whom, and when.",
+  Alerts: "What rules found that goes on until it is resolved.",
   Notifications: "Notifications of an account: its inbox, destinations and preferences.",
   Deliveries: "What was sent to whom, and why something wasn't.",
   Destinations: "Where a project's notifications are sent.",

@@ -39,6 +39,8 @@ export const tables: readonly Table[] = [
   { name: "email_unsubscriptions", key: ["project_id", "account_id"] },
   { name: "mail_counts", key: ["subject", "hour"] },
   { name: "rules", key: ["id"] },
+  { name: "alerts", key: ["id"] },
+  { name: "alert_changes", key: ["id"], numbered: true },
   { name: "boards", key: ["id"] },
   { name: "insights", key: ["project_id", "key"] },
   { name: "insight_points", key: ["project_id", "key", "at"] },

@@ -59,6 +59,7 @@ for (const engine of stores) {
       };
       const worker = new DeliveryWorker({
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
+        alertLinks: { url: () => "https://tidings.example.com/alert/token" },
         installationId: "test",
         store,
         events: new RecentEvents(store.events),

@@ -4,7 +4,7 @@ import { digestLines, digestTable } from "./email-digest-page.ts";
 import { markdownHtml, markdownText } from "./email-markdown.ts";
 import { emailButton, emailPage, oneLine } from "./email-page.ts";
 import type { Outcome, Reader } from "./kinds/kind.ts";
-import { newestLabelOf, titleOf } from "./kinds/layout.ts";
+import { alertActionsOf, newestLabelOf, titleOf } from "./kinds/layout.ts";
 import { type Digest, formatShortTime, formatTime, type Message } from "./message.ts";
 
 export type EmailContent = {
@@ -155,7 +155,7 @@ export function renderEmail(message: Message, reader: EmailReader): EmailContent
     // The facts of a message without an event of its own are those of the newest.
     ...(newest ? [newest.heading, ...digestLines(newest), factLines(facts)] : []),
     ...(digest ? digestLines(digest) : []),
-    `${link}: ${url}`,
+    [`${link}: ${url}`, ...alertActionsOf(message).map(({ label, url }) => `${label}: ${url}`)].join("\n"),
     [
       `-- \n${why}`,
       `Change notification settings: ${settingsUrl}`,
@@ -259,7 +259,7 @@ function page(
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a; word-break: break-word">${Bun.escapeHTML(about)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a">${Bun.escapeHTML(at)}</div>
       </td></tr></table>${newest ? "" : factTable(facts)}${description}${newestTable}${newest ? factTable(facts) : ""}${digest ? digestTable(digest) : ""}
-      ${emailButton(link, url)}`;
+      ${emailButton(link, url)}${actionLinks(message)}`;
   const footerLinks = [
     softLink("Change notification settings", settingsUrl),
     ...(unsubscribeUrl ? [softLink("Unsubscribe", unsubscribeUrl)] : []),
@@ -288,6 +288,13 @@ function factTable(facts: Message["fields"]): string {
   return `
       <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="margin-top: 18px; border-collapse: collapse; font-size: 14px; line-height: 20px">${rows.join("")}
       </table>`;
+}
+
+function actionLinks(message: Message): string {
+  const links = alertActionsOf(message).map(({ label, url }) => softLink(label, url));
+  if (links.length === 0) return "";
+  return `
+      <div class="soft" style="margin-top: 14px; font-size: 13px; line-height: 20px; color: #77716a">${links.join(" · ")}</div>`;
 }
 
 function softLink(text: string, url: string): string {

@@ -1,10 +1,12 @@
+import { lockRules } from "../alerts/rule-lock.ts";
 import { WorkLoop } from "../core/work-loop.ts";
 import { lockMembers } from "../projects/members.ts";
+import { followAlerts, nextReminderAt, remindersOf } from "../rules/rule-alerts.ts";
 import { RuleSet } from "../rules/rule-set.ts";
-import { lockRules } from "../rules/rules.ts";
 import type { Store } from "../storage/store.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
 import { deliveriesOf, newDeliveryColumns } from "./make-deliveries.ts";
+import { titleOfMatch } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
 type Deps = {
@@ -107,7 +109,9 @@ export class FanOut extends WorkLoop {
         if (event) rules.take(projectId, event, createdAt);
       }
       rules.passTime();
-      const deliveries = await deliveriesOf(transaction, rules.matches, this.#now());
+      const { told, resolved } = await followAlerts(transaction, rules.matches, titleOfMatch);
+      if (isEmpty) told.push(...(await remindersOf(transaction, resolved, this.#now())));
+      const deliveries = await deliveriesOf(transaction, told, this.#now());
       if (deliveries.length > 0)
         await transaction
           .insertInto("deliveries")
@@ -133,13 +137,23 @@ export class FanOut extends WorkLoop {
   }
 
   async #isRuleDue(): Promise<boolean> {
-    const due = await this.#deps.store.control
+    const dueAt = await this.#nextDueAt();
+    return dueAt !== null && dueAt <= this.#now();
+  }
+
+  /** When time has something to change for a rule or an alert. */
+  async #nextDueAt(): Promise<number | null> {
+    const { control } = this.#deps.store;
+    const rule = await control
       .selectFrom("rules")
-      .select("id")
-      .where("dueAt", "<=", this.#now())
+      .select("dueAt")
+      .where("dueAt", "is not", null)
+      .orderBy("dueAt")
       .limit(1)
       .executeTakeFirst();
-    return due !== undefined;
+    const reminderAt = await nextReminderAt(control);
+    const dueAt = Math.min(rule?.dueAt ?? Infinity, reminderAt ?? Infinity);
+    return Number.isFinite(dueAt) ? dueAt : null;
   }
 
   async #isDigestDue(): Promise<boolean> {
@@ -148,15 +162,9 @@ export class FanOut extends WorkLoop {
   }
 
   protected async waitMs(): Promise<number> {
-    const rule = await this.#deps.store.control
-      .selectFrom("rules")
-      .select("dueAt")
-      .where("dueAt", "is not", null)
-      .orderBy("dueAt")
-      .limit(1)
-      .executeTakeFirst();
+    const nextAt = await this.#nextDueAt();
     const digestAt = await nextDigestAt(this.#deps.store.control);
-    const dueAt = Math.min(rule?.dueAt ?? Infinity, digestAt ?? Infinity);
+    const dueAt = Math.min(nextAt ?? Infinity, digestAt ?? Infinity);
     return Math.min(Math.max(dueAt - this.#now(), 10), idleMs);
   }
 }

@@ -1,7 +1,7 @@
 import type { Insertable, Transaction } from "kysely";
 import { groupKeyOf } from "../rules/group-key.ts";
-import type { RuleNotification } from "../rules/rule-kind.ts";
-import type { RuleMatch } from "../rules/rule-set.ts";
+import type { ToldNotification } from "../rules/rule-kind.ts";
+import type { ToldMatch } from "../rules/rule-set.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type Decision, decide, defaultSettings, digestOfAll, emailDueMs } from "./apply-preferences.ts";
@@ -17,6 +17,7 @@ export const newDeliveryColumns = [
   "accountId",
   "destinationId",
   "ruleId",
+  "alertId",
   "channel",
   "groupKey",
   "notification",
@@ -69,7 +70,7 @@ type MemberRecipient = ProjectRecipient & { accountId: string };
  */
 export async function deliveriesOf(
   transaction: Transaction<ControlTables>,
-  matches: readonly RuleMatch[],
+  matches: readonly ToldMatch[],
   nowMs: number,
 ): Promise<NewDelivery[]> {
   if (matches.length === 0) return [];
@@ -156,7 +157,7 @@ function isFallbackFor(rule: Rule | null, { accountId, id }: Recipient, all: rea
   return rule.to.destinations.some((destination) => !on.has(destination));
 }
 
-function keyOf({ projectId, notification }: RuleMatch, { id }: Recipient): string | null {
+function keyOf({ projectId, notification }: ToldMatch, { id }: Recipient): string | null {
   return notification.type === "event" ? `${projectId} ${notification.event.id} ${id}` : null;
 }
 
@@ -171,7 +172,7 @@ function isHeld({ state }: NewDelivery): boolean {
 function decideFor(
   preferences: ProjectPreferences,
   quota: MailQuota,
-  match: RuleMatch,
+  match: ToldMatch,
   recipient: ProjectRecipient,
   nowMs: number,
 ): Decision | null {
@@ -186,7 +187,7 @@ function decideFor(
 
 function decideByPreferences(
   preferences: ProjectPreferences,
-  { projectId, rule, notification }: RuleMatch,
+  { projectId, rule, notification }: ToldMatch,
   { accountId, id, kind }: Recipient,
   nowMs: number,
 ): Decision | null {
@@ -204,7 +205,7 @@ function decideByPreferences(
 }
 
 function deliveryOf(
-  { projectId, rule, notification, foundMs }: RuleMatch,
+  { projectId, rule, notification, foundMs, alertId }: ToldMatch,
   recipient: Recipient,
   decision: Decision,
 ) {
@@ -215,6 +216,7 @@ function deliveryOf(
         projectId,
         eventId: eventIdOf(notification),
         ruleId: rule?.id ?? null,
+        alertId,
         channel: "event" in notification ? notification.event.channelId : null,
         groupKey: groupKeyOf(rule, notification),
         notification: rule && textOf(rule, notification),
@@ -233,13 +235,13 @@ function deliveryOf(
 }
 
 /** The event on whose page a delivery is listed. */
-function eventIdOf(notification: RuleNotification): string | null {
+function eventIdOf(notification: ToldNotification): string | null {
   if ("event" in notification) return notification.event.id;
   return notification.type === "summary" ? notification.firstId : null;
 }
 
 /** What a delivery says besides its event: null for an event itself. The rule may be renamed or deleted before. */
-function textOf({ name, q }: Rule, notification: RuleNotification): string | null {
+function textOf({ name, q }: Rule, notification: ToldNotification): string | null {
   if (notification.type === "event") return null;
   const { event: _, ...rest } = { event: null, ...notification };
   return JSON.stringify({ ...rest, rule: { name, q } });

@@ -1,11 +1,23 @@
 import type { Event } from "../event/event.ts";
 
+/** What messages of rules tell of: an event, or what a rule or its alert found over time. */
+export const ruleMessageTypes = [
+  "event",
+  "summary",
+  "digest",
+  "silence",
+  "recovery",
+  "threshold",
+  "resolved",
+  "reminder",
+] as const;
+
 /** The content of a notification, for every kind of destination. */
 export type Message = {
   /** Constant over all attempts of a delivery; receivers use it to drop repetitions. Without full stops. */
   id: string;
   /** `event` tells of one event, `test` tries the destination, the next come from rules over time. */
-  type: ("event" | "summary" | "digest" | "silence" | "recovery" | "threshold" | "test") | AccountMessageType;
+  type: (typeof ruleMessageTypes)[number] | "test" | AccountMessageType;
   /** One line of plain text. */
   title: string;
   /** An emoji; null if there is none, or if the event's icon is a file name. */
@@ -30,6 +42,8 @@ export type Message = {
   /** When that happened, in ISO 8601. */
   createdAt: string;
   urgent: boolean;
+  /** The link by which its recipient acknowledges or resolves the open alert that it tells of. */
+  alert?: { url: string };
   /** What a digest by email lists. */
   digest?: Digest;
   /** The message of the event that began the burst of a summary. */

@@ -1,12 +1,12 @@
 import type { EventGroup } from "../rules/event-groups.ts";
-import { minuteMs, type RuleNotification } from "../rules/rule-kind.ts";
+import { minuteMs, type ToldNotification } from "../rules/rule-kind.ts";
 import { escapeMarkdown } from "./kinds/markup.ts";
 import { fieldsOfEvent, type Message, messageOfEvent, threadOf } from "./message.ts";
 
 type WithoutEvent<Match> = Match extends unknown ? Omit<Match, "event"> : never;
 
 /** What a rule over time found, with the rule as it was then. */
-type OverTime = WithoutEvent<Exclude<RuleNotification, { type: "event" }>> & {
+type OverTime = WithoutEvent<Exclude<ToldNotification, { type: "event" }>> & {
   rule: { name: string; q: string };
 };
 
@@ -41,6 +41,8 @@ type About = Pick<Message, "id" | "project" | "urgent"> & {
   ruleId: string | null;
   /** As it is now; null if it was deleted. */
   ruleName?: string | null;
+  /** The alert that it belongs to, and the recipient's link to it. */
+  alert?: { id: string; url: string } | null;
 };
 
 /**
@@ -53,7 +55,7 @@ export type ToldEvents = Pick<Message, "event" | "newest">;
 
 /** Whether a notification can't be sent without its event. */
 export function tellsOfEvent({ type }: Notification): boolean {
-  return type === "event" || type === "recovery" || type === "threshold";
+  return type === "event" || type === "recovery" || type === "threshold" || type === "resolved";
 }
 
 /** The ids of the newest events that a notification tells of. */
@@ -69,20 +71,22 @@ export function messageOfNotification(
 ): Message {
   if ("title" in notification) return messageOfNotice(notification, about);
   if (notification.type !== "event") return messageOverTime(notification, told, about);
-  const { baseUrl, project, ruleId, ruleName = null } = about;
+  const { baseUrl, project, ruleId, ruleName = null, alert = null } = about;
   const event = told.event!;
-  return messageOfEvent(event, {
+  const message = messageOfEvent(event, {
     ...about,
     rule: ruleId === null || ruleName === null ? null : { id: ruleId, name: ruleName },
     url: `${baseUrl}/p/${project.slug}/events/${event.id}`,
   });
+  if (alert === null || !message.rule) return message;
+  return { ...message, thread: threadOf(message.rule.id, alert.id), alert: { url: alert.url } };
 }
 
 /** The message that tells what a rule over time found. Its `event` is the one by which it was met, if there is one. */
 function messageOverTime(
   notification: OverTime,
   { event, newest }: ToldEvents,
-  { id, baseUrl, project, ruleId, urgent }: About,
+  { id, baseUrl, project, ruleId, urgent, alert = null }: About,
 ): Message {
   const { type, atMs, rule } = notification;
   const range = rangeOf(notification);
@@ -97,20 +101,38 @@ function messageOverTime(
     ...about,
     type,
     title: titleOfNotification(notification),
-    icon: type === "recovery" ? "✅" : null,
+    icon: isEnd(type) ? "✅" : null,
     text: "groups" in notification ? listOf(notification) : null,
     fields: shown ? fieldsOfEvent(shown) : [],
     matches: range && { count: range.count, from: isoOf(range.fromMs), to: isoOf(atMs) },
     event: tellsOfEvent(notification) ? event : null,
     newest: tellsOfEvent(notification) && event ? [event] : newest,
     // That something works again is no alarm.
-    urgent: urgent && type !== "recovery",
-    thread: ruleId === null ? null : threadOfNotification(notification, ruleId),
+    urgent: urgent && !isEnd(type),
+    thread: ruleId === null ? null : threadOfNotification(notification, ruleId, alert),
+    ...(alert && !isEnd(type) && { alert: { url: alert.url } }),
     createdAt: isoOf(atMs),
   };
 }
 
-function threadOfNotification(notification: OverTime, ruleId: string): string | null {
+/** Whether a message tells that something works again. */
+function isEnd(type: Notification["type"]): boolean {
+  return type === "recovery" || type === "resolved";
+}
+
+/** The title of the first message of a match. */
+export function titleOfMatch(rule: { name: string; q: string }, notification: ToldNotification): string {
+  return notification.type === "event"
+    ? notification.event.name
+    : titleOfNotification({ ...notification, rule });
+}
+
+function threadOfNotification(
+  notification: OverTime,
+  ruleId: string,
+  alert: { id: string } | null,
+): string | null {
+  if (alert !== null) return threadOf(ruleId, alert.id);
   switch (notification.type) {
     case "summary":
       return threadOf(ruleId, notification.firstId);
@@ -195,6 +217,10 @@ export function titleOfNotification(notification: OverTime | OwnerNotice): strin
       return `${name}: ${numberOf(notification.count)} ${notification.count === 1 ? "event" : "events"}`;
     case "silence":
       return `No event for ${formatDuration(notification.atMs - notification.sinceMs)}: ${name}`;
+    case "resolved":
+      return `Resolved after ${formatDuration(notification.atMs - notification.sinceMs)}: ${name}`;
+    case "reminder":
+      return `Still open after ${formatDuration(notification.atMs - notification.sinceMs)}: ${name}`;
     case "recovery":
       return `Again after ${formatDuration(notification.afterMs)}: ${name}`;
     // It is the first event above the threshold.

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { AlertLinks } from "../alerts/alert-links.ts";
 import type { Config } from "../config/config.ts";
 import { generateSecretKey, type SecretBox } from "../storage/secret-box.ts";
 import { getOrCreateSecret, getOrCreateSetting } from "../storage/settings.ts";
@@ -48,6 +49,7 @@ export async function openNotifications({
   const { close: closeKinds, ...outgoing } = await openKinds(config, control, secrets, baseUrl);
 
   const unsubscribeLinks = new UnsubscribeLinks(unsubscribeSecret, baseUrl);
+  const alertLinks = new AlertLinks(unsubscribeSecret, baseUrl);
   const deliveryWorker = new DeliveryWorker({
     store,
     events: recentEvents,
@@ -56,6 +58,7 @@ export async function openNotifications({
     policy: { allowPrivate: config.allowPrivateAddresses },
     baseUrl,
     unsubscribeLinks,
+    alertLinks,
     installationId,
     onError,
   });
@@ -71,7 +74,7 @@ export async function openNotifications({
 
   return {
     /** What routes share of them. */
-    services: { ...outgoing, recentEvents, unsubscribeLinks, deliveryWorker, fanOut },
+    services: { ...outgoing, recentEvents, unsubscribeLinks, alertLinks, deliveryWorker, fanOut },
     outages,
     /** Sends what an earlier process left. */
     start(): void {

@@ -88,6 +88,7 @@ for (const engine of stores) {
     function newWorker(kinds: DestinationKinds, clock = () => now) {
       const worker = new DeliveryWorker({
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
+        alertLinks: { url: () => "https://tidings.example.com/alert/token" },
         installationId: "test",
         store,
         events: recentEvents,
@@ -457,6 +458,8 @@ for (const engine of stores) {
           when: { type: "each" },
           to: { everyone: false, members: [], destinations: [], fallback: null, ...to },
           urgent,
+          resolve: null,
+          remindMinutes: null,
           enabled: true,
         };
         const created = await makeChange(store.control, { actor: commandActor, projectId }, (change) =>

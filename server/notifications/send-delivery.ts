@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import type { AlertLinks } from "../alerts/alert-links.ts";
 import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Delivery, Target } from "./delivery-targets.ts";
@@ -25,6 +26,7 @@ export type SendDeps = Sending & {
   policy: OutboundPolicy;
   baseUrl: string;
   unsubscribeLinks: Pick<UnsubscribeLinks, "url">;
+  alertLinks: Pick<AlertLinks, "url">;
   installationId: string;
   now: () => number;
 };
@@ -69,16 +71,20 @@ export async function sendDelivery(
 
 /** The message of a delivery; null if all that it tells of was deleted. */
 async function messageOf(
-  { control, events, baseUrl, installationId }: SendDeps,
+  { control, events, baseUrl, installationId, alertLinks }: SendDeps,
   delivery: Delivery,
   { project, rule, timeZone }: Target,
   notification: Notification,
   event: Event | null,
 ): Promise<Message | null> {
-  const { projectId, ruleId } = delivery;
+  const { projectId, ruleId, alertId, accountId, destinationId } = delivery;
+  const alert =
+    alertId === null || destinationId === null
+      ? null
+      : { id: alertId, url: alertLinks.url({ alertId, accountId, destinationId }) };
   const id = messageIdOf(installationId, delivery);
   const urgent = rule?.urgent ?? false;
-  const about = { id, project, baseUrl, ruleId, ruleName: rule?.name ?? null, urgent };
+  const about = { id, project, baseUrl, ruleId, ruleName: rule?.name ?? null, urgent, alert };
   if (notification.type === "email-digest")
     return messageOfEmailDigest(control, (row) => findEvent(events, row), notification, {
       ...about,

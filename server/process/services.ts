@@ -1,3 +1,4 @@
+import type { AlertLinks } from "../alerts/alert-links.ts";
 import type { AccountEmails } from "../auth/account-emails.ts";
 import type { ApiKeyCache } from "../auth/api-key-cache.ts";
 import type { Auth } from "../auth/auth.ts";
@@ -67,6 +68,7 @@ export type Services = {
   kinds: DestinationKinds;
   deliveryWorker: DeliveryWorker;
   unsubscribeLinks: UnsubscribeLinks;
+  alertLinks: AlertLinks;
   /** For emails that aren't notifications; null if email isn't configured. */
   mailer: Mailer | null;
   vapidPublicKey: string;

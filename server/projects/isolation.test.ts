@@ -21,6 +21,7 @@ type Ids = {
   rejected: string;
   key: string;
   rule: string;
+  alert: string;
   view: string;
   destination: string;
   mute: string;
@@ -338,6 +339,34 @@ const table: Record<string, Row> = {
     body: () => ({ name: "stolen" }),
   },
   "DELETE /api/rules/{id}": { key: 404, session: 404, nobody: 401, path: ({ rule }) => `/api/rules/${rule}` },
+  "GET /api/alerts": { key: 200, session: 200, nobody: 401 },
+  "GET /api/alerts/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ alert }) => `/api/alerts/${alert}`,
+  },
+  "POST /api/alerts/{id}/acknowledge": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ alert }) => `/api/alerts/${alert}/acknowledge`,
+    body: () => ({}),
+  },
+  "POST /api/alerts/{id}/resolve": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ alert }) => `/api/alerts/${alert}/resolve`,
+  },
+  "GET /api/alert-links/{token}": { key: 404, session: 404, nobody: 404, path: () => "/api/alert-links/a.b" },
+  "POST /alert/{token}": {
+    key: 404,
+    session: 404,
+    nobody: 404,
+    path: () => "/alert/a.b",
+    body: () => ({ do: "resolve" }),
+  },
   "GET /api/sidebar": { key: 403, session: 200, nobody: 401 },
   "POST /api/sidebar/seen": {
     key: 403,
@@ -727,7 +756,11 @@ beforeAll(async () => {
     q: secret,
     when: { type: "each" },
     to: { everyone: true, members: [], destinations: [] },
+    resolve: "state=ok",
   });
+  await post("/api/events", { channel: secret, name: secret });
+  await untilFannedOut(app);
+  const { alerts } = await json<{ alerts: { id: string }[] }>("/api/alerts");
   const { view } = await post<Made<"view">>("/api/views", { name: secret, q: secret, shared: true });
   const { destination } = await post<Made<"destination">>("/api/destinations", {
     kind: "browser",
@@ -776,6 +809,7 @@ beforeAll(async () => {
     rejected: rejected[0]!.id,
     key: key.id,
     rule: rule.id,
+    alert: alerts[0]!.id,
     view: view.id,
     destination: destination.id,
     mute: mute.id,
@@ -918,7 +952,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|alerts|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -932,7 +966,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards(?!\/\{id\}\/link)|insights|users|audit|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards(?!\/\{id\}\/link)|insights|users|audit|alerts|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )
@@ -990,6 +1024,7 @@ describe("a session works only for requests from the dashboard's own pages", () 
     "POST /api/account/email/restore",
     "POST /api/auth/reset-password",
     "POST /unsubscribe/{token}",
+    "POST /alert/{token}",
     ...Object.keys(dropIns),
     ...Object.keys(sameForAll),
     "POST /hooks/{token}",

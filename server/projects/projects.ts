@@ -119,6 +119,7 @@ export async function closeProject(
   // A public link ends with its board.
   await control.deleteFrom("boards").where("projectId", "=", id).execute();
   await control.deleteFrom("insights").where("projectId", "=", id).execute();
+  await control.deleteFrom("alerts").where("projectId", "=", id).execute();
   await control.deleteFrom("rules").where("projectId", "=", id).execute();
   await control.deleteFrom("destinations").where("projectId", "=", id).execute();
   await control.deleteFrom("webhooks").where("projectId", "=", id).execute();

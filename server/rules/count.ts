@@ -12,23 +12,28 @@ export type CountState = { buckets: [bucket: number, count: number][]; isAbove: 
 /**
  * Notifies when more events than `above` have arrived within the window, then not until the count was `above` or less.
  * As the window moves on by a bucket at a time, it covers at least 59 sixtieths of `minutes`, and never more than
- * `minutes`. Only an event can bring the count up, so nothing depends on when time is checked.
+ * `minutes`.
  */
 export const count: RuleKind<WhenOf<"count">, CountState> = {
   start: () => ({ buckets: [], isAbove: false }),
-  dueAt: () => null,
-  onTime: (_, state) => ({ state, notifications: [] }),
+  dueAt: (when, state) => (state.isAbove ? fallsAt(when, state) : null),
+
+  onTime(when, state, nowMs) {
+    const atMs = state.isAbove ? fallsAt(when, state) : Number.POSITIVE_INFINITY;
+    if (nowMs < atMs) return { state, notifications: [] };
+    return { state: { ...state, isAbove: false }, notifications: [{ type: "below", atMs }] };
+  },
 
   onMatch({ above, minutes }, state, event, nowMs) {
     const current = bucketOf(minutes, nowMs);
     const recent = state.buckets.filter(([bucket]) => bucket > current - bucketsInWindow);
-    const wasAbove = state.isAbove && total(recent) > above;
     const buckets = withOneMore(recent, current);
     const count = total(buckets);
     const isAbove = count > above;
     return {
       state: { buckets, isAbove },
-      notifications: isAbove && !wasAbove ? [{ type: "threshold", atMs: nowMs, count, minutes, event }] : [],
+      notifications:
+        isAbove && !state.isAbove ? [{ type: "threshold", atMs: nowMs, count, minutes, event }] : [],
     };
   },
 
@@ -39,6 +44,16 @@ export const count: RuleKind<WhenOf<"count">, CountState> = {
     return { buckets: later > 0 ? [...earlier, [current, later]] : earlier, isAbove };
   },
 };
+
+/** When the window has moved on so far that its count is no longer above the limit, if no event comes. */
+function fallsAt({ above, minutes }: WhenOf<"count">, { buckets }: CountState): number {
+  let count = total(buckets);
+  for (const [bucket, events] of buckets) {
+    count -= events;
+    if (count <= above) return (bucket + bucketsInWindow) * ((minutes * minuteMs) / bucketsInWindow);
+  }
+  return 0;
+}
 
 function bucketOf(minutes: number, ms: number): number {
   return Math.floor((ms * bucketsInWindow) / (minutes * minuteMs));

@@ -1,11 +1,11 @@
 import type { Rule } from "../schemas/rule.ts";
-import type { RuleNotification } from "./rule-kind.ts";
+import type { ToldNotification } from "./rule-kind.ts";
 
 /**
  * What the inbox groups a notification by: events by channel and name, everything else by its rule. A rule for bursts
  * tells of their first event too, which stays with the summary.
  */
-export function groupKeyOf(rule: Pick<Rule, "id" | "when"> | null, notification: RuleNotification): string {
+export function groupKeyOf(rule: Pick<Rule, "id" | "when"> | null, notification: ToldNotification): string {
   if (notification.type !== "event" || rule?.when.type === "burst") return `rule ${rule?.id}`;
   // Neither of them can contain a line break.
   return `event ${notification.event.channelId}\n${notification.event.name}`;

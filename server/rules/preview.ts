@@ -9,8 +9,13 @@ import { onMatch, onTime, type RuleState, startState } from "./rule-state.ts";
 /** An event, and what the server's clock showed when it arrived. */
 export type ReceivedEvent = { event: Event; receivedMs: number };
 
+type PreviewedNotification = Exclude<RuleNotification, { type: "below" }>;
+
+export const isTold = (notification: RuleNotification): notification is PreviewedNotification =>
+  notification.type !== "below";
+
 /** How often a rule would have notified, and the latest of these notifications, in their order. */
-export type RulePreview = { count: number; notifications: RuleNotification[] };
+export type RulePreview = { count: number; notifications: PreviewedNotification[] };
 
 /**
  * The alerts that a rule would have raised if it had begun at `fromMs`, up to `toMs`; milliseconds since 1970. It is
@@ -35,8 +40,9 @@ export async function previewRule(
   return preview;
 
   function follow(step: Step<RuleState>): RuleState {
-    preview.count += step.notifications.length;
-    preview.notifications.push(...step.notifications);
+    const told = step.notifications.filter(isTold);
+    preview.count += told.length;
+    preview.notifications.push(...told);
     preview.notifications.splice(0, preview.notifications.length - limits.previewNotifications);
     return step.state;
   }

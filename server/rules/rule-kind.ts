@@ -23,7 +23,18 @@ export type RuleNotification = { atMs: number } & (
   | { type: "recovery"; afterMs: number; event: Event }
   /** More events than the rule allows, with the one that was too many. */
   | { type: "threshold"; count: number; minutes: number; event: Event }
+  /** Again no more events than the rule allows. It resolves the alert, and nobody is told. */
+  | { type: "below" }
 );
+
+/** What there is to tell of a rule's alert, which was opened at `sinceMs`. */
+export type AlertNotification = { atMs: number; sinceMs: number } & (
+  | { type: "resolved"; event: Event }
+  | { type: "reminder" }
+);
+
+/** What people are told. */
+export type ToldNotification = Exclude<RuleNotification, { type: "below" }> | AlertNotification;
 
 /** The newest events come first, and so do the largest groups. Events of further groups are only in `count`. */
 type Collected = { count: number; fromMs: number; newestIds: string[]; groups: EventGroup[] };

@@ -2,8 +2,8 @@ import type { Transaction } from "kysely";
 import { type Event, isBackdated } from "../event/event.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { RuleNotification } from "./rule-kind.ts";
-import { ruleMatcher } from "./rule-matcher.ts";
+import type { AlertNotification, RuleNotification, ToldNotification } from "./rule-kind.ts";
+import { resolveMatcher, ruleMatcher } from "./rule-matcher.ts";
 import { afterDowntime, dueAt, onMatch, onTime, type RuleState } from "./rule-state.ts";
 import { ruleOf } from "./rules.ts";
 
@@ -14,14 +14,21 @@ import { ruleOf } from "./rules.ts";
 export type RuleMatch = {
   projectId: number;
   rule: Rule | null;
-  notification: RuleNotification;
+  notification: RuleNotification | AlertNotification;
   foundMs: number;
+  /** The alert that it belongs to. */
+  alertId: string | null;
 };
+
+/** A match of which people are told. */
+export type ToldMatch = RuleMatch & { notification: ToldNotification };
 
 type OpenRule = {
   projectId: number;
   rule: Rule;
   isMatch: (event: Event) => boolean;
+  /** Whether an event resolves the rule's alert. */
+  isResolving: (event: Event) => boolean;
   /** As it is stored. */
   stored: RuleState;
   state: RuleState;
@@ -63,20 +70,34 @@ export class RuleSet {
     const rules = rows.map((row) => {
       const rule = ruleOf(row);
       const state = JSON.parse(row.state) as RuleState;
-      return { projectId: row.projectId, rule, isMatch: ruleMatcher(rule), stored: state, state };
+      return {
+        projectId: row.projectId,
+        rule,
+        isMatch: ruleMatcher(rule),
+        isResolving: resolveMatcher(rule),
+        stored: state,
+        state,
+      };
     });
     return new RuleSet(rules, nowMs);
   }
 
   /** Takes in an event, in the order of arrival. After the rules' matches comes one for those who want all events. */
   take(projectId: number, event: Event, receivedMs: number): void {
+    const backdated = isBackdated(Date.parse(event.createdAt), receivedMs);
     for (const open of this.#byProject.get(projectId) ?? []) {
-      if (open.isMatch(event))
-        this.#follow(open, onMatch(open.rule, open.state, event, receivedMs), receivedMs);
+      const { rule } = open;
+      const isResolving = !backdated && open.isResolving(event);
+      // What resolves an alert is no new reason for it. For a silence, it is a sign of life.
+      if ((!isResolving || rule.when.type === "silence") && open.isMatch(event))
+        this.#follow(open, onMatch(rule, open.state, event, receivedMs), receivedMs);
+      if (!isResolving) continue;
+      const notification: AlertNotification = { type: "resolved", atMs: receivedMs, sinceMs: 0, event };
+      this.matches.push({ projectId, rule, notification, foundMs: receivedMs, alertId: null });
     }
-    if (isBackdated(Date.parse(event.createdAt), receivedMs)) return;
+    if (backdated) return;
     const notification: RuleNotification = { type: "event", atMs: receivedMs, event };
-    this.matches.push({ projectId, rule: null, notification, foundMs: receivedMs });
+    this.matches.push({ projectId, rule: null, notification, foundMs: receivedMs, alertId: null });
   }
 
   /** Ends windows that are over. */
@@ -110,6 +131,6 @@ export class RuleSet {
     open.state = step.state;
     const { projectId, rule } = open;
     for (const notification of step.notifications)
-      this.matches.push({ projectId, rule, notification, foundMs });
+      this.matches.push({ projectId, rule, notification, foundMs, alertId: null });
   }
 }

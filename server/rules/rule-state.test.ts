@@ -240,8 +240,11 @@ describe("count", () => {
     ]);
     expect(rule.match(at(4))).toEqual([]);
     // The window has those of the minutes 3, 4 and 12.9, then one more.
-    expect(rule.match(at(12.9))).toEqual([]);
+    expect(rule.match(at(12.9))).toEqual([{ type: "below", atMs: at(11) }]);
     expect(rule.match(at(12.9))).toMatchObject([{ type: "threshold", count: 4 }]);
+    // When that of minute 3 leaves the window.
+    expect(rule.dueAtMs).toBe(at(13));
+    expect(rule.pass(at(60))).toEqual([{ type: "below", atMs: at(13) }]);
     expect(rule.dueAtMs).toBeNull();
   });
 });
@@ -323,6 +326,10 @@ describe("a clock that is set back", () => {
     for (let n = 0; n < 3; n++) rule.match(at(1) + yearMs);
     for (let n = 0; n < 3; n++) expect(rule.match(at(1))).toEqual([]);
     for (let n = 0; n < 3; n++) rule.match(at(10));
-    expect(rule.notifications).toMatchObject([{ type: "threshold" }, { type: "threshold", atMs: at(10) }]);
+    expect(rule.notifications).toMatchObject([
+      { type: "threshold" },
+      { type: "below" },
+      { type: "threshold", atMs: at(10) },
+    ]);
   });
 });

@@ -2,6 +2,7 @@
 // @long postgres
 /** Rules applied to stored events, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { acknowledgeAlert } from "../alerts/alerts.ts";
 import { commandActor } from "../audit/audit-log.ts";
 import { makeChange } from "../audit/changes.ts";
 import { ArrivalClock } from "../event/id.ts";
@@ -43,9 +44,18 @@ for (const engine of stores) {
       await storage.remove();
     });
 
-    async function addRule(when: RuleWhen, { name = "Rule", urgent = false } = {}): Promise<string> {
+    async function addRule(
+      when: RuleWhen,
+      {
+        name = "Rule",
+        urgent = false,
+        resolve = null,
+        remindMinutes = null,
+      }: Partial<Pick<NewRule, "name" | "urgent" | "resolve" | "remindMinutes">> = {},
+    ): Promise<string> {
       const to = { everyone: true, members: [], destinations: [], fallback: null };
-      const rule: NewRule = { name, q: "name:Backup", when, to, urgent, enabled: true };
+      const alerts = { resolve, remindMinutes };
+      const rule: NewRule = { name, q: "name:Backup", when, to, urgent, ...alerts, enabled: true };
       const created = await makeChange(store.control, { actor: commandActor, projectId }, (change) =>
         createRule(change, rule),
       );
@@ -132,6 +142,73 @@ for (const engine of stores) {
       now += 1;
       await applyRules();
       expect(await told()).toMatchObject([{ type: "silence", atMs: start + hour, newestIds: [last.id] }]);
+    });
+
+    const alerts = () => store.control.selectFrom("alerts").selectAll().orderBy("id").execute();
+
+    test("a silence opens an alert, which its end resolves, in one thread", async () => {
+      await addRule({ type: "silence", minutes: 60 });
+      const last = await record();
+      now += 2 * hour;
+      await applyRules();
+      expect(await alerts()).toMatchObject([
+        { title: "No event for 1 hour: Rule", openedAt: start + hour, eventId: last.id, resolvedAt: null },
+      ]);
+      await record();
+      const { id } = (await alerts())[0]!;
+      expect(await alerts()).toMatchObject([{ resolvedAt: now, resolvedBy: null }]);
+      const deliveries = await store.control.selectFrom("deliveries").select("alertId").execute();
+      expect(deliveries).toEqual([{ alertId: id }, { alertId: id }]);
+    });
+
+    test("a count opens an alert, which ends in silence once the count has fallen", async () => {
+      await addRule({ type: "count", above: 1, minutes: 60 });
+      await record();
+      await record();
+      expect(await alerts()).toMatchObject([{ openedAt: start, resolvedAt: null }]);
+      now += 5 * hour;
+      await applyRules();
+      expect(await alerts()).toMatchObject([{ resolvedAt: start + hour }]);
+      expect(await types()).toEqual(["threshold"]);
+    });
+
+    test("what is open is reminded of until somebody acknowledges it, and once that is over", async () => {
+      await addRule({ type: "silence", minutes: 60 }, { remindMinutes: 30 });
+      await record();
+      now += hour;
+      await applyRules();
+      for (const minutes of [29, 1, 29]) {
+        now += minutes * minute;
+        await applyRules();
+      }
+      expect(await types()).toEqual(["silence", "reminder"]);
+      // Those that were missed come once.
+      now += 100 * minute;
+      await applyRules();
+      await applyRules();
+      expect(await types()).toEqual(["silence", "reminder", "reminder"]);
+      expect(await told()).toMatchObject([{}, {}, { type: "reminder", sinceMs: start + hour }]);
+
+      const { id } = (await alerts())[0]!;
+      const acknowledge = (minutes: number | null) =>
+        makeChange(store.control, { actor: commandActor, projectId }, (change) =>
+          acknowledgeAlert(change, id, minutes),
+        );
+      await acknowledge(120);
+      now += 119 * minute;
+      await applyRules();
+      expect(await types()).toHaveLength(3);
+      now += minute;
+      await applyRules();
+      expect(await types()).toHaveLength(4);
+      await acknowledge(null);
+      now += 30 * 24 * hour;
+      await applyRules();
+      expect(await types()).toHaveLength(4);
+      await record();
+      now += 50 * minute;
+      await applyRules();
+      expect((await types()).slice(4)).toEqual(["recovery"]);
     });
 
     test("an event that several rules match is told as the urgent one says", async () => {

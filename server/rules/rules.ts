@@ -1,4 +1,6 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { resolveAlertOfRule } from "../alerts/alerts.ts";
+import { lockRules } from "../alerts/rule-lock.ts";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
@@ -6,8 +8,7 @@ import { problem } from "../core/problems.ts";
 import { withChange } from "../core/with-change.ts";
 import type { NewRule, Rule, RuleChange } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { withLock } from "../storage/settings.ts";
-import { dueAt, startState, startsAnew } from "./rule-state.ts";
+import { dueAt, type RuleState, startState, startsAnew } from "./rule-state.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type RuleRow = Selectable<ControlTables["rules"]>;
@@ -21,17 +22,14 @@ const firstRule: NewRule = {
   when: { type: "each" },
   to: { everyone: true, members: [], destinations: [], fallback: null },
   urgent: false,
+  resolve: null,
+  remindMinutes: null,
   enabled: true,
 };
 
 /** Adds the rule that every project begins with: an event with `notify` notifies all members. */
 export async function addFirstRule(control: Control, projectId: number): Promise<void> {
   await insertRule(control, projectId, firstRule);
-}
-
-/** Lets only one transaction at a time, on all nodes, change rules, or turn their matches into deliveries. */
-export async function lockRules(transaction: Transaction<ControlTables>): Promise<void> {
-  await withLock(transaction, "rules");
 }
 
 /** A project's rules, oldest first. */
@@ -74,6 +72,7 @@ export async function createRule({ transaction, projectId, record }: Change, rul
     });
   await checkName(transaction, projectId, rule.name);
   await checkRecipients(transaction, projectId, rule.to);
+  checkResolve(rule);
   const created = ruleOf(await insertRule(transaction, projectId, rule));
   const { id, name, q, when, to } = created;
   await record({ action: "rule.created", target: name, detail: { id, q, when, to } });
@@ -94,6 +93,22 @@ async function checkName(
     .executeTakeFirst();
   if (!other) return;
   throw problem("rule-exists", { detail: `The project has a rule called "${name}" already.` });
+}
+
+/** Throws `body-invalid` if a digest has alerts: it is no alarm. */
+function checkResolve({
+  when,
+  resolve,
+  remindMinutes,
+}: Pick<Rule, "when" | "resolve" | "remindMinutes">): void {
+  if (when.type !== "digest") return;
+  const field = resolve !== null ? "resolve" : remindMinutes !== null ? "remindMinutes" : null;
+  if (field === null) return;
+  const detail = `must be null for a digest, which opens no alert`;
+  throw problem("body-invalid", {
+    detail: `"${field}" ${detail}.`,
+    errors: [{ pointer: `/${field}`, detail: `${detail}.` }],
+  });
 }
 
 /** Throws `body-invalid` if a rule names somebody who is no member, or a destination that the project doesn't have. */
@@ -132,20 +147,24 @@ async function checkRecipients(
  * `changed-meanwhile`, `rule-exists` and `body-invalid`.
  */
 export async function changeRule(
-  { transaction, projectId, record }: Change,
+  change: Change,
   id: string,
-  change: RuleChange,
+  body: RuleChange,
   ifMatch: IfMatch,
 ): Promise<Rule> {
+  const { transaction, projectId, record } = change;
   await lockRules(transaction);
   const row = await findRule(transaction, projectId, id);
   const before = ruleOf(row);
   checkVersion(ifMatch, before);
-  const after = withChange(before, change);
+  const after = withChange(before, body);
+  checkResolve(after);
   // Rules of earlier versions may share a name until one of them is renamed.
   if (after.name !== before.name) await checkName(transaction, projectId, after.name);
-  if (change.to) await checkRecipients(transaction, projectId, change.to);
-  const state = startsAnew(before, after) ? startState(after, Date.now()) : JSON.parse(row.state);
+  if (body.to) await checkRecipients(transaction, projectId, body.to);
+  const isNew = startsAnew(before, after);
+  const state = isNew ? startState(after, Date.now()) : JSON.parse(row.state);
+  if (isNew || !after.enabled) await resolveAlertOfRule(change, id);
   const changed = await transaction
     .updateTable("rules")
     .set({
@@ -156,13 +175,15 @@ export async function changeRule(
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  await record({ action: "rule.changed", target: after.name, detail: { id, ...change } });
+  await record({ action: "rule.changed", target: after.name, detail: { id, ...body } });
   return ruleOf(changed);
 }
 
 /** Deletes a rule. Notifications that it has made are still sent. Throws `rule-unknown`. */
-export async function deleteRule({ transaction, projectId, record }: Change, id: string): Promise<Rule> {
+export async function deleteRule(change: Change, id: string): Promise<Rule> {
+  const { transaction, projectId, record } = change;
   await lockRules(transaction);
+  await resolveAlertOfRule(change, id);
   const rule = ruleOf(await findRule(transaction, projectId, id));
   await transaction.deleteFrom("rules").where("id", "=", id).execute();
   await record({ action: "rule.deleted", target: rule.name, detail: { id } });
@@ -186,28 +207,46 @@ async function insertRule(control: Control, projectId: number, rule: NewRule): P
     .executeTakeFirstOrThrow();
 }
 
-function columnsOf({ name, q, when, to, urgent, enabled }: NewRule) {
+function columnsOf({ name, q, when, to, urgent, resolve, remindMinutes, enabled }: NewRule) {
   return {
     name,
     q,
     condition: JSON.stringify(when),
     recipients: JSON.stringify(to),
     urgent: urgent ? 1 : 0,
+    resolveQ: resolve,
+    remindMinutes,
     enabled: enabled ? 1 : 0,
   };
 }
 
 export function ruleOf(row: RuleRow): Rule {
+  const { kind } = JSON.parse(row.state) as RuleState;
+  const when = JSON.parse(row.condition) as Rule["when"];
+  const isSilent = kind !== null && "isSilent" in kind && kind.isSilent;
   return {
     id: row.id,
     name: row.name,
     q: row.q,
-    when: JSON.parse(row.condition),
+    when,
     // Rules of earlier versions have no fallback.
     to: { fallback: null, ...JSON.parse(row.recipients) },
     urgent: row.urgent === 1,
+    resolve: row.resolveQ,
+    remindMinutes: row.remindMinutes,
     enabled: row.enabled === 1,
-    version: versionOf(row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled),
+    firedAt: isoOf(row.firedAt),
+    silentSince: isSilent ? isoOf(kind.sinceMs) : null,
+    // A count is looked at once it has fallen, which notifies nobody.
+    dueAt: when.type === "count" ? null : isoOf(row.dueAt),
+    version: versionOf(
+      ...[row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled],
+      ...[row.resolveQ, row.remindMinutes],
+    ),
     createdAt: new Date(row.createdAt).toISOString(),
   };
+}
+
+function isoOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }

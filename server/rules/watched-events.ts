@@ -82,16 +82,20 @@ export class WatchedEventsCache {
   async #watchesOf(projectId: number): Promise<Watch[]> {
     const rules = await this.#control
       .selectFrom("rules")
-      .select(["q", "condition"])
+      .select(["q", "condition", "resolveQ"])
       .where("projectId", "=", projectId)
       .where("enabled", "=", 1)
       .execute();
-    return rules.map(({ q, condition }) => ({
-      // The rule that every project begins with. Nothing is faster to check.
-      isMatch: q === flagSearch ? ({ notify }) => notify : ruleMatcher({ q }),
-      // A silence decides by its own window which events are too old.
-      takesBackdated: (JSON.parse(condition) as RuleWhen).type === "silence",
-    }));
+    return rules.flatMap(({ q, condition, resolveQ }): Watch[] => {
+      const watch = {
+        // The rule that every project begins with. Nothing is faster to check.
+        isMatch: q === flagSearch ? ({ notify }: Event) => notify : ruleMatcher({ q }),
+        // A silence decides by its own window which events are too old.
+        takesBackdated: (JSON.parse(condition) as RuleWhen).type === "silence",
+      };
+      if (resolveQ === null) return [watch];
+      return [watch, { isMatch: ruleMatcher({ q: resolveQ }), takesBackdated: false }];
+    });
   }
 
   async #followedOf(projectId: number): Promise<Followed> {

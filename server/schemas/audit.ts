@@ -38,6 +38,8 @@ export const auditActions = [
   "rule.created",
   "rule.changed",
   "rule.deleted",
+  "alert.acknowledged",
+  "alert.resolved",
   "view.created",
   "view.changed",
   "view.deleted",

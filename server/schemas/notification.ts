@@ -11,6 +11,8 @@ export const notificationTypes = [
   "silence",
   "recovery",
   "threshold",
+  "resolved",
+  "reminder",
   "destination-off",
   "delivery-dead",
   "server-notice",

@@ -23,9 +23,11 @@ describe("what a rule may be", () => {
   for (const when of whens) {
     test(JSON.stringify(when), () => {
       const parsed = NewRule.parse({ ...rule, when });
-      expect(parsed).toEqual({ ...rule, when, urgent: false, enabled: true } as typeof parsed);
+      const defaults = { urgent: false, resolve: null, remindMinutes: null, enabled: true };
+      expect(parsed).toEqual({ ...rule, when, ...defaults } as unknown as typeof parsed);
       expect(RuleChange.parse({ when })).toEqual({ when } as RuleChange);
-      const stored = { ...parsed, id: "1", version: "1", createdAt: "2026-01-31T12:00:00.000Z" };
+      const state = { firedAt: "2026-02-01T12:00:00.000Z", silentSince: null, dueAt: null };
+      const stored = { ...parsed, ...state, id: "1", version: "1", createdAt: "2026-01-31T12:00:00.000Z" };
       expect(Rule.parse(stored)).toEqual(stored);
     });
   }

@@ -6,6 +6,8 @@ import { text } from "../validation/text.ts";
 import { timeOfDay, timeZone } from "../validation/time.ts";
 import { version } from "./version.ts";
 
+const timestamp = z.string().openapi({ format: "date-time" });
+
 /** In the order of ISO 8601. */
 export const weekdays = [
   "monday",
@@ -93,6 +95,13 @@ const fields = {
   urgent: z.boolean().openapi({
     description: "Passes quiet hours and digests of members. Stands out where the destination can do that.",
   }),
+  resolve: validSearch.nullable().openapi({
+    description:
+      "The search whose events resolve the rule's alert. With it, each kind of rule but digests opens an alert. Null: a silence ends with the next match, and a count once it has fallen.",
+  }),
+  remindMinutes: wholeNumber(limits.reminderMinutes, limits.reminderMinutesMin).nullable().openapi({
+    description: "How often an open alert's message is repeated until somebody acknowledges it. Null: never.",
+  }),
   enabled: z.boolean().openapi({ description: "A rule that isn't enabled neither notifies nor collects." }),
 };
 
@@ -105,6 +114,8 @@ export const NewRule = z
     when: RuleWhen,
     to: recipients,
     urgent: fields.urgent.default(false),
+    resolve: fields.resolve.default(null),
+    remindMinutes: fields.remindMinutes.default(null),
     enabled: fields.enabled.default(true),
   })
   .openapi("NewRule", {
@@ -135,7 +146,17 @@ export const Rule = z
     when: RuleWhen,
     to: RuleRecipients,
     urgent: fields.urgent,
+    resolve: fields.resolve,
+    remindMinutes: fields.remindMinutes,
     enabled: fields.enabled,
+    firedAt: timestamp.nullable().openapi({ description: "When it last notified." }),
+    silentSince: timestamp.nullable().openapi({
+      description:
+        "Of a rule about a silence: since when no event has matched, once it has notified of that.",
+    }),
+    dueAt: timestamp.nullable().openapi({
+      description: "When it notifies next without another event. Null if it doesn't.",
+    }),
     version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
@@ -149,8 +170,6 @@ export const RuleList = z.object({ ok: z.literal(true), rules: z.array(Rule) }).
 export const RuleDraft = z
   .strictObject({ q: fields.q.default(""), when: RuleWhen })
   .openapi("RuleDraft", { example: { q: 'name:"Backup done"', when: { type: "silence", minutes: 1_560 } } });
-
-const timestamp = z.string().openapi({ format: "date-time" });
 
 export const RulePreviewResponse = z
   .object({
@@ -174,10 +193,10 @@ export const RulePreviewResponse = z
   .openapi("RulePreviewResponse");
 export type RulePreviewResponse = z.infer<typeof RulePreviewResponse>;
 
-function wholeNumber(max: number) {
+function wholeNumber(max: number, min = 1) {
   return z
     .int("must be a whole number")
-    .min(1, "must be at least 1")
+    .min(min, `must be at least ${min}`)
     .max(max, `must be at most ${max.toLocaleString("en")}`);
 }
 

@@ -86,6 +86,7 @@ export const Sidebar = z
     ok: z.literal(true),
     channels: z.array(SidebarChannel).openapi({ description: "By name, as in the list of channels." }),
     views: z.array(SidebarView).openapi({ description: "The project's, then the caller's own." }),
+    openAlerts: z.int().openapi({ description: "How many alerts of the project are open." }),
     pinsVersion: z.string().openapi({
       description: "Changes with the pinned channels. To change these, send it as `If-Match`.",
     }),

@@ -1,4 +1,5 @@
 import type { Generated } from "kysely";
+import type { AlertChange } from "../schemas/alert.ts";
 import type { DeliveryReason, deliveryStates } from "../schemas/delivery.ts";
 import type { Level } from "../schemas/preferences.ts";
 
@@ -41,7 +42,46 @@ export type NotificationTables = {
     state: string;
     /** The time when the rule must be evaluated without an event. */
     dueAt: number | null;
+    /** The search whose events resolve its alert. */
+    resolveQ: string | null;
+    remindMinutes: number | null;
+    /** When it last notified. */
+    firedAt: number | null;
     createdAt: number;
+  };
+  /** What rules found that goes on until it is resolved. */
+  alerts: {
+    id: string;
+    projectId: number;
+    ruleId: string;
+    /** The rule as it was. */
+    ruleName: string;
+    q: string;
+    title: string;
+    urgent: number;
+    /** How often the rule matched while it was open, and the last event by which it did. */
+    matches: number;
+    eventId: string | null;
+    openedAt: number;
+    acknowledgedAt: number | null;
+    acknowledgedBy: string | null;
+    /** Until when nobody is reminded; null: until it is resolved. */
+    acknowledgedUntil: number | null;
+    resolvedAt: number | null;
+    resolvedBy: string | null;
+    /** When members are reminded next. */
+    dueAt: number | null;
+  };
+  alertChanges: {
+    id: Generated<number>;
+    alertId: string;
+    change: AlertChange["change"];
+    /** Null if the rule did it. */
+    changedBy: string | null;
+    /** The recipient whose link was used. */
+    link: string | null;
+    until: number | null;
+    changedAt: number;
   };
   /** Events that a rule may match and whose deliveries are still to be made. */
   outbox: {
@@ -59,6 +99,7 @@ export type NotificationTables = {
     accountId: string | null;
     destinationId: string | null;
     ruleId: string | null;
+    alertId: string | null;
     /** The channel of its event. */
     channel: string | null;
     /** An account's notifications in a project with the same key are shown as one. */

@@ -1,3 +1,4 @@
+import { countOpenAlerts } from "../alerts/alerts.ts";
 import { listChannels } from "../channels/channels.ts";
 import { limits } from "../core/limits.ts";
 import { compileFilter } from "../event/compile-filter.ts";
@@ -18,10 +19,11 @@ export async function readSidebar(store: Store, viewer: Viewer): Promise<Omit<Si
   const { control, events } = store;
   const { projectId } = viewer;
   await events.flushCounters();
-  const [channels, views, marks] = await Promise.all([
+  const [channels, views, marks, openAlerts] = await Promise.all([
     listChannels(control, projectId),
     listViews(control, viewer),
     findMarks(control, viewer),
+    countOpenAlerts(control, projectId),
   ]);
   // A late event is dated before the time up to which events are read.
   const newest = channels.map(
@@ -46,6 +48,7 @@ export async function readSidebar(store: Store, viewer: Viewer): Promise<Omit<Si
       pin: marks.channels.get(channel.name)?.pin ?? null,
     })),
     views: views.map((view, at) => ({ ...view, unread: unreadOfViews[at]! })),
+    openAlerts,
     pinsVersion: pinsOf(marks).version,
   };
 }

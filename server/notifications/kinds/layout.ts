@@ -28,9 +28,26 @@ export function linkLabelOf({ type }: Message): string {
   return type === "event" ? "View event" : "View events";
 }
 
-/** The description, and the newest events that it tells of, as Markdown; null if there is neither. */
-export function textOf({ text, type, newest }: Message): string | null {
-  const parts = [text ?? "", newestText(type, newest)].filter((part) => part.trim() !== "");
+/** What a recipient can do with an open alert, each by a link that opens a page which asks again. */
+export function alertActionsOf({ alert }: Message): { label: string; url: string }[] {
+  if (!alert) return [];
+  return [
+    { label: "Acknowledge", url: `${alert.url}?do=acknowledge` },
+    { label: "Snooze for an hour", url: `${alert.url}?do=acknowledge&minutes=60` },
+    { label: "Resolve", url: `${alert.url}?do=resolve` },
+  ];
+}
+
+/**
+ * The description, the newest events that it tells of, and the links of an alert, as Markdown; null if there is none of
+ * them.
+ */
+export function textOf(message: Message): string | null {
+  const { text, type, newest } = message;
+  const actions = alertActionsOf(message).map(({ label, url }) => `[${label}](${url})`);
+  const parts = [text ?? "", newestText(type, newest), actions.join(" · ")].filter(
+    (part) => part.trim() !== "",
+  );
   return parts.length === 0 ? null : parts.join("\n\n");
 }
 

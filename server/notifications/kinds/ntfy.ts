@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { Message } from "../message.ts";
 import { jsonBytes, shorten } from "../shorten.ts";
 import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { linkLabelOf, linkOf, plainBody, titleOf } from "./layout.ts";
@@ -45,13 +46,24 @@ export const ntfy = defineKind({
       tags: [message.project.slug],
       ...(link !== null && {
         click: link,
-        actions: [{ action: "view", label: linkLabelOf(message), url: link }],
+        actions: [{ action: "view", label: linkLabelOf(message), url: link }, ...alertActions(message)],
       }),
     };
     const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
     return outcomeOf(await sendJson("POST", server, body, context, headers), service, context);
   },
 });
+
+/** Buttons that act at once: https://docs.ntfy.sh/publish/#send-http-request. A message has at most three. */
+function alertActions({ alert }: Message) {
+  if (!alert) return [];
+  const http = { action: "http", url: alert.url, method: "POST", clear: true };
+  const headers = { "content-type": "application/json" };
+  return [
+    { ...http, headers, label: "Acknowledge", body: JSON.stringify({ do: "acknowledge" }) },
+    { ...http, headers, label: "Resolve", body: JSON.stringify({ do: "resolve" }) },
+  ];
+}
 
 /** https://docs.ntfy.sh/publish/#limitations: 4,096 bytes. The server reads at most 8,192 of the whole JSON. */
 const messageBytesMax = 4_000;

@@ -71,16 +71,18 @@ const types = {
   silence: "rule.silence",
   recovery: "rule.recovery",
   threshold: "rule.threshold",
+  resolved: "rule.resolved",
+  reminder: "rule.reminder",
   test: "webhook.test",
 } as const satisfies Record<Exclude<Message["type"], AccountMessageType>, string>;
 
-function payloadOf({ type, createdAt, url, urgent, project, rule, ...message }: Message) {
+function payloadOf({ type, createdAt, url, urgent, project, rule, alert, ...message }: Message) {
   const { event, title, text, matches, newest } = message;
   const content = type === "event" ? { event } : { title, text, event, matches, newest };
   return {
     type: types[type as keyof typeof types],
     timestamp: createdAt,
-    data: { ...content, url, urgent, project, rule },
+    data: { ...content, url, urgent, project, rule, ...(alert && { alert }) },
   };
 }
 
