@@ -66,7 +66,7 @@ function whoText({ state, acknowledged, resolved }: Alert): string {
   if (state === "resolved") return ` · resolved by ${resolved!.by ?? "its rule"}`;
   if (state !== "acknowledged") return "";
   const { by, until } = acknowledged!;
-  return ` · ${by} looks after it${until === null ? "" : ` until ${formatDate(until, "clock")}`}`;
+  return ` · ${by} looks after it${until === null ? "" : ` until ${formatDate(until, "dayAndClock")}`}`;
 }
 
 function AlertActions({ project, alert }: { project: string; alert: Alert }) {
@@ -115,7 +115,7 @@ function AlertDetails({ id, project, alert }: { id: string; project: string; ale
           {data.changes.map((change) => (
             <li key={`${change.at} ${change.change}`} className="flex flex-wrap gap-x-3">
               <time dateTime={change.at} className="tabular-nums text-faint">
-                {formatDate(change.at, "exact")}
+                {formatDate(change.at, "medium")}
               </time>
               <span className="hostile">{changeText(change)}</span>
             </li>
@@ -145,7 +145,7 @@ function changeText({ change, by, until }: AlertChange): string {
     case "reminded":
       return "Its recipients were reminded.";
     case "acknowledged":
-      return `${by} acknowledged it${until === null ? "" : ` until ${formatDate(until, "exact")}`}.`;
+      return `${by} acknowledged it${until === null ? "" : ` until ${formatDate(until, "medium")}`}.`;
     case "resolved":
       return by === null ? "The rule resolved it." : `${by} resolved it.`;
   }

@@ -65,7 +65,7 @@ function RuleTimes({ rule: { firedAt, dueAt } }: { rule: Rule }) {
       {firedAt !== null && dueAt !== null && " · "}
       {dueAt !== null && (
         <>
-          {firedAt === null ? "Due" : "due"} <time dateTime={dueAt}>{formatDate(dueAt, "exact")}</time>
+          {firedAt === null ? "Due" : "due"} <time dateTime={dueAt}>{formatDate(dueAt, "soon")}</time>
         </>
       )}
     </p>

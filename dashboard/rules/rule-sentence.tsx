@@ -9,13 +9,18 @@ import { durationText } from "./rules.ts";
 type Props = { rule: Rule; members: Member[]; destinations: ProjectDestination[] };
 
 /** The condition and the recipients of a rule: "Each event matching `channel:payments`, to everyone". */
-export function RuleSentence({ rule: { q, when, to }, members, destinations }: Props) {
+export function RuleSentence({ rule: { q, when, to, resolve }, members, destinations }: Props) {
   const [before, after] = whenTexts(when);
   return (
     <>
       {before}
       <Matching q={q} />
       {after}, to {listText(recipientNames(to, members, destinations))}
+      {resolve !== null && (
+        <>
+          , until one matches <code className="font-mono text-ink text-xs">{resolve}</code>
+        </>
+      )}
     </>
   );
 }

@@ -9,6 +9,7 @@ import { longTest } from "../testing/long-test.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { totpCode } from "../testing/totp.ts";
+import { until } from "../testing/until.ts";
 
 const password = "long enough password";
 
@@ -282,6 +283,28 @@ describe("next to a running server", () => {
       actorKind: "command",
       target: "Backups",
     });
+  });
+
+  test("an alert is listed, acknowledged and resolved", async () => {
+    const alert = (...parameters: string[]) => run(["alert", ...parameters, "--project", "default"]);
+    const to = { everyone: true, members: [], destinations: [] };
+    const rule = { name: "Disk", q: 'name:"Disk full"', when: { type: "each" }, to, resolve: "state=ok" };
+    await run(["rule", "create", "--project", "default"], JSON.stringify(rule));
+    await until(async () => {
+      await app.post({ channel: "servers", name: "Disk full" });
+      return (await alert("list")).stdout.includes("firing");
+    });
+    expect(await alert("acknowledge", "Disk", "--minutes", "soon")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("--minutes must be a whole number"),
+    });
+    expect((await alert("acknowledge", "Disk")).stderr).toBe('The alert of "Disk" is acknowledged.\n');
+    const listed = JSON.parse((await alert("list", "--json")).stdout) as { id: string };
+    expect(listed).toMatchObject({ state: "acknowledged", acknowledged: { by: "A command" } });
+    expect((await alert("resolve", listed.id)).stderr).toBe('The alert of "Disk" is resolved.\n');
+    expect((await alert("list", "--all")).stdout).toContain("resolved");
+    expect((await alert("resolve", listed.id)).stderr).toContain("has no open alert");
+    await run(["rule", "delete", "Disk", "--project", "default"]);
   });
 
   test("a new project is in its audit log", async () => {

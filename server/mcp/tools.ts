@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { EventList, EventResponse, NewEvent } from "../event/event.ts";
+import { AlertList } from "../schemas/alert.ts";
 import { BoardList, BoardResponse } from "../schemas/board.ts";
 import { ChannelList } from "../schemas/channel.ts";
 import { Funnel } from "../schemas/funnel.ts";
@@ -221,6 +222,20 @@ export const tools: Tool[] = [
     input: z.object({ id: z.string().describe("The board's id") }),
     output: BoardResponse,
     run: (api, { id }) => api(`/api/boards/${segmentOf(id)}`),
+  },
+  {
+    name: "list_alerts",
+    title: "List alerts",
+    description:
+      "Lists what rules found that goes on until it is resolved, newest first: who looks after it, and since when it is open.",
+    permission: "alerts:read",
+    isReadOnly: true,
+    input: z.object({
+      state: z.enum(["open", "resolved"]).optional().describe("open is firing or acknowledged. Default: all"),
+      ...listing,
+    }),
+    output: AlertList,
+    run: (api, values) => api(withQuery("/api/alerts", values)),
   },
   {
     name: "list_rejected_events",

@@ -1,23 +1,12 @@
 import type { Event } from "../event/event.ts";
-
-/** What messages of rules tell of: an event, or what a rule or its alert found over time. */
-export const ruleMessageTypes = [
-  "event",
-  "summary",
-  "digest",
-  "silence",
-  "recovery",
-  "threshold",
-  "resolved",
-  "reminder",
-] as const;
+import type { ToldNotification } from "../rules/rule-kind.ts";
 
 /** The content of a notification, for every kind of destination. */
 export type Message = {
   /** Constant over all attempts of a delivery; receivers use it to drop repetitions. Without full stops. */
   id: string;
   /** `event` tells of one event, `test` tries the destination, the next come from rules over time. */
-  type: (typeof ruleMessageTypes)[number] | "test" | AccountMessageType;
+  type: ToldNotification["type"] | "test" | AccountMessageType;
   /** One line of plain text. */
   title: string;
   /** An emoji; null if there is none, or if the event's icon is a file name. */

@@ -1,5 +1,6 @@
 import { destinationReceiver } from "./destination-receiver.ts";
 import { runTidings, startServer } from "./server-process.ts";
+import { until } from "./until.ts";
 
 export const demo = { email: "demo@example.com", password: "tidings-demo" };
 
@@ -108,7 +109,7 @@ export async function startShop(dataDirectory: string) {
   const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join("; ");
 
   /** Calls the API, as the demo account if only a session may. */
-  async function call<Body>(method: string, path: string, body: unknown, by: "key" | "session" = "key") {
+  async function call<Body>(method: string, path: string, body?: unknown, by: "key" | "session" = "key") {
     const response = await fetch(`${address}${path}${by === "session" ? "?project=default" : ""}`, {
       method,
       headers: {
@@ -130,6 +131,7 @@ export async function startShop(dataDirectory: string) {
   }
   for (const { everyone, ...rule } of sampleRules)
     await call("POST", "/api/rules", { ...rule, to: { everyone, members: [], destinations } });
+  await addAlerts(call);
   for (const event of rejectedEvents) await call("POST", "/api/events", event);
   for (const view of sampleViews) await call("POST", "/api/views", view, "session");
   await call("PUT", "/api/sidebar/pins", { channels: ["payments"] }, "session");
@@ -197,6 +199,7 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     keys: "/p/default/keys",
     members: "/p/default/members",
     rules: "/p/default/rules",
+    alerts: "/p/default/alerts",
     destinations: "/p/default/destinations",
     deliveries: "/p/default/deliveries",
     webhooks: "/p/default/webhooks",
@@ -208,6 +211,40 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     "notification-settings": "/account/notifications",
     status: "/status",
   };
+}
+
+type Call = <Body>(method: string, path: string, body?: unknown, by?: "key" | "session") => Promise<Body>;
+
+/** Adds a rule for disks, and an alert of each state. */
+async function addAlerts(call: Call): Promise<void> {
+  const rules = [
+    { name: "Disk of the database", q: 'name:"Disk full" server=db-1', urgent: true, remindMinutes: 60 },
+    { name: "Queue of payments", q: 'name:"Queue grows"' },
+    { name: "Certificate of the shop", q: 'name:"Certificate expires"' },
+  ];
+  for (const rule of rules)
+    await call("POST", "/api/rules", {
+      ...{ ...rule, when: { type: "each" }, resolve: "state=ok" },
+      to: { everyone: false, members: [], destinations: await destinationIds(call) },
+    });
+  const events = [
+    { name: "Certificate expires", tags: { days: "7" } },
+    { name: "Certificate renewed", tags: { state: "ok" } },
+    { name: "Queue grows", tags: { waiting: "1204" } },
+    { name: "Disk full", tags: { server: "db-1", used: "97" } },
+    { name: "Disk full", tags: { server: "db-1", used: "98" } },
+  ];
+  for (const event of events) await call("POST", "/api/events", { channel: "servers", ...event });
+  const list = () => call<{ alerts: { id: string; title: string }[]; open: number }>("GET", "/api/alerts");
+  await until(async () => (await list()).alerts.length === rules.length && (await list()).open === 2);
+  const { alerts } = await list();
+  const { id } = alerts.find(({ title }) => title === "Queue grows")!;
+  await call("POST", `/api/alerts/${id}/acknowledge`, { minutes: 240 }, "session");
+}
+
+async function destinationIds(call: Call): Promise<string[]> {
+  type List = { destinations: { id: string }[] };
+  return (await call<List>("GET", "/api/project-destinations")).destinations.map(({ id }) => id);
 }
 
 /** Who created an account in the last 30 days, and placed no order. */
