@@ -208,7 +208,8 @@ export const appriseBody = z.strictObject({
 const project = z.strictObject({ slug: z.string(), name: z.string() });
 const rule = z.strictObject({ id: z.string(), name: z.string() }).nullable();
 const webhookEvent = z.looseObject({ id: z.string(), name: z.string(), channelId: z.string() });
-const about = { url: url(65_536), urgent: z.boolean(), project, rule };
+const alert = z.strictObject({ url: url(1_000) }).optional();
+const about = { url: url(65_536), urgent: z.boolean(), project, rule, alert };
 export const webhookBody = z.strictObject({
   type: z.string().regex(/^[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*$/),
   timestamp: z.iso.datetime(),

@@ -151,6 +151,26 @@ describe("a message looks native on", () => {
     }
   });
 
+  test("the links of an alert everywhere, also with a long text", async () => {
+    const url = "https://tidings.example.com/alert/e30.c2ln";
+    for (const name of names) {
+      const body = await isDelivered(name, { ...message, text: "long ".repeat(4_000), alert: { url } });
+      if (name === "webhook") expect(body).toMatchObject({ data: { alert: { url } } });
+      else if (name === "ntfy")
+        expect(body).toMatchObject({
+          message: expect.not.stringContaining("/alert/"),
+          actions: [
+            { action: "view" },
+            { action: "http", label: "Acknowledge", url, method: "POST", body: '{"do":"acknowledge"}' },
+            { action: "http", label: "Resolve", url, method: "POST", body: '{"do":"resolve"}' },
+          ],
+        });
+      else
+        for (const action of ["do=acknowledge", "minutes=60", "do=resolve"])
+          expect(JSON.stringify(body)).toContain(action);
+    }
+  });
+
   test("Discord", async () => {
     const { embeds, allowed_mentions } = await isDelivered("discord");
     expect(allowed_mentions).toEqual({ parse: [] });

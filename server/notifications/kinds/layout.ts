@@ -39,13 +39,13 @@ export function alertActionsOf({ alert }: Message): { label: string; url: string
 }
 
 /**
- * The description, the newest events that it tells of, and the links of an alert, as Markdown; null if there is none of
- * them.
+ * The links of an alert, the description, and the newest events that it tells of, as Markdown; null if there is none of
+ * them. The links come first, because long texts are cut.
  */
 export function textOf(message: Message): string | null {
   const { text, type, newest } = message;
   const actions = alertActionsOf(message).map(({ label, url }) => `[${label}](${url})`);
-  const parts = [text ?? "", newestText(type, newest), actions.join(" · ")].filter(
+  const parts = [actions.join(" · "), text ?? "", newestText(type, newest)].filter(
     (part) => part.trim() !== "",
   );
   return parts.length === 0 ? null : parts.join("\n\n");

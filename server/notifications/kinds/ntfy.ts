@@ -38,10 +38,12 @@ export const ntfy = defineKind({
   settings,
   async send(message, { server, topic, token }, context) {
     const link = linkOf(message);
+    // The buttons are its links.
+    const { alert: _, ...withoutAlert } = message;
     const body = {
       topic,
       title: shorten(titleOf(message), titleBytesMax, jsonBytes),
-      message: plainBody(message, messageBytesMax, jsonBytes),
+      message: plainBody(withoutAlert, messageBytesMax, jsonBytes),
       priority: message.urgent ? urgentPriority : defaultPriority,
       tags: [message.project.slug],
       ...(link !== null && {
