@@ -141,7 +141,17 @@ export const ntfyBody = z
     tags: z.array(z.string().regex(/^[^,\s]+$/)),
     click: url(2_048).optional(),
     actions: z
-      .array(z.strictObject({ action: z.literal("view"), label: filled(100), url: url(2_048) }))
+      .array(
+        z.discriminatedUnion("action", [
+          z.strictObject({ action: z.literal("view"), label: filled(100), url: url(2_048) }),
+          // https://docs.ntfy.sh/publish/#send-http-request
+          z.strictObject({
+            ...{ action: z.literal("http"), label: filled(100), url: url(2_048) },
+            ...{ method: z.enum(["GET", "POST", "PUT"]), headers: z.record(z.string(), z.string()) },
+            ...{ body: z.string(), clear: z.boolean() },
+          }),
+        ]),
+      )
       .max(3)
       .optional(),
   })
