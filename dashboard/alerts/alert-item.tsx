@@ -49,8 +49,8 @@ export function AlertItem({ project, alert, isOpened, toggle }: Props) {
               )}
             </span>
             <span className="hostile mt-0.5 block text-muted text-sm">
-              {rule.name} · {countOf(matches, "match", "matches")} ·{" "}
-              <RelativeTime at={openedAt} form="long" />
+              {!title.endsWith(rule.name) && `${rule.name} · `}
+              {countOf(matches, "match", "matches")} · <RelativeTime at={openedAt} form="long" />
               {whoText(alert)}
             </span>
           </span>

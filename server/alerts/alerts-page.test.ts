@@ -44,16 +44,16 @@ test("a rule that another event resolves is written, and its alert is acknowledg
 
   await dashboard.post({ channel: "servers", name: "Disk full" });
   await page.goto(`${dashboard.address}/p/default/alerts`);
-  const item = section("Open").getByRole("listitem").filter({ hasText: "Disk full" });
+  const item = section("Open").getByRole("listitem").filter({ hasText: "Disks" });
   await item.getByText("Firing").waitFor();
   await page.getByRole("link", { name: "Alerts 1 open" }).waitFor();
   await item.getByRole("button", { name: "Acknowledge" }).click();
   await item.getByText("Acknowledged").waitFor();
-  await item.getByRole("button", { expanded: false, name: "Disk full" }).first().click();
+  await item.getByRole("button", { expanded: false, name: "Disks" }).first().click();
   await item.getByText("The rule opened it.").waitFor();
   await expectAccessible("an open alert", page);
-  await chooseAction(page, "Disk full", "Resolve");
-  const resolved = section("Resolved").getByRole("listitem").filter({ hasText: "Disk full" });
+  await chooseAction(page, "Disks", "Resolve");
+  const resolved = section("Resolved").getByRole("listitem").filter({ hasText: "Disks" });
   await resolved.first().waitFor();
   await page.getByText("Nothing is wrong").waitFor();
 });

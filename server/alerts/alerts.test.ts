@@ -84,7 +84,7 @@ test("an alert counts what matches, and ends with the event that resolves it", a
   const [opened] = await alertsOf(rule);
   expect(opened).toMatchObject({
     state: "firing",
-    title: "Disk full",
+    title: "Disk",
     rule: { id: rule.id, name: "Disk" },
     matches: 1,
     event: first,
@@ -177,7 +177,7 @@ test("the link in a message acknowledges and resolves once, without a session", 
     call<AlertLinkResponse>("POST", `/alert/${token}`, body, status, anonymous);
 
   const opened = await call<AlertLinkResponse>("GET", `/api/alert-links/${token}`, undefined, 200, anonymous);
-  expect(opened).toMatchObject({ recipient: app.owner, alert: { state: "firing", title: "Disk full" } });
+  expect(opened).toMatchObject({ recipient: app.owner, alert: { state: "firing", title: "Disk" } });
   expect((await follow({ do: "acknowledge", minutes: 60 })).alert).toMatchObject({
     state: "acknowledged",
     acknowledged: { by: app.owner },

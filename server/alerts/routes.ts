@@ -83,6 +83,7 @@ export function addAlertRoutes(
     {
       method: "post",
       path: "/api/alerts/{id}/acknowledge",
+      operationId: "acknowledgeAlert",
       by: "alerts:change",
       tag,
       summary: "Acknowledge an alert",
@@ -106,6 +107,7 @@ export function addAlertRoutes(
     {
       method: "post",
       path: "/api/alerts/{id}/resolve",
+      operationId: "resolveAlert",
       by: "alerts:change",
       tag,
       summary: "Resolve an alert",

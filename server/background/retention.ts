@@ -100,8 +100,8 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
 type Kept = { deliveryDays: number; auditDays: number };
 
 /**
- * The deliveries, queues of deliveries that no longer wait, finished jobs, requests of webhooks, entries of the audit
- * log, expired invitations and expired links of accounts that are too old, a few of each.
+ * The resolved alerts, deliveries, queues of deliveries that no longer wait, finished jobs, requests of webhooks, entries
+ * of the audit log, expired invitations and expired links of accounts that are too old, a few of each.
  */
 function expiredRecords(control: Kysely<ControlTables>, nowMs: number, { deliveryDays, auditDays }: Kept) {
   const before = (days: number) => nowMs - days * dayMs;
@@ -110,6 +110,12 @@ function expiredRecords(control: Kysely<ControlTables>, nowMs: number, { deliver
       .selectFrom("auditLog")
       .select("id")
       .where("createdAt", "<", before(auditDays))
+      .limit(stepRows),
+    // They say who looked after what, as the audit log does.
+    alerts: control
+      .selectFrom("alerts")
+      .select("id")
+      .where("resolvedAt", "<", before(auditDays))
       .limit(stepRows),
     // Ids are in order of time, so no index is needed to find the oldest.
     deliveries: control
@@ -153,9 +159,10 @@ export async function expireRecords(
   nowMs: number,
   kept: Kept,
 ): Promise<void> {
-  const { auditLog, deliveries, deliveryQueues, jobs, webhookRequests, invitations, accountLinks } =
+  const { auditLog, alerts, deliveries, deliveryQueues, jobs, webhookRequests, invitations, accountLinks } =
     expiredRecords(control, nowMs, kept);
   await inSteps(pause, () => control.deleteFrom("auditLog").where("id", "in", auditLog).executeTakeFirst());
+  await inSteps(pause, () => control.deleteFrom("alerts").where("id", "in", alerts).executeTakeFirst());
   await inSteps(pause, () =>
     control.deleteFrom("deliveries").where("id", "in", deliveries).executeTakeFirst(),
   );

@@ -120,11 +120,9 @@ function isEnd(type: Notification["type"]): boolean {
   return type === "recovery" || type === "resolved";
 }
 
-/** The title of the first message of a match. */
+/** The title of the alert that a match opens. It keeps nothing of the event, which may be deleted. */
 export function titleOfMatch(rule: { name: string; q: string }, notification: ToldNotification): string {
-  return notification.type === "event"
-    ? notification.event.name
-    : titleOfNotification({ ...notification, rule });
+  return notification.type === "event" ? rule.name : titleOfNotification({ ...notification, rule });
 }
 
 function threadOfNotification(

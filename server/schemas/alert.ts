@@ -18,7 +18,7 @@ export const Alert = z
   .object({
     id: z.string(),
     state: z.enum(alertStates),
-    title: z.string().openapi({ description: "The title of its first message." }),
+    title: z.string().openapi({ description: "The name of its rule, or what that found over time." }),
     rule: z.object({ id: z.string(), name: z.string() }).openapi({
       description: "The rule as it was when the alert was opened. It can be deleted.",
     }),
@@ -60,7 +60,9 @@ export const AlertListQuery = z.strictObject({
     .openapi({ description: "`open`: firing or acknowledged. Default: all." }),
   rule: z.string().optional().openapi({ description: "ID of a rule." }),
   limit: pageLimit("Alerts"),
-  cursor: pageCursor,
+  cursor: pageCursor.refine((value) => value === undefined || z.uuid().safeParse(value).success, {
+    message: 'must be the "nextCursor" of an earlier page',
+  }),
   project: projectParameter,
 });
 

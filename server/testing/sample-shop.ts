@@ -238,7 +238,7 @@ async function addAlerts(call: Call): Promise<void> {
   const list = () => call<{ alerts: { id: string; title: string }[]; open: number }>("GET", "/api/alerts");
   await until(async () => (await list()).alerts.length === rules.length && (await list()).open === 2);
   const { alerts } = await list();
-  const { id } = alerts.find(({ title }) => title === "Queue grows")!;
+  const { id } = alerts.find(({ title }) => title === "Queue of payments")!;
   await call("POST", `/api/alerts/${id}/acknowledge`, { minutes: 240 }, "session");
 }
 

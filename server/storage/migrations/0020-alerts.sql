@@ -29,6 +29,7 @@ CREATE TABLE alerts (
 ) {{without_rowid}};
 CREATE UNIQUE INDEX alerts_open ON alerts (rule_id) WHERE resolved_at IS NULL;
 CREATE INDEX alerts_project ON alerts (project_id, opened_at);
+CREATE INDEX alerts_resolved ON alerts (resolved_at) WHERE resolved_at IS NOT NULL;
 CREATE INDEX alerts_due ON alerts (due_at) WHERE due_at IS NOT NULL;
 
 -- What happened to an alert, and who did it.
