@@ -32,6 +32,7 @@ const actions: Record<AuditAction, string> = {
   "rule.created": "created the rule",
   "rule.changed": "changed the rule",
   "rule.deleted": "deleted the rule",
+  "rule.tested": "tested the rule",
   "alert.acknowledged": "acknowledged the alert of the rule",
   "alert.resolved": "resolved the alert of the rule",
   "view.created": "created the view",

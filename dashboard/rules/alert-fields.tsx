@@ -35,7 +35,7 @@ export function AlertFields({ form, onChange }: Props) {
             autoComplete="off"
           />
           <SelectField
-            label="Unit"
+            label="Reminders in"
             value={remindUnit}
             onChange={(event) => onChange({ ...form, remindUnit: event.target.value as Unit })}
           >

@@ -1,9 +1,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { clsx } from "clsx";
-import { Pencil, Power, Trash2 } from "lucide-react";
+import { Pencil, Power, Send, Trash2 } from "lucide-react";
 import type { Rule } from "../../server/schemas/rule.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
+import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { RowMenu } from "../components/ui/row-menu.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
@@ -92,11 +93,27 @@ function RuleActions({ rule, edit, remove }: Actions & { rule: Rule }) {
         failed: true,
       }),
   });
+  const test = useMutation({
+    mutationFn: () =>
+      api<{ deliveries: number }>(`/api/rules/${id}/test`, { method: "POST", query: { project } }),
+    onSuccess: ({ deliveries }) =>
+      toast({
+        title: deliveries === 0 ? "The rule reaches nobody" : `Sent a test of ${name}`,
+        description:
+          deliveries === 0
+            ? "Its members have no destination that is on, and neither has it."
+            : `Deliveries: ${formatNumber(deliveries)}. The page "Deliveries" has their results.`,
+        failed: deliveries === 0,
+      }),
+    onError: (error) =>
+      toast({ title: "The test wasn't sent", description: errorMessage(error), failed: true }),
+  });
   return (
     <RowMenu
       name={name}
       actions={[
         { label: "Edit…", icon: Pencil, onSelect: () => edit(rule) },
+        { label: "Send a test", icon: Send, disabled: test.isPending, onSelect: () => test.mutate() },
         {
           label: enabled ? "Turn off" : "Turn on",
           icon: Power,

@@ -218,6 +218,7 @@ test("views, rules and destinations", async () => {
   await call("POST /api/rules/preview", 200, { as: "key", body: { q: rule.q, when: rule.when } });
   await call("GET /api/rules", 200, { as: "key" });
   await call("GET /api/rules/{id}", 200, { as: "key", params });
+  await call("POST /api/rules/{id}/test", 200, { as: "key", params });
   await app.post({ channel: "payments", name: "Refund" });
   const dead = () => call("GET /api/deliveries", 200, { as: "key", query: "?state=dead" });
   await until(async () => (await dead()).deliveries.length > 0);

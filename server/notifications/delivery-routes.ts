@@ -1,3 +1,4 @@
+import { makeChange } from "../audit/changes.ts";
 import { roleMay } from "../core/permissions.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
@@ -9,6 +10,7 @@ import {
   DeliveryRetry,
   DeliveryRetryResponse,
 } from "../schemas/delivery.ts";
+import { RuleTestResponse } from "../schemas/rule.ts";
 import type { Store } from "../storage/store.ts";
 import {
   countDead,
@@ -18,6 +20,7 @@ import {
   retryDelivery,
 } from "./deliveries.ts";
 import type { RecentEvents } from "./recent-events.ts";
+import { testRule } from "./rule-test.ts";
 
 const tag = "Deliveries";
 
@@ -29,6 +32,27 @@ export function addDeliveryRoutes(
     deliveryWorker,
   }: { store: Store; recentEvents: Pick<RecentEvents, "find">; deliveryWorker: { wake: () => void } },
 ): void {
+  routes.add(
+    {
+      method: "post",
+      path: "/api/rules/{id}/test",
+      operationId: "testRule",
+      by: "rules:manage",
+      tag: "Rules",
+      summary: "Send a test to all whom a rule notifies",
+      description:
+        "A marked message goes the way of the rule's messages: by the preferences of members and to the project's destinations. Its deliveries are listed like others. A rule that is off is tested, too.",
+      query: ProjectQuery,
+      response: RuleTestResponse,
+      problems: [404],
+    },
+    async (call) => {
+      const result = await makeChange(control, call, (change) => testRule(change, call.parameter("id")));
+      deliveryWorker.wake();
+      return result;
+    },
+  );
+
   routes.add(
     {
       method: "get",

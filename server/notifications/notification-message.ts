@@ -101,8 +101,8 @@ function messageOverTime(
     ...about,
     type,
     title: titleOfNotification(notification),
-    icon: isEnd(type) ? "✅" : null,
-    text: "groups" in notification ? listOf(notification) : null,
+    icon: isEnd(type) ? "✅" : type === "rule-test" ? "🔔" : null,
+    text: textOfNotification(notification),
     fields: shown ? fieldsOfEvent(shown) : [],
     matches: range && { count: range.count, from: isoOf(range.fromMs), to: isoOf(atMs) },
     event: tellsOfEvent(notification) ? event : null,
@@ -123,6 +123,14 @@ function isEnd(type: Notification["type"]): boolean {
 /** The title of the alert that a match opens. It keeps nothing of the event, which may be deleted. */
 export function titleOfMatch(rule: { name: string; q: string }, notification: ToldNotification): string {
   return notification.type === "event" ? rule.name : titleOfNotification({ ...notification, rule });
+}
+
+function textOfNotification(notification: OverTime): string | null {
+  if ("groups" in notification) return listOf(notification);
+  if (notification.type !== "rule-test") return null;
+  return escapeMarkdown(
+    `${notification.by} tries the rule. This is where its messages come, and nothing has happened.`,
+  );
 }
 
 function threadOfNotification(
@@ -215,6 +223,8 @@ export function titleOfNotification(notification: OverTime | OwnerNotice): strin
       return `${name}: ${numberOf(notification.count)} ${notification.count === 1 ? "event" : "events"}`;
     case "silence":
       return `No event for ${formatDuration(notification.atMs - notification.sinceMs)}: ${name}`;
+    case "rule-test":
+      return `Test: ${name}`;
     case "resolved":
       return `Resolved after ${formatDuration(notification.atMs - notification.sinceMs)}: ${name}`;
     case "reminder":

@@ -338,6 +338,12 @@ const table: Record<string, Row> = {
     path: ({ rule }) => `/api/rules/${rule}`,
     body: () => ({ name: "stolen" }),
   },
+  "POST /api/rules/{id}/test": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ rule }) => `/api/rules/${rule}/test`,
+  },
   "DELETE /api/rules/{id}": { key: 404, session: 404, nobody: 401, path: ({ rule }) => `/api/rules/${rule}` },
   "GET /api/alerts": { key: 200, session: 200, nobody: 401 },
   "GET /api/alerts/{id}": {

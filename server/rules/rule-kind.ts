@@ -34,7 +34,11 @@ export type AlertNotification = { atMs: number; sinceMs: number } & (
 );
 
 /** What people are told. */
-export type ToldNotification = Exclude<RuleNotification, { type: "below" }> | AlertNotification;
+export type ToldNotification =
+  | Exclude<RuleNotification, { type: "below" }>
+  | AlertNotification
+  /** A try of the rule, by an account or key with this name. */
+  | { type: "rule-test"; atMs: number; by: string };
 
 /** The newest events come first, and so do the largest groups. Events of further groups are only in `count`. */
 type Collected = { count: number; fromMs: number; newestIds: string[]; groups: EventGroup[] };

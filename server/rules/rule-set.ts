@@ -14,7 +14,7 @@ import { ruleOf } from "./rules.ts";
 export type RuleMatch = {
   projectId: number;
   rule: Rule | null;
-  notification: RuleNotification | AlertNotification;
+  notification: RuleNotification | ToldNotification;
   foundMs: number;
   /** The alert that it belongs to. */
   alertId: string | null;

@@ -75,6 +75,17 @@ test("a project begins with the rule for events with notify, which can be change
   await call("PATCH", `/api/rules/${first!.id}`, { to: everyone });
 });
 
+test("a test goes the way of the rule's messages, and says what it is", async () => {
+  const urgent = { ...each, name: "Tested", urgent: true, enabled: false };
+  const { rule } = await call("POST", "/api/rules", urgent, 201);
+  const { deliveries } = await call<{ deliveries: number }>("POST", `/api/rules/${rule.id}/test`);
+  expect(deliveries).toBe(2);
+  const inbox = await call<{ notifications: Notification[] }>("GET", "/api/notifications?limit=1");
+  expect(inbox.notifications).toMatchObject([{ type: "rule-test", title: "Test: Tested", event: null }]);
+  expect((await auditOf(app, "rule.tested")).at(-1)).toMatchObject({ target: "Tested" });
+  await call("DELETE", `/api/rules/${rule.id}`);
+});
+
 test("a rule alerts on what its search matches, from the next event on, whatever the flag", async () => {
   const before = await record({ channel: "payments", name: "before" });
   const { rule } = await call("POST", "/api/rules", each, 201);

@@ -38,6 +38,7 @@ export const auditActions = [
   "rule.created",
   "rule.changed",
   "rule.deleted",
+  "rule.tested",
   "alert.acknowledged",
   "alert.resolved",
   "view.created",

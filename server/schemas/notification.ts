@@ -13,6 +13,7 @@ export const notificationTypes = [
   "threshold",
   "resolved",
   "reminder",
+  "rule-test",
   "destination-off",
   "delivery-dead",
   "server-notice",

@@ -166,6 +166,15 @@ export type Rule = z.infer<typeof Rule>;
 export const RuleResponse = z.object({ ok: z.literal(true), rule: Rule }).openapi("RuleResponse");
 export const RuleList = z.object({ ok: z.literal(true), rules: z.array(Rule) }).openapi("RuleList");
 
+export const RuleTestResponse = z
+  .object({
+    ok: z.literal(true),
+    deliveries: z
+      .int()
+      .openapi({ description: "How many were made, with those that preferences hold back." }),
+  })
+  .openapi("RuleTestResponse");
+
 /** The part of a rule that decides when it notifies. */
 export const RuleDraft = z
   .strictObject({ q: fields.q.default(""), when: RuleWhen })
