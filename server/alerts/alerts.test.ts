@@ -140,6 +140,7 @@ test("a rule that is deleted, turned off or begins anew has no open alert", asyn
     (id: string) => call<object>("DELETE", `/api/rules/${id}`),
     (id: string) => call<object>("PATCH", `/api/rules/${id}`, { enabled: false }),
     (id: string) => call<object>("PATCH", `/api/rules/${id}`, { q: "name:Other" }),
+    (id: string) => call<object>("PATCH", `/api/rules/${id}`, { resolve: null }),
   ]) {
     const rule = await addRule({ name: `Disk ${end}`.slice(0, 80), resolve: "state=ok" });
     await record("Disk full");
@@ -147,6 +148,22 @@ test("a rule that is deleted, turned off or begins anew has no open alert", asyn
     await end(rule.id);
     expect(await alertsOf(rule)).toMatchObject([{ state: "resolved", resolved: { by: app.owner } }]);
   }
+});
+
+test("reminders can change while an alert is open, and need an alert", async () => {
+  const rule = await addRule({ resolve: "state=ok" });
+  await record("Disk full");
+  expect(await alertsOf(rule)).toMatchObject([{ remindAt: null }]);
+  const before = Date.now();
+  await call<object>("PATCH", `/api/rules/${rule.id}`, { remindMinutes: 30 });
+  const [{ remindAt }] = (await alertsOf(rule)) as [Alert];
+  expect(Date.parse(remindAt!)).toBeGreaterThanOrEqual(before + 30 * 60_000);
+  await call<object>("PATCH", `/api/rules/${rule.id}`, { remindMinutes: null });
+  expect(await alertsOf(rule)).toMatchObject([{ remindAt: null, state: "firing" }]);
+  const body = { name: "Each", when: { type: "each" }, to: everyone, remindMinutes: 30 };
+  expect(await call<object>("POST", "/api/rules", body, 422)).toMatchObject({
+    errors: [{ pointer: "/remindMinutes" }],
+  });
 });
 
 test("viewers see alerts and change none, and a digest has none", async () => {

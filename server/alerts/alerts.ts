@@ -156,6 +156,21 @@ export async function resolveAlertOfRule(
   await addAlertChange(change.transaction, resolved.id, what);
 }
 
+/** Reminds of the open alert of a rule from now on, if it has one that nobody looks after. */
+export async function remindAnew(
+  transaction: Transaction<ControlTables>,
+  ruleId: string,
+  minutes: number | null,
+): Promise<void> {
+  await transaction
+    .updateTable("alerts")
+    .set({ dueAt: minutes === null ? null : Date.now() + minutes * minuteMs })
+    .where("ruleId", "=", ruleId)
+    .where("resolvedAt", "is", null)
+    .where("acknowledgedAt", "is", null)
+    .execute();
+}
+
 async function openAlert({ transaction, projectId }: Change, id: string): Promise<AlertRow> {
   await lockRules(transaction);
   const row = await findAlert(transaction, projectId, id);

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { resolveAlertOfRule } from "../alerts/alerts.ts";
+import { remindAnew, resolveAlertOfRule } from "../alerts/alerts.ts";
 import { lockRules } from "../alerts/rule-lock.ts";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
@@ -72,7 +72,7 @@ export async function createRule({ transaction, projectId, record }: Change, rul
     });
   await checkName(transaction, projectId, rule.name);
   await checkRecipients(transaction, projectId, rule.to);
-  checkResolve(rule);
+  checkAlerts(rule);
   const created = ruleOf(await insertRule(transaction, projectId, rule));
   const { id, name, q, when, to } = created;
   await record({ action: "rule.created", target: name, detail: { id, q, when, to } });
@@ -95,19 +95,23 @@ async function checkName(
   throw problem("rule-exists", { detail: `The project has a rule called "${name}" already.` });
 }
 
-/** Throws `body-invalid` if a digest has alerts: it is no alarm. */
-function checkResolve({
+/** Throws `body-invalid` if a rule has settings of alerts and opens none. */
+function checkAlerts({
   when,
   resolve,
   remindMinutes,
 }: Pick<Rule, "when" | "resolve" | "remindMinutes">): void {
-  if (when.type !== "digest") return;
-  const field = resolve !== null ? "resolve" : remindMinutes !== null ? "remindMinutes" : null;
-  if (field === null) return;
-  const detail = `must be null for a digest, which opens no alert`;
-  throw problem("body-invalid", {
+  const opensByItself = when.type === "silence" || when.type === "count";
+  if (when.type === "digest" && resolve !== null)
+    throw invalid("resolve", "must be null: a digest opens no alert");
+  if (remindMinutes !== null && resolve === null && !opensByItself)
+    throw invalid("remindMinutes", 'needs "resolve": without it, the rule opens no alert to remind of');
+}
+
+function invalid(field: string, detail: string) {
+  return problem("body-invalid", {
     detail: `"${field}" ${detail}.`,
-    errors: [{ pointer: `/${field}`, detail: `${detail}.` }],
+    errors: [{ pointer: `/${field}`, detail: `"${field}" ${detail}.` }],
   });
 }
 
@@ -158,13 +162,15 @@ export async function changeRule(
   const before = ruleOf(row);
   checkVersion(ifMatch, before);
   const after = withChange(before, body);
-  checkResolve(after);
+  checkAlerts(after);
   // Rules of earlier versions may share a name until one of them is renamed.
   if (after.name !== before.name) await checkName(transaction, projectId, after.name);
   if (body.to) await checkRecipients(transaction, projectId, body.to);
   const isNew = startsAnew(before, after);
   const state = isNew ? startState(after, Date.now()) : JSON.parse(row.state);
-  if (isNew || !after.enabled) await resolveAlertOfRule(change, id);
+  if (isNew || !after.enabled || before.resolve !== after.resolve) await resolveAlertOfRule(change, id);
+  else if (before.remindMinutes !== after.remindMinutes)
+    await remindAnew(transaction, id, after.remindMinutes);
   const changed = await transaction
     .updateTable("rules")
     .set({
