@@ -1,13 +1,18 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { BellRing } from "lucide-react";
 import { Popover } from "radix-ui";
 import { type ReactNode, useEffect, useState } from "react";
 import type { NotificationFilter } from "../../server/schemas/notification.ts";
+import type { Sidebar } from "../../server/schemas/view.ts";
 import { useMe } from "../account/me.ts";
 import { errorMessage } from "../api.ts";
+import { sidebarQuery } from "../channels/channels.ts";
+import { countOf } from "../components/counts.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
 import { dismissNotifications } from "../shell/toasts.tsx";
 import { ChannelFilter } from "./channel-filter.tsx";
 import { recentGroupsQuery } from "./group-queries.ts";
@@ -39,6 +44,27 @@ export default function BellPopover({ trigger }: { trigger: ReactNode }) {
   );
 }
 
+const openAlertsIn = (sidebar: Sidebar) => sidebar.openAlerts;
+
+/** Leads to the open alerts of the project, if there are any. */
+function OpenAlerts({ close }: { close: () => void }) {
+  const project = useProjectSlug();
+  const { data: open = 0 } = useQuery({ ...sidebarQuery(project), select: openAlertsIn });
+  if (open === 0) return null;
+  return (
+    <Link
+      to="/p/$project/alerts"
+      params={{ project }}
+      search={{}}
+      onClick={close}
+      className="flex items-center gap-2 border-line border-b bg-danger-soft px-4 py-2.5 font-medium text-danger text-sm hover:underline focus-visible:outline-offset-[-2px]"
+    >
+      <BellRing aria-hidden className="size-4" />
+      {countOf(open, "open alert")}
+    </Link>
+  );
+}
+
 function Recent({ close }: { close: () => void }) {
   const { unread } = useMe();
   const [filter, setFilter] = useState<NotificationFilter>({});
@@ -59,6 +85,7 @@ function Recent({ close }: { close: () => void }) {
           {filter.channel === undefined ? "Mark all as read" : "Mark channel as read"}
         </Button>
       </div>
+      <OpenAlerts close={close} />
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error && !data ? (
           <div role="alert" className="flex flex-col items-center gap-3 p-6 text-center text-muted text-sm">
