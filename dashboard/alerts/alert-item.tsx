@@ -144,6 +144,8 @@ function changeText({ change, by, until }: AlertChange): string {
       return "The rule opened it.";
     case "reminded":
       return "Its recipients were reminded.";
+    case "escalated":
+      return "The next step of the rule was notified.";
     case "acknowledged":
       return `${by} acknowledged it${until === null ? "" : ` until ${formatDate(until, "medium")}`}.`;
     case "resolved":

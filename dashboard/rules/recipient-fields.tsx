@@ -1,22 +1,32 @@
 import type { ProjectDestination } from "../../server/schemas/destination.ts";
 import type { Member } from "../../server/schemas/member.ts";
 import { Choice, Choices, SelectField } from "../components/ui/field.tsx";
-import type { RuleForm } from "./rule-form.ts";
+import type { RecipientForm } from "./rule-form.ts";
 
-type Props = {
-  form: RuleForm;
-  onChange: (form: RuleForm) => void;
+type Props<Form> = {
+  form: Form;
+  onChange: (form: Form) => void;
   members: Member[];
   destinations: ProjectDestination[];
+  label?: string;
+  /** Of the request, for which these are the recipients. */
+  member?: string;
 };
 
-/** Chooses the rule's recipients. */
-export function RecipientFields({ form, onChange, members, destinations }: Props) {
+/** Chooses the recipients of a rule, or of a step of its escalation. */
+export function RecipientFields<Form extends RecipientForm>({
+  form,
+  onChange,
+  members,
+  destinations,
+  label = "Whom to notify",
+  member = "to",
+}: Props<Form>) {
   const toggled = (ids: string[], id: string) =>
     ids.includes(id) ? ids.filter((each) => each !== id) : [...ids, id];
   return (
     <>
-      <Choices label="Whom to notify" className="sm:grid-cols-2" member="to" subject="The rule">
+      <Choices label={label} className="sm:grid-cols-2" member={member} subject="The rule">
         <Choice
           type="checkbox"
           name="everyone"
@@ -54,7 +64,7 @@ export function RecipientFields({ form, onChange, members, destinations }: Props
           label="If a destination fails, notify"
           value={form.fallback}
           onChange={(event) => onChange({ ...form, fallback: event.target.value })}
-          member="to/fallback"
+          member={`${member}/fallback`}
           hint="It gets what could not be delivered to the others."
         >
           <option value="">Nothing else</option>

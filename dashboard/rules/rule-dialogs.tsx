@@ -13,6 +13,7 @@ import { membersQuery } from "../members/members.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { AlertFields } from "./alert-fields.tsx";
+import { EscalationFields } from "./escalation-fields.tsx";
 import { RecipientFields } from "./recipient-fields.tsx";
 import { formOf, newRuleForm, type RuleForm, ruleOf } from "./rule-form.ts";
 import { ruleParts } from "./rule-parts.ts";
@@ -154,6 +155,7 @@ function RuleDialog({ form, onChange, ...dialog }: Props) {
         onChange={(urgent) => onChange({ ...form, urgent })}
       />
       <AlertFields form={form} onChange={onChange} />
+      <EscalationFields form={form} onChange={onChange} members={members} destinations={destinations} />
     </FormDialog>
   );
 }

@@ -14,8 +14,20 @@ export const weekdays: Weekday[] = [
   "sunday",
 ];
 
+/** Whom a rule or a step of its escalation notifies. */
+export type RecipientForm = {
+  everyone: boolean;
+  members: string[];
+  destinations: string[];
+  /** The ID of a destination; empty for none. */
+  fallback: string;
+};
+
+/** A step of a rule's escalation. */
+export type StepForm = RecipientForm & { minutes: string };
+
 /** The fields of the form for a rule. Numbers are texts, as they are typed. */
-export type RuleForm = {
+export type RuleForm = RecipientForm & {
   name: string;
   q: string;
   type: WhenType;
@@ -27,17 +39,13 @@ export type RuleForm = {
   at: string;
   weekday: Weekday;
   timeZone: string;
-  everyone: boolean;
-  members: string[];
-  destinations: string[];
-  /** The ID of a destination; empty for none. */
-  fallback: string;
   urgent: boolean;
   /** The search that resolves its alert; empty for none. */
   resolve: string;
   /** How often it reminds, in `remindUnit`; empty for never. */
   remind: string;
   remindUnit: Unit;
+  escalation: StepForm[];
 };
 
 /** The time that a type of rule begins with. */
@@ -68,10 +76,11 @@ export function newRuleForm(): RuleForm {
     resolve: "",
     remind: "",
     remindUnit: "minutes",
+    escalation: [],
   };
 }
 
-export function formOf({ name, q, when, to, urgent, resolve, remindMinutes }: Rule): RuleForm {
+export function formOf({ name, q, when, to, urgent, resolve, remindMinutes, escalation }: Rule): RuleForm {
   const form = {
     ...newRuleForm(),
     name,
@@ -81,6 +90,11 @@ export function formOf({ name, q, when, to, urgent, resolve, remindMinutes }: Ru
     urgent,
     type: when.type,
     resolve: resolve ?? "",
+    escalation: escalation.map(({ minutes, to }) => ({
+      ...to,
+      fallback: to.fallback ?? "",
+      minutes: String(minutes),
+    })),
   };
   if (remindMinutes !== null) {
     form.remindUnit = unitOf(remindMinutes);
@@ -122,15 +136,22 @@ function whenOf({ type, amount, unit, above, tag, every, at, weekday, timeZone }
 }
 
 export function ruleOf(form: RuleForm): Omit<NewRule, "enabled" | "when"> & { when: RuleWhen | null } {
-  const { name, q, everyone, members, destinations, urgent } = form;
+  const { name, q, urgent } = form;
   const alerts = {
     resolve: form.type === "digest" || form.resolve.trim() === "" ? null : form.resolve.trim(),
     remindMinutes:
       opensAlert(form) && form.remind !== "" ? Number(form.remind) * minutesOf[form.remindUnit] : null,
+    escalation: opensAlert(form)
+      ? form.escalation.map((step) => ({ minutes: Number(step.minutes), to: recipientsOf(step) }))
+      : [],
   };
+  return { name: name.trim(), q: q.trim(), when: whenOf(form), to: recipientsOf(form), urgent, ...alerts };
+}
+
+function recipientsOf(form: RecipientForm): NewRule["to"] {
+  const { everyone, members, destinations } = form;
   // Everyone includes each member.
-  const to = { everyone, members: everyone ? [] : members, destinations, fallback: fallbackOf(form) };
-  return { name: name.trim(), q: q.trim(), when: whenOf(form), to, urgent, ...alerts };
+  return { everyone, members: everyone ? [] : members, destinations, fallback: fallbackOf(form) };
 }
 
 /** Whether the rule opens an alert, which goes on until it is resolved. */
@@ -139,6 +160,6 @@ export function opensAlert({ type, resolve }: RuleForm): boolean {
 }
 
 /** Only a rule with destinations has one. */
-function fallbackOf({ destinations, fallback }: RuleForm): string | null {
+function fallbackOf({ destinations, fallback }: RecipientForm): string | null {
   return destinations.length === 0 || fallback === "" ? null : fallback;
 }

@@ -26,6 +26,16 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
       const { remindMinutes } = ruleOf(form);
       return remindMinutes === null ? "Never" : `Every ${durationText(remindMinutes)}`;
     }),
+    part("Escalation", ["escalation"], (form) =>
+      orNone(
+        ruleOf(form)
+          .escalation.map(
+            ({ minutes, to }) =>
+              `after ${durationText(minutes)}, ${listText(recipientNames(to, members, destinations))}`,
+          )
+          .join("; "),
+      ),
+    ),
     part("Urgent", ["urgent"], ({ urgent }) => (urgent ? "Yes" : "No")),
   ];
 }

@@ -37,6 +37,9 @@ test("a rule that another event resolves is written, and its alert is acknowledg
   await page.getByLabel("Remind every").waitFor({ state: "detached" });
   await page.getByLabel("Resolved by").fill("state=ok");
   await page.getByLabel("Remind every").fill("30");
+  await page.getByRole("button", { name: "Escalate if nobody acknowledges" }).click();
+  await page.getByLabel("Minutes without an acknowledgement").fill("10");
+  await expectAccessible("a step of an escalation", page);
   await page.getByRole("button", { name: "Create rule" }).click();
   await page
     .getByText('Each event matching name:"Disk full", to everyone, until one matches state=ok')

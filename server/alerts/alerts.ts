@@ -4,6 +4,7 @@ import type { Change } from "../audit/changes.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Alert, AlertChange, AlertListQuery, AlertState } from "../schemas/alert.ts";
+import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { addAlertChange, checkUnused } from "./alert-changes.ts";
 import { lockRules } from "./rule-lock.ts";
@@ -101,7 +102,13 @@ export async function acknowledgeAlert(
   await addAlertChange(transaction, id, what);
   const changed = await transaction
     .updateTable("alerts")
-    .set({ acknowledgedAt: nowMs, acknowledgedBy: by, acknowledgedUntil: until, dueAt: until })
+    .set({
+      acknowledgedAt: nowMs,
+      acknowledgedBy: by,
+      acknowledgedUntil: until,
+      remindAt: until,
+      dueAt: until,
+    })
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -129,7 +136,7 @@ export async function resolveAlert(change: Change, id: string, link: string | nu
   });
   const changed = await change.transaction
     .updateTable("alerts")
-    .set({ resolvedAt: nowMs, resolvedBy: by, dueAt: null })
+    .set({ resolvedAt: nowMs, resolvedBy: by, remindAt: null, dueAt: null })
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -146,7 +153,7 @@ export async function resolveAlertOfRule(
   const by = nameOf(change);
   const resolved = await change.transaction
     .updateTable("alerts")
-    .set({ resolvedAt: nowMs, resolvedBy: by, dueAt: null })
+    .set({ resolvedAt: nowMs, resolvedBy: by, remindAt: null, dueAt: null })
     .where("ruleId", "=", ruleId)
     .where("resolvedAt", "is", null)
     .returning("id")
@@ -156,18 +163,43 @@ export async function resolveAlertOfRule(
   await addAlertChange(change.transaction, resolved.id, what);
 }
 
-/** Reminds of the open alert of a rule from now on, if it has one that nobody looks after. */
-export async function remindAnew(
+/** What a rule says of the time of its alert's messages. */
+export type AlertTimes = Pick<Rule, "remindMinutes" | "escalation">;
+
+/** When an open alert that nobody looks after escalates next; null after the last step. */
+export function escalatesAt(
+  { escalation }: Pick<Rule, "escalation">,
+  { openedAt, steps }: Pick<AlertRow, "openedAt" | "steps">,
+): number | null {
+  const next = escalation[steps];
+  return next ? openedAt + next.minutes * minuteMs : null;
+}
+
+/** The earlier of two times, each null if there is none. */
+export function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+/** Reminds of the open alert of a rule, and escalates it, as the rule says from now on. */
+export async function scheduleAnew(
   transaction: Transaction<ControlTables>,
   ruleId: string,
-  minutes: number | null,
+  rule: AlertTimes,
 ): Promise<void> {
-  await transaction
-    .updateTable("alerts")
-    .set({ dueAt: minutes === null ? null : Date.now() + minutes * minuteMs })
+  const open = await transaction
+    .selectFrom("alerts")
+    .select(["id", "openedAt", "steps"])
     .where("ruleId", "=", ruleId)
     .where("resolvedAt", "is", null)
     .where("acknowledgedAt", "is", null)
+    .executeTakeFirst();
+  if (!open) return;
+  const { remindMinutes } = rule;
+  const remindAt = remindMinutes === null ? null : Date.now() + remindMinutes * minuteMs;
+  await transaction
+    .updateTable("alerts")
+    .set({ remindAt, dueAt: earlier(remindAt, escalatesAt(rule, open)) })
+    .where("id", "=", open.id)
     .execute();
 }
 
@@ -197,7 +229,7 @@ function stateOf(row: AlertRow, nowMs: number): AlertState {
 }
 
 export function alertOf(row: AlertRow, nowMs: number): Alert {
-  const { acknowledgedAt, acknowledgedUntil, resolvedAt, dueAt } = row;
+  const { acknowledgedAt, acknowledgedUntil, resolvedAt, remindAt, dueAt } = row;
   return {
     id: row.id,
     state: stateOf(row, nowMs),
@@ -217,7 +249,9 @@ export function alertOf(row: AlertRow, nowMs: number): Alert {
             until: acknowledgedUntil === null ? null : isoOf(acknowledgedUntil),
           },
     resolved: resolvedAt === null ? null : { at: isoOf(resolvedAt), by: row.resolvedBy },
-    remindAt: dueAt === null ? null : isoOf(dueAt),
+    remindAt: remindAt === null ? null : isoOf(remindAt),
+    // Which of two is next is known, and the other one once it is.
+    escalateAt: dueAt === null || dueAt === remindAt ? null : isoOf(dueAt),
   };
 }
 

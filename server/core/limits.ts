@@ -292,6 +292,8 @@ export const limits = {
   reminderMinutes: 31 * 24 * 60,
   /** Longest time for which an alert is acknowledged until it reminds again. */
   acknowledgeMinutes: 31 * 24 * 60,
+  /** Steps of a rule's escalation. */
+  escalationSteps: 5,
   /** Open alerts that the dashboard's badge counts to. */
   openAlerts: 50,
   /** What happened to an alert, of which the newest are listed. */

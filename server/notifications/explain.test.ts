@@ -34,6 +34,7 @@ function ruleWith(change: Partial<Rule> & { when?: RuleWhen } = {}): Rule {
     urgent: false,
     resolve: null,
     remindMinutes: null,
+    escalation: [],
     enabled: true,
     firedAt: null,
     silentSince: null,

@@ -460,6 +460,7 @@ for (const engine of stores) {
           urgent,
           resolve: null,
           remindMinutes: null,
+          escalation: [],
           enabled: true,
         };
         const created = await makeChange(store.control, { actor: commandActor, projectId }, (change) =>

@@ -1,6 +1,6 @@
 import type { Insertable, Transaction } from "kysely";
 import { addAlertChange } from "../alerts/alert-changes.ts";
-import { type AlertRow, isAcknowledged } from "../alerts/alerts.ts";
+import { type AlertRow, earlier, escalatesAt, isAcknowledged } from "../alerts/alerts.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type AlertNotification, minuteMs, type ToldNotification } from "./rule-kind.ts";
@@ -8,7 +8,7 @@ import type { RuleMatch, ToldMatch } from "./rule-set.ts";
 import { ruleOf } from "./rules.ts";
 
 type OfRule = RuleMatch & { rule: Rule };
-type OpenAlert = Pick<AlertRow, "id" | "acknowledgedAt" | "acknowledgedUntil" | "openedAt">;
+type OpenAlert = Pick<AlertRow, "id" | "acknowledgedAt" | "acknowledgedUntil" | "openedAt" | "steps">;
 
 /** Reminders that are made in one transaction. */
 const remindersMax = 200;
@@ -53,10 +53,20 @@ export async function followAlerts(
       case "resolved":
         if (!alert) return null;
         await resolve(rule!.id, alert, notification.atMs);
-        return { ...match, alertId: alert.id, notification: { ...notification, sinceMs: alert.openedAt } };
+        return {
+          ...match,
+          rule: reaching(rule!, alert.steps),
+          alertId: alert.id,
+          notification: { ...notification, sinceMs: alert.openedAt },
+        };
       case "recovery":
         if (alert) await resolve(rule!.id, alert, notification.atMs);
-        return { ...match, notification, alertId: alert?.id ?? (await lastOf(transaction, rule!.id)) };
+        return {
+          ...match,
+          rule: reaching(rule!, alert?.steps ?? 0),
+          notification,
+          alertId: alert?.id ?? (await lastOf(transaction, rule!.id)),
+        };
       default: {
         if (!rule || !opensAlert(rule, notification)) return { ...match, notification };
         if (alert) {
@@ -75,7 +85,7 @@ export async function followAlerts(
     resolved.add(id);
     await transaction
       .updateTable("alerts")
-      .set({ resolvedAt: atMs, dueAt: null })
+      .set({ resolvedAt: atMs, remindAt: null, dueAt: null })
       .where("id", "=", id)
       .execute();
     await addAlertChange(transaction, id, byRule("resolved", atMs));
@@ -93,7 +103,7 @@ async function readOpen(
 ): Promise<Map<string, OpenAlert>> {
   const rows = await transaction
     .selectFrom("alerts")
-    .select(["id", "ruleId", "acknowledgedAt", "acknowledgedUntil", "openedAt"])
+    .select(["id", "ruleId", "acknowledgedAt", "acknowledgedUntil", "openedAt", "steps"])
     .where("ruleId", "in", ruleIds)
     .where("resolvedAt", "is", null)
     .execute();
@@ -118,6 +128,7 @@ async function openAlert(
   title: string,
 ): Promise<OpenAlert> {
   const { atMs } = notification;
+  const remindAt = rule.remindMinutes === null ? null : atMs + rule.remindMinutes * minuteMs;
   const alert: Insertable<ControlTables["alerts"]> = {
     id: Bun.randomUUIDv7(),
     projectId,
@@ -134,11 +145,13 @@ async function openAlert(
     acknowledgedUntil: null,
     resolvedAt: null,
     resolvedBy: null,
-    dueAt: rule.remindMinutes === null ? null : atMs + rule.remindMinutes * minuteMs,
+    remindAt,
+    steps: 0,
+    dueAt: earlier(remindAt, escalatesAt(rule, { openedAt: atMs, steps: 0 })),
   };
   await transaction.insertInto("alerts").values(alert).execute();
   await addAlertChange(transaction, alert.id, byRule("opened", atMs));
-  return { id: alert.id, openedAt: atMs, acknowledgedAt: null, acknowledgedUntil: null };
+  return { id: alert.id, openedAt: atMs, acknowledgedAt: null, acknowledgedUntil: null, steps: 0 };
 }
 
 async function count(
@@ -166,12 +179,24 @@ function eventOf(notification: OfRule["notification"]): string | null {
   return "newestIds" in notification ? (notification.newestIds[0] ?? null) : null;
 }
 
-function byRule(change: "opened" | "reminded" | "resolved", changedAt: number) {
+function byRule(change: "opened" | "reminded" | "escalated" | "resolved", changedAt: number) {
   return { change, changedBy: null, link: null, until: null, changedAt };
 }
 
+/** A rule that notifies those of its first steps of escalation, too. */
+function reaching(rule: Rule, steps: number): Rule {
+  const all = [rule.to, ...rule.escalation.slice(0, steps).map(({ to }) => to)];
+  const to = {
+    everyone: all.some(({ everyone }) => everyone),
+    members: [...new Set(all.flatMap(({ members }) => members))],
+    destinations: [...new Set(all.flatMap(({ destinations }) => destinations))],
+    fallback: rule.to.fallback,
+  };
+  return steps === 0 ? rule : { ...rule, to };
+}
+
 /**
- * Reminds of the open alerts that are due. Returns what is told.
+ * Reminds of the open alerts that are due, and escalates them. Returns what is told.
  *
  * @param resolved - alerts that end in this transaction, which reads what was before
  */
@@ -182,31 +207,62 @@ export async function remindersOf(
 ): Promise<ToldMatch[]> {
   const due = await transaction
     .selectFrom("alerts")
-    .select(["id", "ruleId", "openedAt", "dueAt"])
+    .select(["id", "ruleId", "openedAt", "remindAt", "steps"])
     .where("dueAt", "<=", nowMs)
     .orderBy("dueAt")
     .limit(remindersMax)
     .execute();
   const told: ToldMatch[] = [];
-  for (const { id, ruleId, openedAt, dueAt } of due) {
-    if (resolved.has(id)) continue;
-    const row = await transaction.selectFrom("rules").selectAll().where("id", "=", ruleId).executeTakeFirst();
-    const rule = row && ruleOf(row);
-    await transaction
-      .updateTable("alerts")
-      .set({ dueAt: rule ? nextReminder(rule, dueAt!, nowMs) : null })
-      .where("id", "=", id)
-      .execute();
-    if (!row || !rule) continue;
-    await addAlertChange(transaction, id, byRule("reminded", nowMs));
-    const notification: AlertNotification = { type: "reminder", atMs: nowMs, sinceMs: openedAt };
-    told.push({ projectId: row.projectId, rule, notification, foundMs: nowMs, alertId: id });
+  for (const alert of due) {
+    if (resolved.has(alert.id)) continue;
+    const row = await transaction
+      .selectFrom("rules")
+      .selectAll()
+      .where("id", "=", alert.ruleId)
+      .executeTakeFirst();
+    if (row) told.push(...(await remind(transaction, row.projectId, ruleOf(row), alert, nowMs)));
   }
   return told;
 }
 
+type DueAlert = Pick<AlertRow, "id" | "openedAt" | "remindAt" | "steps">;
+
+async function remind(
+  transaction: Transaction<ControlTables>,
+  projectId: number,
+  rule: Rule,
+  { id, openedAt, remindAt, steps }: DueAlert,
+  nowMs: number,
+): Promise<ToldMatch[]> {
+  const notification: AlertNotification = { type: "reminder", atMs: nowMs, sinceMs: openedAt };
+  const about = { projectId, notification, foundMs: nowMs, alertId: id };
+  const told: ToldMatch[] = [];
+  const isReminder = remindAt !== null && remindAt <= nowMs;
+  if (isReminder) {
+    told.push({ ...about, rule: reaching(rule, steps) });
+    await addAlertChange(transaction, id, byRule("reminded", nowMs));
+  }
+  let reached = steps;
+  for (let at = escalatesAt(rule, { openedAt, steps: reached }); at !== null && at <= nowMs; ) {
+    told.push({ ...about, rule: { ...rule, to: rule.escalation[reached]!.to } });
+    await addAlertChange(transaction, id, byRule("escalated", nowMs));
+    at = escalatesAt(rule, { openedAt, steps: ++reached });
+  }
+  const nextReminder = isReminder ? nextReminderOf(rule, remindAt, nowMs) : remindAt;
+  await transaction
+    .updateTable("alerts")
+    .set({
+      remindAt: nextReminder,
+      steps: reached,
+      dueAt: earlier(nextReminder, escalatesAt(rule, { openedAt, steps: reached })),
+    })
+    .where("id", "=", id)
+    .execute();
+  return told;
+}
+
 /** Those that were missed while the server was down come once. */
-function nextReminder({ remindMinutes }: Rule, dueMs: number, nowMs: number): number | null {
+function nextReminderOf({ remindMinutes }: Rule, dueMs: number, nowMs: number): number | null {
   if (remindMinutes === null) return null;
   const everyMs = remindMinutes * minuteMs;
   return dueMs + (Math.floor((nowMs - dueMs) / everyMs) + 1) * everyMs;

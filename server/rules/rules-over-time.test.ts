@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { acknowledgeAlert } from "../alerts/alerts.ts";
 import { commandActor } from "../audit/audit-log.ts";
 import { makeChange } from "../audit/changes.ts";
+import { createAccount } from "../auth/create-account.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { FanOut } from "../notifications/fan-out.ts";
 import { RecentEvents } from "../notifications/recent-events.ts";
@@ -49,12 +50,13 @@ for (const engine of stores) {
       {
         name = "Rule",
         urgent = false,
+        to = { everyone: true, members: [], destinations: [], fallback: null },
         resolve = null,
         remindMinutes = null,
-      }: Partial<Pick<NewRule, "name" | "urgent" | "resolve" | "remindMinutes">> = {},
+        escalation = [],
+      }: Partial<Pick<NewRule, "name" | "urgent" | "to" | "resolve" | "remindMinutes" | "escalation">> = {},
     ): Promise<string> {
-      const to = { everyone: true, members: [], destinations: [], fallback: null };
-      const alerts = { resolve, remindMinutes };
+      const alerts = { resolve, remindMinutes, escalation };
       const rule: NewRule = { name, q: "name:Backup", when, to, urgent, ...alerts, enabled: true };
       const created = await makeChange(store.control, { actor: commandActor, projectId }, (change) =>
         createRule(change, rule),
@@ -209,6 +211,47 @@ for (const engine of stores) {
       now += 50 * minute;
       await applyRules();
       expect((await types()).slice(4)).toEqual(["recovery"]);
+    });
+
+    test("an alert that nobody acknowledges escalates, and tells all whom it reached of its end", async () => {
+      const control = store.control;
+      const { id: ann } = await control.selectFrom("accounts").select("id").executeTakeFirstOrThrow();
+      const account = { email: "bob@example.com", password: "" };
+      const bob = await control
+        .transaction()
+        .execute((transaction) =>
+          createAccount(transaction, account, "unused", { id: projectId, role: "member" }, commandActor),
+        );
+      const only = (id: string) => ({ everyone: false, members: [id], destinations: [], fallback: null });
+      await addRule(
+        { type: "silence", minutes: 60 },
+        { to: only(ann), escalation: [{ minutes: 10, to: only(bob.id) }] },
+      );
+      await record();
+      now += hour;
+      await applyRules();
+      const reached = async () => {
+        const rows = await control
+          .selectFrom("deliveries")
+          .select(["accountId", "kind"])
+          .orderBy("id")
+          .execute();
+        return rows.flatMap(({ accountId, kind }) =>
+          kind === "dashboard" ? [accountId === ann ? "ann" : "bob"] : [],
+        );
+      };
+      expect(await reached()).toEqual(["ann"]);
+      now += 9 * minute;
+      await applyRules();
+      expect(await reached()).toEqual(["ann"]);
+      now += minute;
+      await applyRules();
+      await applyRules();
+      expect(await reached()).toEqual(["ann", "bob"]);
+      await record();
+      expect((await reached()).toSorted()).toEqual(["ann", "ann", "bob", "bob"]);
+      const changes = await control.selectFrom("alertChanges").select("change").orderBy("id").execute();
+      expect(changes.map(({ change }) => change)).toEqual(["opened", "escalated", "resolved"]);
     });
 
     test("an event that several rules match is told as the urgent one says", async () => {

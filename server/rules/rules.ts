@@ -1,5 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { remindAnew, resolveAlertOfRule } from "../alerts/alerts.ts";
+import { resolveAlertOfRule, scheduleAnew } from "../alerts/alerts.ts";
 import { lockRules } from "../alerts/rule-lock.ts";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
@@ -24,6 +24,7 @@ const firstRule: NewRule = {
   urgent: false,
   resolve: null,
   remindMinutes: null,
+  escalation: [],
   enabled: true,
 };
 
@@ -72,6 +73,7 @@ export async function createRule({ transaction, projectId, record }: Change, rul
     });
   await checkName(transaction, projectId, rule.name);
   await checkRecipients(transaction, projectId, rule.to);
+  await checkEscalation(transaction, projectId, rule.escalation);
   checkAlerts(rule);
   const created = ruleOf(await insertRule(transaction, projectId, rule));
   const { id, name, q, when, to } = created;
@@ -95,17 +97,27 @@ async function checkName(
   throw problem("rule-exists", { detail: `The project has a rule called "${name}" already.` });
 }
 
+/** Throws `body-invalid` if a step names somebody who is no member, or a destination that the project doesn't have. */
+async function checkEscalation(
+  transaction: Transaction<ControlTables>,
+  projectId: number,
+  escalation: Rule["escalation"],
+): Promise<void> {
+  for (const [at, { to }] of escalation.entries())
+    await checkRecipients(transaction, projectId, to, `/escalation/${at}/to`);
+}
+
+type AlertSettings = Pick<Rule, "when" | "resolve" | "remindMinutes" | "escalation">;
+
 /** Throws `body-invalid` if a rule has settings of alerts and opens none. */
-function checkAlerts({
-  when,
-  resolve,
-  remindMinutes,
-}: Pick<Rule, "when" | "resolve" | "remindMinutes">): void {
+function checkAlerts({ when, resolve, remindMinutes, escalation }: AlertSettings): void {
   const opensByItself = when.type === "silence" || when.type === "count";
   if (when.type === "digest" && resolve !== null)
     throw invalid("resolve", "must be null: a digest opens no alert");
   if (remindMinutes !== null && resolve === null && !opensByItself)
     throw invalid("remindMinutes", 'needs "resolve": without it, the rule opens no alert to remind of');
+  if (escalation.length > 0 && resolve === null && !opensByItself)
+    throw invalid("escalation", 'needs "resolve": without it, the rule opens no alert');
 }
 
 function invalid(field: string, detail: string) {
@@ -120,6 +132,7 @@ async function checkRecipients(
   transaction: Transaction<ControlTables>,
   projectId: number,
   { members, destinations, fallback }: Rule["to"],
+  pointer = "/to",
 ): Promise<void> {
   const known = {
     members: await transaction
@@ -138,11 +151,14 @@ async function checkRecipients(
     const detail =
       kind === "members" ? "is not a member of the project" : "is not a destination of the project";
     return ids.flatMap((id, index) =>
-      all.has(id) ? [] : [{ pointer: `/to/${kind}/${index}`, detail: `"${id}" ${detail}.` }],
+      all.has(id) ? [] : [{ pointer: `${pointer}/${kind}/${index}`, detail: `"${id}" ${detail}.` }],
     );
   });
   if (fallback !== null && !known.destinations.some(({ id }) => id === fallback))
-    errors.push({ pointer: "/to/fallback", detail: `"${fallback}" is not a destination of the project.` });
+    errors.push({
+      pointer: `${pointer}/fallback`,
+      detail: `"${fallback}" is not a destination of the project.`,
+    });
   if (errors.length > 0) throw problem("body-invalid", { detail: errors[0]!.detail, errors });
 }
 
@@ -166,11 +182,12 @@ export async function changeRule(
   // Rules of earlier versions may share a name until one of them is renamed.
   if (after.name !== before.name) await checkName(transaction, projectId, after.name);
   if (body.to) await checkRecipients(transaction, projectId, body.to);
+  if (body.escalation) await checkEscalation(transaction, projectId, body.escalation);
   const isNew = startsAnew(before, after);
   const state = isNew ? startState(after, Date.now()) : JSON.parse(row.state);
   if (isNew || !after.enabled || before.resolve !== after.resolve) await resolveAlertOfRule(change, id);
-  else if (before.remindMinutes !== after.remindMinutes)
-    await remindAnew(transaction, id, after.remindMinutes);
+  else if (body.remindMinutes !== undefined || body.escalation !== undefined)
+    await scheduleAnew(transaction, id, after);
   const changed = await transaction
     .updateTable("rules")
     .set({
@@ -213,7 +230,7 @@ async function insertRule(control: Control, projectId: number, rule: NewRule): P
     .executeTakeFirstOrThrow();
 }
 
-function columnsOf({ name, q, when, to, urgent, resolve, remindMinutes, enabled }: NewRule) {
+function columnsOf({ name, q, when, to, urgent, resolve, remindMinutes, escalation, enabled }: NewRule) {
   return {
     name,
     q,
@@ -222,6 +239,7 @@ function columnsOf({ name, q, when, to, urgent, resolve, remindMinutes, enabled 
     urgent: urgent ? 1 : 0,
     resolveQ: resolve,
     remindMinutes,
+    escalation: JSON.stringify(escalation),
     enabled: enabled ? 1 : 0,
   };
 }
@@ -240,6 +258,7 @@ export function ruleOf(row: RuleRow): Rule {
     urgent: row.urgent === 1,
     resolve: row.resolveQ,
     remindMinutes: row.remindMinutes,
+    escalation: JSON.parse(row.escalation),
     enabled: row.enabled === 1,
     firedAt: isoOf(row.firedAt),
     silentSince: isSilent ? isoOf(kind.sinceMs) : null,
@@ -247,7 +266,7 @@ export function ruleOf(row: RuleRow): Rule {
     dueAt: when.type === "count" ? null : isoOf(row.dueAt),
     version: versionOf(
       ...[row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled],
-      ...[row.resolveQ, row.remindMinutes],
+      ...[row.resolveQ, row.remindMinutes, row.escalation],
     ),
     createdAt: new Date(row.createdAt).toISOString(),
   };

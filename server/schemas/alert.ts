@@ -38,6 +38,10 @@ export const Alert = z
       .nullable(),
     resolved: z.object({ at: timestamp, by }).nullable(),
     remindAt: timestamp.nullable().openapi({ description: "When its recipients are reminded next." }),
+    escalateAt: timestamp.nullable().openapi({
+      description:
+        "When the next step of its rule's escalation is notified, unless somebody acknowledges it.",
+    }),
   })
   .openapi("Alert");
 export type Alert = z.infer<typeof Alert>;
@@ -45,7 +49,7 @@ export type Alert = z.infer<typeof Alert>;
 /** Something that happened to an alert. */
 export const AlertChange = z
   .object({
-    change: z.enum(["opened", "acknowledged", "reminded", "resolved"]),
+    change: z.enum(["opened", "acknowledged", "reminded", "escalated", "resolved"]),
     at: timestamp,
     by,
     until: timestamp.nullable(),

@@ -23,7 +23,7 @@ describe("what a rule may be", () => {
   for (const when of whens) {
     test(JSON.stringify(when), () => {
       const parsed = NewRule.parse({ ...rule, when });
-      const defaults = { urgent: false, resolve: null, remindMinutes: null, enabled: true };
+      const defaults = { urgent: false, resolve: null, remindMinutes: null, escalation: [], enabled: true };
       expect(parsed).toEqual({ ...rule, when, ...defaults } as unknown as typeof parsed);
       expect(RuleChange.parse({ when })).toEqual({ when } as RuleChange);
       const state = { firedAt: "2026-02-01T12:00:00.000Z", silentSince: null, dueAt: null };
@@ -66,6 +66,22 @@ describe("what a rule may not be is reported with its place", () => {
   const nobody = "must name somebody: everyone, a member or a destination";
   const cases: [change: object, path: string, says: string][] = [
     [{ name: " " }, "name", "must not be blank"],
+    [{ remindMinutes: 4 }, "remindMinutes", "must be at least 5"],
+    [
+      {
+        escalation: [30, 15].map((minutes) => ({
+          minutes,
+          to: { everyone: true, members: [], destinations: [] },
+        })),
+      },
+      "escalation",
+      "must have its steps in the order of their minutes",
+    ],
+    [
+      { escalation: [{ minutes: 5, to: { everyone: false, members: [], destinations: [] } }] },
+      "escalation.0.to",
+      nobody,
+    ],
     [
       { q: "a chanel:b" },
       "q",

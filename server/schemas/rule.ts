@@ -87,6 +87,13 @@ const recipients = RuleRecipients.refine(
   "must name somebody: everyone, a member or a destination",
 );
 
+const EscalationStep = z
+  .strictObject({
+    minutes: minutes.openapi({ description: "How long after the alert was opened." }),
+    to: recipients,
+  })
+  .openapi("EscalationStep");
+
 const fields = {
   name: text({ max: limits.ruleNameCharacters, filled: true }),
   q: validSearch.openapi({
@@ -102,6 +109,17 @@ const fields = {
   remindMinutes: wholeNumber(limits.reminderMinutes, limits.reminderMinutesMin).nullable().openapi({
     description: "How often an open alert's message is repeated until somebody acknowledges it. Null: never.",
   }),
+  escalation: z
+    .array(EscalationStep)
+    .max(limits.escalationSteps, `must have at most ${limits.escalationSteps} steps`)
+    .refine(
+      (steps) => steps.every(({ minutes }, at) => at === 0 || minutes > steps[at - 1]!.minutes),
+      "must have its steps in the order of their minutes",
+    )
+    .openapi({
+      description:
+        "Who else is notified, step by step, while nobody acknowledges the alert. Who was notified is also reminded, and told when it is resolved.",
+    }),
   enabled: z.boolean().openapi({ description: "A rule that isn't enabled neither notifies nor collects." }),
 };
 
@@ -116,6 +134,7 @@ export const NewRule = z
     urgent: fields.urgent.default(false),
     resolve: fields.resolve.default(null),
     remindMinutes: fields.remindMinutes.default(null),
+    escalation: fields.escalation.default([]),
     enabled: fields.enabled.default(true),
   })
   .openapi("NewRule", {
@@ -148,6 +167,7 @@ export const Rule = z
     urgent: fields.urgent,
     resolve: fields.resolve,
     remindMinutes: fields.remindMinutes,
+    escalation: z.array(EscalationStep),
     enabled: fields.enabled,
     firedAt: timestamp.nullable().openapi({ description: "When it last notified." }),
     silentSince: timestamp.nullable().openapi({

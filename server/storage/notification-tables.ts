@@ -45,6 +45,8 @@ export type NotificationTables = {
     /** The search whose events resolve its alert. */
     resolveQ: string | null;
     remindMinutes: number | null;
+    /** Whom to notify if nobody acknowledges the alert, as JSON: `EscalationStep[]`. */
+    escalation: Generated<string>;
     /** When it last notified. */
     firedAt: number | null;
     createdAt: number;
@@ -69,7 +71,11 @@ export type NotificationTables = {
     acknowledgedUntil: number | null;
     resolvedAt: number | null;
     resolvedBy: string | null;
-    /** When members are reminded next. */
+    /** When its recipients are reminded next. */
+    remindAt: number | null;
+    /** How many steps of the rule's escalation were notified. */
+    steps: number;
+    /** The next reminder or step. */
     dueAt: number | null;
   };
   alertChanges: {

@@ -1,6 +1,8 @@
 -- Events that resolve a rule's alert, and how often its message is repeated until somebody acknowledges it.
 ALTER TABLE rules ADD COLUMN resolve_q text;
 ALTER TABLE rules ADD COLUMN remind_minutes integer;
+-- Whom to notify if nobody acknowledges the alert, as JSON.
+ALTER TABLE rules ADD COLUMN escalation text NOT NULL DEFAULT '[]';
 -- When it last notified.
 ALTER TABLE rules ADD COLUMN fired_at bigint;
 
@@ -24,7 +26,11 @@ CREATE TABLE alerts (
   acknowledged_until bigint,
   resolved_at bigint,
   resolved_by text,
-  -- When members are reminded next.
+  -- When its recipients are reminded next.
+  remind_at bigint,
+  -- How many steps of the rule's escalation were notified.
+  steps integer NOT NULL,
+  -- The next of these two.
   due_at bigint
 ) {{without_rowid}};
 CREATE UNIQUE INDEX alerts_open ON alerts (rule_id) WHERE resolved_at IS NULL;
