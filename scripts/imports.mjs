@@ -38,6 +38,7 @@ const order = [
   "drop-in",
   "transfer",
   "webhooks",
+  "heartbeats",
   "connections",
   "events",
   "search",

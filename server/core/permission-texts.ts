@@ -16,6 +16,8 @@ export const permissionTexts: Record<PermissionName, string> = {
   "insights:set": "Set insights for boards",
   "rules:read": "List rules, destinations and deliveries",
   "rules:manage": "Create, change and delete rules and destinations, and retry deliveries",
+  "heartbeats:read": "List heartbeats and their pings",
+  "heartbeats:manage": "Create, change and delete heartbeats, and see their addresses",
   "views:own": "Save views for oneself, pin channels and mark them as read",
   "views:share": "Save, change and delete views of the project",
   "webhooks:read": "List webhooks",

@@ -37,6 +37,8 @@ export const permissions = {
   "insights:set": { role: "member", scope: "ingest" },
   "rules:read": { role: "viewer", scope: "read" },
   "rules:manage": { role: "admin", scope: "manage" },
+  "heartbeats:read": { role: "viewer", scope: "read" },
+  "heartbeats:manage": { role: "admin", scope: "manage" },
   "views:own": { role: "viewer", scope: null },
   "views:share": { role: "member", scope: null },
   "webhooks:read": { role: "viewer", scope: "read" },

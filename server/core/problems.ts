@@ -89,6 +89,8 @@ const problems = {
   "webhook-address-unknown": { status: 409, title: "Webhook's address not kept" },
   "webhook-signature-invalid": { status: 403, title: "Invalid signature" },
   "webhook-request-unknown": { status: 404, title: "Webhook request not found" },
+  "heartbeat-unknown": { status: 404, title: "Heartbeat not found" },
+  "heartbeat-exists": { status: 409, title: "Heartbeat already exists" },
   "delivery-unknown": { status: 404, title: "Delivery not found" },
   "delivery-not-dead": { status: 409, title: "Delivery is not dead" },
   "unsubscribe-link-unknown": { status: 404, title: "Unsubscribe link not valid" },
