@@ -251,6 +251,15 @@ const deliveries = createRoute({
   validateSearch: textsIn("state", "to", "rule", "account", "channel", "range", "from", "until"),
   component: lazyPart(async () => (await rulePages()).DeliveriesPage),
 });
+const heartbeatPages = () => import("./heartbeats/pages.ts");
+const heartbeats = page(
+  "/heartbeats",
+  lazyPart(async () => (await heartbeatPages()).HeartbeatsPage),
+);
+const heartbeat = page(
+  "/heartbeats/$heartbeat",
+  lazyPart(async () => (await heartbeatPages()).HeartbeatPage),
+);
 const webhooks = page(
   "/webhooks",
   lazyPart(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksPage),
@@ -291,6 +300,8 @@ const short = [
   "/rules",
   "/destinations",
   "/deliveries",
+  "/heartbeats",
+  "/heartbeats/$",
   "/webhooks",
   "/rejected",
   "/audit",
@@ -333,6 +344,8 @@ export const router = createRouter({
         rules,
         destinations,
         deliveries,
+        heartbeats,
+        heartbeat,
         webhooks,
         rejected,
         connections,

@@ -9,6 +9,7 @@ import {
   Folder,
   Gauge,
   Hash,
+  HeartPulse,
   LayoutDashboard,
   ListChecks,
   Newspaper,
@@ -128,6 +129,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Rules", "alerts notify", <ListChecks aria-hidden />, () =>
       navigate({ to: "/p/$project/rules", params }),
+    ),
+    page("Heartbeats", "cron jobs monitoring backups pings down", <HeartPulse aria-hidden />, () =>
+      navigate({ to: "/p/$project/heartbeats", params }),
     ),
     page("Connections", "integrations", <Cable aria-hidden />, () =>
       navigate({ to: "/p/$project/connections", params }),

@@ -4,6 +4,7 @@ import {
   Bell,
   ChevronsUpDown,
   Hash,
+  HeartPulse,
   LayoutDashboard,
   type LucideIcon,
   Newspaper,
@@ -65,6 +66,9 @@ export function Sidebar() {
         <PageLink to="/p/$project/rules" icon={Bell}>
           Rules
         </PageLink>
+        <PageLink to="/p/$project/heartbeats" icon={HeartPulse}>
+          Heartbeats
+        </PageLink>
         <ConnectionNav canFold />
         <PageLink to="/p/$project/members" icon={Users}>
           Members
@@ -92,7 +96,7 @@ export function Sidebar() {
 }
 
 type PageLinkProps = {
-  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "heartbeats" | "settings"}`;
   icon: LucideIcon;
   /** Pages that are reached from this one, and have no entry of their own. */
   also?: readonly string[];

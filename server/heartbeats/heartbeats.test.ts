@@ -435,7 +435,12 @@ describe("a badge", () => {
   test("shows the state on other sites, until it is turned off", async () => {
     const { heartbeat, url } = await create({ name: '<b>"&', slug: "escaped" });
     expect(heartbeat.badgeUrl).toBeNull();
-    const { heartbeat: published } = await call<{ heartbeat: Heartbeat }>("PUT", `/${heartbeat.id}/badge`);
+    const { heartbeat: published } = await call<{ heartbeat: Heartbeat }>(
+      "POST",
+      `/${heartbeat.id}/badge`,
+      undefined,
+      201,
+    );
     const badge = published.badgeUrl!;
     const read = async () => {
       const response = await fetch(badge);
@@ -453,7 +458,7 @@ describe("a badge", () => {
     expect((await read()).text).toContain(": down");
     // The badge's address can't be pinged, nor does it tell the other one.
     expect((await ping(badge.replace("/badge/", "/ping/").replace(".svg", "")))[0]).toBe(404);
-    const again = await call<{ heartbeat: Heartbeat }>("PUT", `/${heartbeat.id}/badge`);
+    const again = await call<{ heartbeat: Heartbeat }>("POST", `/${heartbeat.id}/badge`, undefined, 201);
     expect(again.heartbeat.badgeUrl).not.toBe(badge);
     expect((await fetch(badge)).status).toBe(404);
     await call("DELETE", `/${heartbeat.id}/badge`);

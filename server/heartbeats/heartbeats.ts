@@ -184,10 +184,9 @@ export async function unpublishBadge(
   id: string,
   ifMatch: IfMatch,
   view: HeartbeatView,
-): Promise<HeartbeatRow> {
-  const row = await set(change, id, { badgeToken: null }, { ifMatch, view });
-  await change.record({ action: "heartbeat.unpublished", target: row.name, detail: { id } });
-  return row;
+): Promise<void> {
+  const { name } = await set(change, id, { badgeToken: null }, { ifMatch, view });
+  await change.record({ action: "heartbeat.unpublished", target: name, detail: { id } });
 }
 
 async function set(

@@ -7,12 +7,12 @@ import type { PingReceiver } from "./receive-ping.ts";
 const PingAnswer = z.literal("OK");
 
 const shared = {
-  by: "sender",
   tag: "Heartbeats",
   response: PingAnswer,
   responseType: "text/plain",
   problemContent: { "text/plain": z.string() },
 } as const;
+const problems = [400, 404, 429, 503, 507];
 /** What a POST carries is kept as text, whatever its type. */
 const posted = { optionalBody: z.string(), otherBodyTypes: ["text/plain"] };
 
@@ -39,10 +39,12 @@ export function addPingRoutes(
       {
         ...shared,
         ...body,
+        by: "anyone",
         method,
         path: "/ping/{token}",
         operationId: name,
         summary: `${verb}: success`,
+        problems,
         description: "`?rid=` with a UUID pairs the start and the end of a run, where runs overlap.",
       },
       ({ request, parameter }) =>
@@ -52,6 +54,7 @@ export function addPingRoutes(
       {
         ...shared,
         ...body,
+        by: "anyone",
         method,
         path: "/ping/{token}/{end}",
         operationId: `${name}End`,
@@ -59,6 +62,7 @@ export function addPingRoutes(
         description:
           "`end` is `start`, `fail`, `log`, or an exit status from 0 to 255: 0 is a success, others are failures. With an API key in place of the token, `end` is the heartbeat's slug, and the ping a success; `?create=1` creates the heartbeat if there is none, and answers 201.",
         otherStatuses: [201],
+        problems: [...problems, 401, 403, 409, 422],
       },
       ({ request, parameter }) => {
         const [token, end] = [parameter("token"), parameter("end")];
@@ -71,6 +75,7 @@ export function addPingRoutes(
       {
         ...shared,
         ...body,
+        by: "sender",
         method,
         path: "/ping/{key}/{slug}/{end}",
         operationId: `${name}BySlug`,
@@ -78,6 +83,7 @@ export function addPingRoutes(
         description:
           "With an API key that may send events. `?create=1` creates the heartbeat if there is none.",
         otherStatuses: [201],
+        problems: [...problems, 409, 422],
       },
       ({ request, parameter }) =>
         answer(request, () => pings.bySlug(request, parameter("key"), parameter("slug"), parameter("end"))),

@@ -87,7 +87,7 @@ export function addHeartbeatRoutes(
     {
       method: "post",
       path: "/api/heartbeats/preview",
-      by: "heartbeats:read",
+      by: "heartbeats:manage",
       tag,
       summary: "Show the next times of a schedule",
       query: ProjectQuery,
@@ -200,14 +200,15 @@ export function addHeartbeatRoutes(
 
   routes.add(
     {
-      method: "put",
+      method: "post",
       path: "/api/heartbeats/{id}/badge",
       by: "heartbeats:manage",
       tag,
-      summary: "Give a heartbeat a badge",
-      description: "Whoever has its address sees the name and the state. An address that it had before ends.",
+      summary: "Create a heartbeat's badge",
+      description: "Whoever has its address sees the name and the state. The former address ends.",
       query: ProjectQuery,
       versioned: "heartbeat",
+      status: 201,
       response: HeartbeatResponse,
       problems: [404],
     },
@@ -226,18 +227,15 @@ export function addHeartbeatRoutes(
       path: "/api/heartbeats/{id}/badge",
       by: "heartbeats:manage",
       tag,
-      summary: "Remove the badge of a heartbeat",
+      summary: "Remove a heartbeat's badge",
       query: ProjectQuery,
       versioned: "heartbeat",
-      response: HeartbeatResponse,
+      response: Done,
       problems: [404],
     },
     async (call) => {
       const { ifMatch, parameter } = call;
-      const row = await makeChange(control, call, (change) =>
-        unpublishBadge(change, parameter("id"), ifMatch, view()),
-      );
-      return { heartbeat: heartbeatOf(row, view()) };
+      await makeChange(control, call, (change) => unpublishBadge(change, parameter("id"), ifMatch, view()));
     },
   );
 
