@@ -12,16 +12,27 @@ import { pingUrlQuery } from "./heartbeats.ts";
 const curl = "curl -fsS -m 10 --retry 5 -o /dev/null";
 
 /** How a job pings, by what runs it. */
-const examples = {
-  crontab: (url: string) => `30 2 * * * /usr/local/bin/backup && ${curl} ${url}`,
-  "exit status": (url: string) => `30 2 * * * /usr/local/bin/backup; ${curl} ${url}/$?`,
-  "start and end": (url: string) => `${curl} ${url}/start\n/usr/local/bin/backup\n${curl} ${url}/$?`,
-  "output of the job": (url: string) =>
-    `output=$(/usr/local/bin/backup 2>&1); status=$?\necho "$output" | tail -c 10000 | ${curl} --data-binary @- ${url}/$status`,
-  systemd: (url: string) =>
-    `[Service]\nExecStart=/usr/local/bin/backup\nExecStopPost=/bin/sh -c '${curl} ${url}/$$EXIT_STATUS'`,
-};
-type Example = keyof typeof examples;
+const examples: { label: string; code: (url: string) => string }[] = [
+  { label: "crontab", code: (url) => `30 2 * * * /usr/local/bin/backup && ${curl} ${url}` },
+  {
+    label: "crontab, with the exit status",
+    code: (url) => `30 2 * * * /usr/local/bin/backup; ${curl} ${url}/$?`,
+  },
+  {
+    label: "Script, with start and end",
+    code: (url) => `${curl} ${url}/start\n/usr/local/bin/backup\n${curl} ${url}/$?`,
+  },
+  {
+    label: "Script, with the job's output",
+    code: (url) =>
+      `output=$(/usr/local/bin/backup 2>&1)\nstatus=$?\necho "$output" | tail -c 10000 | ${curl} --data-binary @- ${url}/$status`,
+  },
+  {
+    label: "systemd service",
+    code: (url) =>
+      `[Service]\nExecStart=/usr/local/bin/backup\nExecStopPost=/bin/sh -c '${curl} ${url}/$$EXIT_STATUS'`,
+  },
+];
 
 /** The address to ping, and examples with it. */
 export function Address({ heartbeat: { id, version } }: { heartbeat: Heartbeat }) {
@@ -29,7 +40,8 @@ export function Address({ heartbeat: { id, version } }: { heartbeat: Heartbeat }
   const query = pingUrlQuery(project, id);
   // Another version can have another address.
   const { data: url, error, refetch } = useQuery({ ...query, queryKey: [...query.queryKey, version] });
-  const [example, setExample] = useState<Example>("crontab");
+  const [chosen, choose] = useState(0);
+  const { label, code } = examples[chosen]!;
   return (
     <Group
       title="Address"
@@ -48,17 +60,17 @@ export function Address({ heartbeat: { id, version } }: { heartbeat: Heartbeat }
           </p>
           <SelectField
             label="Example"
-            value={example}
-            onChange={(event) => setExample(event.target.value as Example)}
+            value={chosen}
+            onChange={(event) => choose(Number(event.target.value))}
             className="sm:max-w-xs"
           >
-            <option value="crontab">crontab</option>
-            <option value="exit status">crontab, with the exit status</option>
-            <option value="start and end">Script, with start and end</option>
-            <option value="output of the job">Script, with the job's output</option>
-            <option value="systemd">systemd service</option>
+            {examples.map((example, index) => (
+              <option key={example.label} value={index}>
+                {example.label}
+              </option>
+            ))}
           </SelectField>
-          <CodeBlock label="Example" code={examples[example](url)} />
+          <CodeBlock label={label} code={code(url)} />
         </>
       )}
     </Group>

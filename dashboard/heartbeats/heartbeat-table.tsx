@@ -38,7 +38,7 @@ function Row({ heartbeat, actions }: { heartbeat: Heartbeat; actions?: Actions }
         >
           {name}
         </Link>
-        <StateMark state={state} reason={reason} className="flex font-normal text-xs" />
+        <StateMark state={state} reason={reason} className="mt-0.5 font-normal text-xs" />
       </th>
       <td className="hostile min-w-0 text-muted">{scheduleText(schedule)}</td>
       <td className="text-muted">

@@ -34,7 +34,7 @@ export function HeartbeatsPage() {
           icon: <HeartPulse aria-hidden />,
           title: "No heartbeats yet",
           text: canManage
-            ? "Create one, and let your job request its address at the end. Or let the first request create it:"
+            ? "Create one, and let your job request its address when it has succeeded."
             : "Owners and admins can create heartbeats.",
         }}
         create={canManage && { label: "New heartbeat", open: () => setCreating(true) }}
@@ -62,9 +62,9 @@ export function HeartbeatsPage() {
         )}
       >
         {canManage && query.data?.length === 0 && (
-          <div className="mx-auto w-full max-w-xl">
+          <div className="-mt-6 mx-auto w-full max-w-2xl">
             <CodeBlock
-              label="A ping with an API key"
+              label="Or let the first ping create it, with an API key"
               code={`curl -fsS -m 10 --retry 5 "${location.origin}/ping/$TIDINGS_API_KEY/nightly-backup?create=1"`}
             />
           </div>

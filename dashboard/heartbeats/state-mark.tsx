@@ -19,7 +19,7 @@ export function StateMark({
 }: Pick<Heartbeat, "state" | "reason"> & { className?: string }) {
   const { dot, text } = colors[state];
   return (
-    <span className={clsx("inline-flex items-center gap-2", className)}>
+    <span className={clsx("flex items-center gap-2", className)}>
       <span aria-hidden className={clsx("size-2 shrink-0 rounded-full", dot)} />
       <span className={text}>
         {stateNames[state]}
