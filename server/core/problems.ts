@@ -91,6 +91,7 @@ const problems = {
   "webhook-request-unknown": { status: 404, title: "Webhook request not found" },
   "heartbeat-unknown": { status: 404, title: "Heartbeat not found" },
   "heartbeat-exists": { status: 409, title: "Heartbeat already exists" },
+  "heartbeat-address-unknown": { status: 409, title: "Heartbeat's address not kept" },
   "delivery-unknown": { status: 404, title: "Delivery not found" },
   "delivery-not-dead": { status: 409, title: "Delivery is not dead" },
   "unsubscribe-link-unknown": { status: 404, title: "Unsubscribe link not valid" },

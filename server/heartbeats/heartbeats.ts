@@ -34,7 +34,7 @@ export type HeartbeatRow = Selectable<ControlTables["heartbeats"]>;
 /** What stored heartbeats need to become those of the API. */
 export type HeartbeatView = { nowMs: number; baseUrl: string };
 
-const tokenBytes = 16;
+const tokenBytes = 24;
 
 /** A project's heartbeats by name. */
 export async function listHeartbeats(
@@ -228,9 +228,12 @@ export async function listPings(control: Control, heartbeatId: string): Promise<
   }));
 }
 
-/** The token of a heartbeat's address. */
-export function tokenOf({ id, token }: HeartbeatRow, secrets: SecretBox): string {
-  return secrets.open(token, tokenPurposeOf(id));
+/** The token of a heartbeat's address. Throws `heartbeat-address-unknown`. */
+export function tokenOf({ id, name, token }: HeartbeatRow, secrets: SecretBox): string {
+  if (token !== null) return secrets.open(token, tokenPurposeOf(id));
+  throw problem("heartbeat-address-unknown", {
+    detail: `The address of "${name}" still works, but was lost with the key for secrets, so it can't be shown. Replace it to get a new one.`,
+  });
 }
 
 export function timesOf({ schedule, graceMinutes, maxMinutes, enabled }: HeartbeatRow): HeartbeatTimes {

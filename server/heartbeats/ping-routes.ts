@@ -91,9 +91,9 @@ export function addPingRoutes(
   }
 }
 
-/** Tokens have 22 characters, so none looks like a key. */
+/** Whether it is meant to be a key, and not a token. */
 function isKey(text: string): boolean {
-  return text.startsWith("tdg_") && text.length > 22;
+  return /^tdg_[sp]k_/.test(text);
 }
 
 function text(line: string, status: number, from?: Headers): Response {

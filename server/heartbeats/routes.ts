@@ -167,7 +167,7 @@ export function addHeartbeatRoutes(
       summary: "Get a heartbeat's address",
       query: ProjectQuery,
       response: HeartbeatUrlResponse,
-      problems: [404],
+      problems: [404, 409],
     },
     // Like every response with a secret, it isn't compressed.
     async ({ projectId, parameter }) => {

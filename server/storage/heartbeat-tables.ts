@@ -17,8 +17,8 @@ export type HeartbeatTables = {
     enabled: number;
     /** SHA-256 of the address's token, in hexadecimal. */
     tokenHash: string;
-    /** Sealed. */
-    token: string;
+    /** Sealed; null after the key for secrets was lost. */
+    token: string | null;
     /** Null if there is no badge. */
     badgeToken: string | null;
     /** JSON of `HeartbeatState`. */

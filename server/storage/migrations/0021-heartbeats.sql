@@ -11,9 +11,10 @@ CREATE TABLE heartbeats (
   -- How long a run may take; null is unlimited.
   max_minutes integer,
   enabled integer NOT NULL,
-  -- SHA-256 of the address's token, in hexadecimal, and the token itself, sealed.
+  -- SHA-256 of the address's token, in hexadecimal.
   token_hash text {{binary}} NOT NULL UNIQUE,
-  token text NOT NULL,
+  -- The token itself, sealed; null after the key for secrets was lost.
+  token text,
   -- Of the badge's address, which is public; null if there is no badge.
   badge_token text {{binary}} UNIQUE,
   -- JSON: its pings so far, and what follows from them.
