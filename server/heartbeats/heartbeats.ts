@@ -280,7 +280,7 @@ export function heartbeatOf(row: HeartbeatRow, { nowMs, baseUrl }: HeartbeatView
 }
 
 /** A slug for a name: "Nightly backup" becomes "nightly-backup". Throws `body-invalid` if it has no letter for one. */
-export function slugOf(name: string): string {
+function slugOf(name: string): string {
   const slug = name
     .normalize("NFKD")
     .toLowerCase()

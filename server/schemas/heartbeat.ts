@@ -6,13 +6,13 @@ import { text } from "../validation/text.ts";
 import { timeZone } from "../validation/time.ts";
 import { version } from "./version.ts";
 
-export const heartbeatStates = ["new", "up", "started", "late", "down", "paused"] as const;
+const heartbeatStates = ["new", "up", "started", "late", "down", "paused"] as const;
 export type HeartbeatStateName = (typeof heartbeatStates)[number];
 
-export const pingKinds = ["success", "start", "fail", "log"] as const;
+const pingKinds = ["success", "start", "fail", "log"] as const;
 export type PingKind = (typeof pingKinds)[number];
 
-export const downReasons = ["late", "failed", "running too long"] as const;
+const downReasons = ["late", "failed", "running too long"] as const;
 export type DownReason = (typeof downReasons)[number];
 
 const expression = text({ max: limits.cronCharacters, filled: true }).superRefine((value, context) => {
