@@ -431,6 +431,16 @@ describe("the API", () => {
   });
 });
 
+test("what was sent with a ping is erased with the user that it names", async () => {
+  const { heartbeat, url } = await create();
+  await ping(url, { method: "POST", body: "synced cus_4711 and others" });
+  await ping(url, { method: "POST", body: "synced others" });
+  const response = await app.request("/api/users/cus_4711", { method: "DELETE" });
+  expect(response.status).toBe(202);
+  await until(async () => (await pingsOf(heartbeat.id)).at(-1)!.body === null);
+  expect((await pingsOf(heartbeat.id)).map(({ body }) => body)).toEqual(["synced others", null]);
+});
+
 describe("a badge", () => {
   test("shows the state on other sites, until it is turned off", async () => {
     const { heartbeat, url } = await create({ name: '<b>"&', slug: "escaped" });
