@@ -65,7 +65,8 @@ export async function applyPing(
 export async function applyTime(transaction: Control, row: HeartbeatRow, nowMs: number): Promise<void> {
   const before = stateIn(row);
   const { state, changes } = onTime(timesOf(row), before, nowMs);
-  if (state === before) return;
+  // A time zone's rules may have changed since the row was written: then it is due at another time.
+  if (state === before && dueAt(timesOf(row), state) === row.dueAt) return;
   await saveState(transaction, row, state);
   await storeEvents(
     transaction,

@@ -361,6 +361,18 @@ describe("by slug with an API key", () => {
   });
 });
 
+test("a heartbeat whose stored time is too early is checked once, not over and over", async () => {
+  const { heartbeat, url } = await create();
+  await ping(url);
+  const { control } = app.running.store;
+  const own = control.selectFrom("heartbeats").select("dueAt").where("id", "=", heartbeat.id);
+  const { dueAt } = await own.executeTakeFirstOrThrow();
+  await control.updateTable("heartbeats").set({ dueAt: 1 }).where("id", "=", heartbeat.id).execute();
+  await pass(0);
+  await until(async () => (await own.executeTakeFirstOrThrow()).dueAt === dueAt);
+  expect((await get(heartbeat.id)).state).toBe("up");
+});
+
 describe("the API", () => {
   test("creates, changes, rotates and deletes", async () => {
     const { heartbeat, url } = await create({ name: "Café  sync!" });
