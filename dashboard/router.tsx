@@ -264,6 +264,15 @@ const deliveries = createRoute({
   validateSearch: textsIn("state", "to", "rule", "account", "channel", "range", "from", "until"),
   component: lazyPart(async () => (await rulePages()).DeliveriesPage),
 });
+const heartbeatPages = () => import("./heartbeats/pages.ts");
+const heartbeats = page(
+  "/heartbeats",
+  lazyPart(async () => (await heartbeatPages()).HeartbeatsPage),
+);
+const heartbeat = page(
+  "/heartbeats/$heartbeat",
+  lazyPart(async () => (await heartbeatPages()).HeartbeatPage),
+);
 const webhooks = page(
   "/webhooks",
   lazyPart(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksPage),
@@ -305,6 +314,8 @@ const short = [
   "/alerts",
   "/destinations",
   "/deliveries",
+  "/heartbeats",
+  "/heartbeats/$",
   "/webhooks",
   "/rejected",
   "/audit",
@@ -349,6 +360,8 @@ export const router = createRouter({
         alerts,
         destinations,
         deliveries,
+        heartbeats,
+        heartbeat,
         webhooks,
         rejected,
         connections,

@@ -39,6 +39,7 @@ const order = [
   "drop-in",
   "transfer",
   "webhooks",
+  "heartbeats",
   "connections",
   "events",
   "search",

@@ -18,6 +18,9 @@ import { dataHeaders, problem } from "./core/problems.ts";
 import { answerHandshake, cloudEventsPath } from "./drop-in/cloudevents/routes.ts";
 import { addDropInRoutes, dropInPathsOfBrowsers } from "./drop-in/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
+import { addBadgeRoutes } from "./heartbeats/badge-routes.ts";
+import { addPingRoutes } from "./heartbeats/ping-routes.ts";
+import { addHeartbeatRoutes } from "./heartbeats/routes.ts";
 import { addPages } from "./http/dashboard-files.ts";
 import { errorResponse } from "./http/failures.ts";
 import { Routes } from "./http/routes.ts";
@@ -110,6 +113,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/connections",
     "/api/webhooks",
     "/api/webhooks/*",
+    "/api/heartbeats",
+    "/api/heartbeats/*",
     "/mcp",
   ])
     app.use(
@@ -145,6 +150,9 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addDeliveryRoutes(routes, services); //     /api/deliveries …
   addProjectDestinationRoutes(routes, services); // /api/project-destinations … /api/destination-kinds
   addWebhookRoutes(routes, services); //      /api/webhooks … /hooks …
+  addHeartbeatRoutes(routes, services); //    /api/heartbeats …
+  addPingRoutes(routes, services); //         /ping …
+  addBadgeRoutes(routes, services); //        /badge …
   addConnectionRoutes(routes, services); //   /api/connections
   addAccountRoutes(routes, services); //      /api/me /api/account …
   addPasskeyRoutes(routes, services); //      /api/account/passkeys …

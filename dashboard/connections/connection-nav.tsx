@@ -17,7 +17,7 @@ import {
 
 const choice = "connections";
 /** Below that, unfolded connections leave room for fewer than five channels. */
-const lowPx = 860;
+const lowPx = 888;
 
 type Props = {
   /** In the sidebar, where it can be folded and is an icon on tablets; not on phones. */

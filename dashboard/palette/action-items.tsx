@@ -120,6 +120,13 @@ function useProjectActions({ open, mute }: Props): Item[] {
           ),
         ]
       : []),
+    ...(can("heartbeats:manage")
+      ? [
+          dialog("New heartbeat", "create add cron job monitor", "new-heartbeat", () =>
+            navigate({ to: "/p/$project/heartbeats", params }),
+          ),
+        ]
+      : []),
     ...(can("webhooks:manage")
       ? [
           dialog("New webhook", "create add stripe github", "new-webhook", () =>

@@ -12,6 +12,9 @@ export const dialogs = {
   "new-destination": lazyPart<DialogProps>(
     async () => (await import("../destinations/destination-dialogs.tsx")).AddDestinationDialog,
   ),
+  "new-heartbeat": lazyPart<DialogProps>(
+    async () => (await import("../heartbeats/heartbeat-dialogs.tsx")).NewHeartbeatDialog,
+  ),
   "new-webhook": lazyPart<DialogProps>(
     async () => (await import("../webhooks/webhook-dialogs.tsx")).NewWebhookDialog,
   ),

@@ -10,6 +10,7 @@ import {
   Folder,
   Gauge,
   Hash,
+  HeartPulse,
   LayoutDashboard,
   ListChecks,
   Newspaper,
@@ -132,6 +133,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Alerts", "open firing incidents", <BellRing aria-hidden />, () =>
       navigate({ to: "/p/$project/alerts", params, search: {} }),
+    ),
+    page("Heartbeats", "cron jobs monitoring backups pings down", <HeartPulse aria-hidden />, () =>
+      navigate({ to: "/p/$project/heartbeats", params }),
     ),
     page("Connections", "integrations", <Cable aria-hidden />, () =>
       navigate({ to: "/p/$project/connections", params }),

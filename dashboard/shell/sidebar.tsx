@@ -5,6 +5,7 @@ import {
   BellRing,
   ChevronsUpDown,
   Hash,
+  HeartPulse,
   LayoutDashboard,
   type LucideIcon,
   Newspaper,
@@ -67,6 +68,9 @@ export function Sidebar() {
           Rules
         </PageLink>
         <AlertsLink />
+        <PageLink to="/p/$project/heartbeats" icon={HeartPulse}>
+          Heartbeats
+        </PageLink>
         <ConnectionNav canFold />
         <PageLink to="/p/$project/members" icon={Users}>
           Members
@@ -105,7 +109,7 @@ function AlertsLink() {
 }
 
 type PageLinkProps = {
-  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "heartbeats" | "settings"}`;
   icon: LucideIcon;
   /** Pages that are reached from this one, and have no entry of their own. */
   also?: readonly string[];

@@ -14,6 +14,10 @@ export const synonyms: { words: string[]; means: string[] }[] = [
   { words: ["env", "environment variables"], means: ["settings"] },
   { words: ["dead letter", "dlq"], means: ["rejected events"] },
   { words: ["deduplication", "exactly once", "duplicates"], means: ["idempotency"] },
+  {
+    words: ["cron monitoring", "healthcheck", "healthchecks", "dead man's switch", "watchdog", "uptime"],
+    means: ["heartbeats"],
+  },
   { words: ["update", "new version"], means: ["upgrades"] },
   { words: ["graph", "graphs", "analytics"], means: ["boards", "charts"] },
 ];

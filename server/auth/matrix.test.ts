@@ -20,8 +20,9 @@ import { createSecret } from "./key-secret.ts";
  * 400 means that the caller may make the request, and nothing is changed.
  */
 const { declared: allDeclared, handlers } = describedApp();
-// A webhook of Slack has its key in the path and answers in plain text: see drop-in/slack/slack.test.ts.
-const declared = allDeclared.filter(({ path }) => path !== "/slack/{key}");
+// These have their key in the path and answer in plain text: see drop-in/slack/slack.test.ts and
+// heartbeats/heartbeats.test.ts.
+const declared = allDeclared.filter(({ path }) => path !== "/slack/{key}" && !path.startsWith("/ping/"));
 
 type Caller = {
   headers: Record<string, string>;

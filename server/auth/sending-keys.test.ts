@@ -87,6 +87,15 @@ const attempts: Record<string, Attempts> = {
     ["/batch/", "/batch", "/e/", "/i/v0/e/", "/capture/"].map((path) => [`POST ${path}`, postHog]),
   ),
   "POST /slack/{key}": (key) => [{ path: `/slack/${key}`, body: { text: "own", channel: nearMiss } }],
+  ...Object.fromEntries(
+    ["GET", "POST"].map((method): [string, Attempts] => [
+      `${method} /ping/{key}/{slug}/{end}`,
+      (key) => [
+        { path: `/ping/${key}/own/log?create=1`, body: {} },
+        { path: `/ping/${key}/${nearMiss}/log`, body: {} },
+      ],
+    ]),
+  ),
   "POST /cloudevents": () => [
     { body: { specversion: "1.0", id: storedId, source: `/${nearMiss}`, type: "own" } },
   ],

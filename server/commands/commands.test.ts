@@ -45,6 +45,7 @@ describe("without a server, on an empty directory", () => {
       ["key", "create", ...ofProject, "--name", "n"],
       ["key", "list", ...ofProject],
       ["rule", "list", ...ofProject],
+      ["heartbeat", "list", ...ofProject],
       ["destination", "list", ...ofProject],
       ["delivery", "list", ...ofProject],
       ["job", "list"],
@@ -255,6 +256,39 @@ describe("next to a running server", () => {
   test("a key works at once", async () => {
     const { stdout } = await run(["key", "create", "--project", "default", "--name", "CI"]);
     expect((await app.post({ channel: "a", name: "b" }, stdout.trim())).status).toBe(201);
+  });
+
+  test("a heartbeat is created, pinged, listed, paused and deleted", async () => {
+    const heartbeat = (...parameters: string[]) => run(["heartbeat", ...parameters, "--project", "default"]);
+    const { stdout: url } = await heartbeat("create", "Nightly backup", "--every", "1d", "--grace", "30m");
+    const { pathname } = new URL(url.trim());
+    expect((await app.request(pathname)).status).toBe(200);
+    const listed = JSON.parse((await heartbeat("list", "--json")).stdout);
+    expect(listed).toMatchObject({
+      slug: "nightly-backup",
+      state: "up",
+      schedule: { type: "period", minutes: 1_440 },
+      graceMinutes: 30,
+    });
+    expect((await heartbeat("pause", "nightly-backup")).stderr).toBe(
+      'The heartbeat "Nightly backup" is paused.\n',
+    );
+    expect((await heartbeat("list")).stdout).toContain("paused");
+    expect((await heartbeat("resume", listed.id)).stderr).toContain("is resumed");
+    expect((await heartbeat("delete", "nightly-backup")).stderr).toContain("Deleted");
+    expect(await heartbeat("pause", "nightly-backup")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('has no heartbeat "nightly-backup"'),
+    });
+    for (const [options, text] of [
+      [["--every", "1d", "--cron", "* * * * *"], "either --every or --cron"],
+      [["--every", "10s"], "--every must be"],
+      [["--cron", "0 0 30 2 *"], "never fires"],
+    ] as const)
+      expect(await heartbeat("create", "Wrong", ...options)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(text),
+      });
   });
 
   test("a rule is created from JSON, listed, turned off and deleted", async () => {

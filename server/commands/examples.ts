@@ -46,6 +46,12 @@ export const examples: Record<string, string> = {
   "rule enable": "rule enable 'Backup missing' --project default",
   "rule disable": "rule disable 'Backup missing' --project default",
   "rule delete": "rule delete 'Backup missing' --project default",
+  "heartbeat list": "heartbeat list --project default",
+  "heartbeat create":
+    "heartbeat create 'Nightly backup' --project default --cron '30 2 * * *' --time-zone Europe/Berlin",
+  "heartbeat pause": "heartbeat pause nightly-backup --project default",
+  "heartbeat resume": "heartbeat resume nightly-backup --project default",
+  "heartbeat delete": "heartbeat delete nightly-backup --project default",
   "migrate-to": "migrate-to postgres://tidings@db.example.com/tidings",
   "completion bash": "completion bash >> ~/.bash_completion",
   "completion zsh": "completion zsh > ~/.zsh/completions/_tidings",

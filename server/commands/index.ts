@@ -35,6 +35,7 @@ export const commandLine: CommandDef = defineCommand({
     config: () => import("./config.ts").then((module) => module.configCommand),
     destination: () => import("./destination.ts").then((module) => module.destinationCommand),
     delivery: () => import("./delivery.ts").then((module) => module.deliveryCommand),
+    heartbeat: () => import("./heartbeat.ts").then((module) => module.heartbeatCommand),
     rule: () => import("./rule.ts").then((module) => module.ruleCommand),
     alert: () => import("./alert.ts").then((module) => module.alertCommand),
     "migrate-to": () => import("./migrate-to.ts").then((module) => module.migrateToCommand),

@@ -170,6 +170,16 @@ const scenarios: Record<string, Scenario> = {
     changes: [{ mapping: { name: "Paid {{amount}}" } }, { channel: "orders" }],
     action: "webhook.changed",
   },
+  "a heartbeat": {
+    path: () =>
+      create("/api/heartbeats", "heartbeat", {
+        name: "Nightly backup",
+        schedule: { type: "period", minutes: 1_440 },
+      }),
+    name: "heartbeat",
+    changes: [{ graceMinutes: 5 }, { channel: "ops" }],
+    action: "heartbeat.changed",
+  },
   "a user's properties": {
     path: () => "/api/users/u1",
     name: "user",

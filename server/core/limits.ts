@@ -338,6 +338,22 @@ export const limits = {
   webhookRequestCharacters: 262_144,
   webhookHeaders: 50,
   webhookHeaderValueCharacters: 500,
+  /** Heartbeats of a project. */
+  heartbeats: 50,
+  heartbeatNameCharacters: 80,
+  heartbeatSlugCharacters: 64,
+  cronCharacters: 100,
+  /** Longest period, grace and run of a heartbeat: a year. */
+  heartbeatMinutes: 366 * 24 * 60,
+  /** Pings of a heartbeat in a minute. */
+  pingsPerMinute: 60,
+  /** Newest pings that each heartbeat keeps, and how much of a ping's body. */
+  pings: 100,
+  pingBytes: 10_000,
+  /** Runs in progress of a heartbeat whose starts are remembered, the newest ones. */
+  heartbeatRuns: 20,
+  /** Requests for a heartbeat's badge in a minute. */
+  badgeRequestsPerMinute: 600,
   /** Failed attempts that a delivery remembers, the last ones. */
   deliveryFailures: 20,
   /** Dead deliveries that one request retries. */

@@ -27,6 +27,9 @@ const notAudited = {
     "POST /api/events",
     "POST /api/webhooks/{id}/requests/{request}/resend",
     "POST /hooks/{token}",
+    "POST /ping/{key}/{slug}/{end}",
+    "POST /ping/{token}",
+    "POST /ping/{token}/{end}",
     "PUT /api/insights/{key}",
     "PUT /api/users/{userId}",
   ],
@@ -59,6 +62,7 @@ const notAudited = {
   "nothing is changed": [
     "POST /api/boards/preview",
     "POST /api/destinations/{id}/test",
+    "POST /api/heartbeats/preview",
     "POST /api/project-destinations/{id}/test",
     "POST /api/rules/preview",
     "POST /api/webhooks/preview",
@@ -423,6 +427,33 @@ test("webhooks", async () => {
   const resend = { query: project, params: { ...one.params, request } };
   await call("POST /api/webhooks/{id}/requests/{request}/resend", 200, resend);
   await call("DELETE /api/webhooks/{id}", 200, one);
+});
+
+test("heartbeats", async () => {
+  const schedule = { type: "cron", expression: "30 2 * * *", timeZone: "Europe/Berlin" };
+  const job = { name: "Nightly backup", schedule };
+  const created = await call("POST /api/heartbeats", 201, { query: project, body: job });
+  const one = { query: project, params: { id: created.heartbeat.id } };
+  await call("POST /api/heartbeats/preview", 200, { query: project, body: { schedule } });
+  await call("PATCH /api/heartbeats/{id}", 200, { ...one, body: { graceMinutes: 5 } });
+  const { url } = await call("POST /api/heartbeats/{id}/rotate", 200, one);
+  await call("GET /api/heartbeats/{id}/url", 200, one);
+  const token = url.split("/").at(-1)!;
+  for (const method of ["GET", "POST"]) {
+    const by = { as: "nobody" } as const;
+    await call(`${method} /ping/{token}`, 200, { ...by, params: { token } });
+    await call(`${method} /ping/{token}/{end}`, 200, { ...by, params: { token, end: "start" } });
+    const end = { key: app.key, slug: "nightly-backup", end: "0" };
+    await call(`${method} /ping/{key}/{slug}/{end}`, 200, { ...by, params: end });
+  }
+  await call("GET /api/heartbeats/{id}/pings", 200, one);
+  const { heartbeat } = await call("POST /api/heartbeats/{id}/badge", 201, one);
+  const badge = heartbeat.badgeUrl.split("/").at(-1)!;
+  await call("GET /badge/{badge}", 200, { as: "nobody", params: { badge } });
+  await call("GET /api/heartbeats", 200, { as: "key" });
+  await call("GET /api/heartbeats/{id}", 200, { as: "key", params: one.params });
+  await call("DELETE /api/heartbeats/{id}/badge", 200, one);
+  await call("DELETE /api/heartbeats/{id}", 200, one);
 });
 
 test("accounts", async () => {

@@ -174,7 +174,11 @@ async function makeTargets(): Promise<void> {
     mapping: { name: "{{name}}", tags: { a: "{{a}}" } },
   };
   const { webhook: made, url } = await make("/api/webhooks", webhook);
+  const schedule = { type: "period", minutes: 5 };
+  const { heartbeat, url: pingUrl } = await make("/api/heartbeats", { name: "Own", schedule });
   Object.assign(parameters, {
+    "/api/heartbeats/": heartbeat.id,
+    "/ping/": last(pingUrl),
     "/api/events/": event.id,
     "/api/boards/": board.id,
     "/api/public/boards/": last(link),

@@ -183,12 +183,14 @@ function pathParameter(path: string, name: string): z.ZodType {
     .replace(/s$/, "")
     .replaceAll("-", " ");
   const description = {
+    badge: "The badge's token with `.svg`.",
+    end: "What the ping says: `start`, `fail`, `log` or an exit status.",
     id: `ID of the ${noun}.`,
-    key: path.startsWith("/slack/") ? "An API key that may send events." : `Key of the ${noun}.`,
+    key: /^\/(?:slack|ping)\//.test(path) ? "An API key that may send events." : `Key of the ${noun}.`,
     name: `Name of the ${noun}.`,
     project: "Slug of the project.",
     request: "ID of the request.",
-    slug: "Slug of the project.",
+    slug: path.startsWith("/ping/") ? "Slug of the heartbeat." : "Slug of the project.",
     tileId: "ID of the tile.",
     token: "The last part of the link or address.",
     userId: "The `userId` of events.",

@@ -43,6 +43,7 @@ export type VersionedThing =
   | "board"
   | "channel"
   | "destination"
+  | "heartbeat"
   | "key"
   | "member"
   | "project"

@@ -20,6 +20,7 @@ export const tags = {
   Destinations: "Where a project's notifications are sent.",
   Connections: "How keys, webhooks, destinations and deliveries are.",
   Webhooks: "Addresses that turn what other services send into events.",
+  Heartbeats: "Jobs that say that they ran, and alerts when they don't.",
   Account: "An account, its sessions, and signing in and up.",
   "Drop-in endpoints": "Endpoints for the clients of other services.",
   Status: "Whether the server runs and is ready.",

@@ -123,6 +123,12 @@ describe("finds its way", () => {
     expect((await result("get_board", { id: boards[1].id })).board.tiles).toMatchObject([{ q: "trip" }]);
   });
 
+  test("to heartbeats", async () => {
+    expect((await app.request(`/ping/${app.key}/nightly-backup?create=1`, {}, null)).status).toBe(201);
+    const { heartbeats } = await result("list_heartbeats");
+    expect(heartbeats).toMatchObject([{ slug: "nightly-backup", state: "up", badgeUrl: null }]);
+  });
+
   test("to rejected events", async () => {
     await app.post({
       channel: "trips",

@@ -4,6 +4,7 @@ import { AlertList } from "../schemas/alert.ts";
 import { BoardList, BoardResponse } from "../schemas/board.ts";
 import { ChannelList } from "../schemas/channel.ts";
 import { Funnel } from "../schemas/funnel.ts";
+import { HeartbeatList } from "../schemas/heartbeat.ts";
 import { KnownTextList } from "../schemas/known-texts.ts";
 import {
   RejectedEventList,
@@ -236,6 +237,17 @@ export const tools: Tool[] = [
     }),
     output: AlertList,
     run: (api, values) => api(withQuery("/api/alerts", values)),
+  },
+  {
+    name: "list_heartbeats",
+    title: "List heartbeats",
+    description:
+      "Lists the project's heartbeats: jobs that ping when they run, with their states, schedules and last pings. Their pings and changes of state are events with the tag heartbeat.",
+    permission: "heartbeats:read",
+    isReadOnly: true,
+    input: z.object({}),
+    output: HeartbeatList,
+    run: (api) => api("/api/heartbeats"),
   },
   {
     name: "list_rejected_events",

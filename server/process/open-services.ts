@@ -17,6 +17,8 @@ import { ProblemError } from "../core/problems.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { LiveStreams } from "../events/live.ts";
 import { StreamAuthorizer } from "../events/stream-authorizer.ts";
+import { HeartbeatWorker } from "../heartbeats/heartbeat-worker.ts";
+import { PingReceiver } from "../heartbeats/receive-ping.ts";
 import { BodySemaphore } from "../http/body-semaphore.ts";
 import type { Connections } from "../http/connections.ts";
 import type { FailureLog } from "../http/failures.ts";
@@ -202,6 +204,9 @@ async function wireUp(
     clock,
   });
   const largeBodies = new BodySemaphore();
+  const heartbeatWorker = new HeartbeatWorker({ store, recorder, rejected, onError, now });
+  if (!isPassive) await retrying(() => heartbeatWorker.startAgain());
+  const rateLimits = new KeyRateLimits(store);
 
   await retrying(() =>
     store.events.follow({
@@ -281,7 +286,7 @@ async function wireUp(
       projectChannels,
       rejected,
       largeBodies,
-      rateLimits: new KeyRateLimits(store),
+      rateLimits,
       webhookReceiver: new WebhookReceiver({
         store,
         secrets,
@@ -291,6 +296,16 @@ async function wireUp(
         failures,
         addressOf,
       }),
+      pings: new PingReceiver({
+        store,
+        secrets,
+        keys,
+        rateLimits,
+        addressOf,
+        onPing: () => heartbeatWorker.wake(),
+        now,
+      }),
+      heartbeatWorker,
       worker,
       userActivity,
       watchedEvents,
@@ -306,6 +321,7 @@ async function wireUp(
     setup,
     start() {
       notifications.start();
+      heartbeatWorker.wake();
       worker.wake();
       userActivity.start();
       void backups?.look();
@@ -314,6 +330,7 @@ async function wireUp(
       // The database may stop first. The token then expires by age.
       await setup?.close().catch(onError);
       backups?.close();
+      await heartbeatWorker.close();
       await userActivity.close();
       await worker.close();
       await notifications.close();

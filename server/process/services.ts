@@ -13,6 +13,8 @@ import type { ProjectChannels } from "../channels/project-channels.ts";
 import type { Config } from "../config/config.ts";
 import type { LiveStreams } from "../events/live.ts";
 import type { StreamAuthorizer } from "../events/stream-authorizer.ts";
+import type { HeartbeatWorker } from "../heartbeats/heartbeat-worker.ts";
+import type { PingReceiver } from "../heartbeats/receive-ping.ts";
 import type { BodySemaphore } from "../http/body-semaphore.ts";
 import type { FailureLog } from "../http/failures.ts";
 import type { KeyRateLimits } from "../ingest/key-limits.ts";
@@ -58,6 +60,8 @@ export type Services = {
   largeBodies: BodySemaphore;
   rateLimits: KeyRateLimits;
   webhookReceiver: WebhookReceiver;
+  pings: PingReceiver;
+  heartbeatWorker: HeartbeatWorker;
   worker: BackgroundWorker;
   userActivity: UserActivity;
   watchedEvents: WatchedEventsCache;

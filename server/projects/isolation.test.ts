@@ -28,6 +28,7 @@ type Ids = {
   projectDestination: string;
   webhook: string;
   webhookRequest: string;
+  heartbeat: string;
   notification: string;
   board: string;
   job: string;
@@ -79,6 +80,18 @@ const dropIns: Record<string, Row> = {
 
 /** Endpoints that are the same for everyone. */
 const sameForAll: Record<string, Row> = {
+  // A heartbeat's token, or a key, is in the path.
+  ...Object.fromEntries(
+    ["GET", "POST"].flatMap((method) => [
+      [`${method} /ping/{token}`, { key: 404, session: 404, nobody: 404, path: () => "/ping/x" }],
+      [`${method} /ping/{token}/{end}`, { key: 404, session: 404, nobody: 404, path: () => "/ping/x/start" }],
+      [
+        `${method} /ping/{key}/{slug}/{end}`,
+        { key: 401, session: 401, nobody: 401, path: () => "/ping/x/y/start" },
+      ],
+    ]),
+  ),
+  "GET /badge/{badge}": { key: 404, session: 404, nobody: 404, path: () => "/badge/x.svg" },
   ...Object.fromEntries(
     ["/flags/", "/flags", "/decide/", "/decide"].map((path) => [
       `POST ${path}`,
@@ -474,6 +487,40 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: ({ webhook }) => `/api/webhooks/${webhook}`,
   },
+  "GET /api/heartbeats": { key: 200, session: 200, nobody: 401 },
+  "POST /api/heartbeats": {
+    key: 201,
+    session: 201,
+    nobody: 401,
+    body: () => ({ name: `h ${Math.random()}`, schedule: { type: "period", minutes: 5 } }),
+  },
+  "POST /api/heartbeats/preview": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ schedule: { type: "period", minutes: 5 } }),
+  },
+  ...Object.fromEntries(
+    [
+      ["GET", ""],
+      ["PATCH", ""],
+      ["DELETE", ""],
+      ["GET", "/url"],
+      ["GET", "/pings"],
+      ["POST", "/rotate"],
+      ["POST", "/badge"],
+      ["DELETE", "/badge"],
+    ].map(([method, end]): [string, Row] => [
+      `${method} /api/heartbeats/{id}${end}`,
+      {
+        key: 404,
+        session: 404,
+        nobody: 401,
+        path: ({ heartbeat }) => `/api/heartbeats/${heartbeat}${end}`,
+        ...(method === "PATCH" && { body: () => ({ channel: "stolen" }) }),
+      },
+    ]),
+  ),
   "GET /api/connections": { key: 200, session: 200, nobody: 401 },
   "GET /api/webhooks/{id}/url": {
     key: 403,
@@ -786,6 +833,13 @@ beforeAll(async () => {
   });
   await fetch(url, { method: "POST", body: JSON.stringify({ secret }) });
   const { requests } = await json<{ requests: { id: string }[] }>(`/api/webhooks/${webhook.id}/requests`);
+  const { heartbeat, url: pingUrl } = await post<Made<"heartbeat"> & { url: string }>("/api/heartbeats", {
+    name: secret,
+    slug: "own",
+    channel: secret,
+    schedule: { type: "period", minutes: 5 },
+  });
+  await fetch(pingUrl, { method: "POST", body: secret });
   const { mute } = await post<Made<"mute">>("/api/preferences/mutes", {
     project: "default",
     channel: "quiet",
@@ -822,6 +876,7 @@ beforeAll(async () => {
     projectDestination: projectDestination.id,
     webhook: webhook.id,
     webhookRequest: requests[0]!.id,
+    heartbeat: heartbeat.id,
     notification: notifications[0]!.id,
     board: board.id,
     job: job.id,

@@ -4,11 +4,13 @@ import type { AuditAction, AuditEntry } from "../schemas/audit.ts";
 import type { Job } from "../schemas/job.ts";
 import type { WebhookOutcome, WebhookSource } from "../schemas/webhook.ts";
 import type { AuthTables } from "./auth-tables.ts";
+import type { HeartbeatTables } from "./heartbeat-tables.ts";
 import type { NotificationTables } from "./notification-tables.ts";
 
 /** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
 export type ControlTables = AuthTables &
-  NotificationTables & {
+  NotificationTables &
+  HeartbeatTables & {
     settings: { name: string; value: string };
     projects: {
       id: Generated<number>;

@@ -27,6 +27,11 @@ export async function fillInstallation(app: TestApp, events: number): Promise<vo
   const created = await send("/api/webhooks", "POST", webhook, owner);
   const { url } = (await created.json()) as { url: string };
   await fetch(url, { method: "POST", body: '{"type":"💰 \\u0000"}' });
+  const heartbeat = { name: "Job", schedule: { type: "period", minutes: 5 } };
+  const { url: pingUrl } = (await (await send("/api/heartbeats", "POST", heartbeat, owner)).json()) as {
+    url: string;
+  };
+  await fetch(pingUrl, { method: "POST", body: "done" });
   await send("/api/invitations", "POST", { role: "viewer", email: "ada@example.com" }, owner);
   await app.addMember("admin@example.com", "admin");
 

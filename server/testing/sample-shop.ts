@@ -93,7 +93,7 @@ export type SampleShop = Awaited<ReturnType<typeof startShop>>;
 
 /**
  * Starts a server with a shop's events of two months (`npm run seed`) and something on each page: destinations, rules,
- * deliveries, rejected events, views, a pinned channel, webhooks, an invitation, and a board with a public link.
+ * deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, an invitation, and a board with a public link.
  */
 export async function startShop(dataDirectory: string) {
   const receiver = await destinationReceiver();
@@ -136,6 +136,7 @@ export async function startShop(dataDirectory: string) {
   for (const view of sampleViews) await call("POST", "/api/views", view, "session");
   await call("PUT", "/api/sidebar/pins", { channels: ["payments"] }, "session");
   for (const webhook of sampleWebhooks) await call("POST", "/api/webhooks", webhook, "session");
+  const heartbeatId = await addHeartbeats(call);
   await call("POST", "/api/invitations", { role: "viewer", email: "mira@example.com" }, "session");
   // One delivery fails at first, so that the pages show that too.
   receiver.answerNext(503, "no_service");
@@ -151,6 +152,7 @@ export async function startShop(dataDirectory: string) {
     call,
     eventId: ids[newestEvents.indexOf(failedPayment)]!,
     boardId: board,
+    heartbeatId,
     /** Creates the public link of the shop's board and returns its path. */
     async publicBoard(): Promise<string> {
       const { link } = await call<{ link: string }>(
@@ -168,6 +170,22 @@ export async function startShop(dataDirectory: string) {
   };
 }
 
+/** Adds two heartbeats. Returns the id of the one that was pinged. */
+async function addHeartbeats(
+  call: <Body>(method: string, path: string, body: unknown) => Promise<Body>,
+): Promise<string> {
+  const berlin = { type: "cron", expression: "0 9 * * 1-5", timeZone: "Europe/Berlin" };
+  await call("POST", "/api/heartbeats", { name: "Invoices", schedule: berlin });
+  const backup = { name: "Nightly backup", channel: "backups", schedule: { type: "period", minutes: 1_440 } };
+  const { heartbeat, url } = await call<{ heartbeat: { id: string }; url: string }>(
+    "POST",
+    "/api/heartbeats",
+    backup,
+  );
+  await fetch(url, { method: "POST", body: "14 tables, 1.2 GB" });
+  return heartbeat.id;
+}
+
 /** Signs in as the account that `npm run seed` creates; returns the session's cookies. */
 async function signIn(address: string): Promise<Cookie[]> {
   const response = await fetch(`${address}/api/auth/sign-in/email`, {
@@ -183,7 +201,11 @@ async function signIn(address: string): Promise<Cookie[]> {
 }
 
 /** The paths of the pages for members: those of a project, and those of an account. */
-export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "boardId">) {
+export function memberPages({
+  eventId,
+  boardId,
+  heartbeatId,
+}: Pick<SampleShop, "eventId" | "boardId" | "heartbeatId">) {
   return {
     feed: "/p/default",
     event: `/p/default/events/${eventId}`,
@@ -202,6 +224,8 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     alerts: "/p/default/alerts",
     destinations: "/p/default/destinations",
     deliveries: "/p/default/deliveries",
+    heartbeats: "/p/default/heartbeats",
+    heartbeat: `/p/default/heartbeats/${heartbeatId}`,
     webhooks: "/p/default/webhooks",
     rejected: "/p/default/rejected",
     audit: "/p/default/audit",

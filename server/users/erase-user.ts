@@ -29,6 +29,7 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
   await eraseResponses(context, job, userId);
   await eraseFailures(context, job.projectId!, userId);
   await eraseWebhookRequests(context, job.projectId!, userId);
+  await erasePingBodies(context, job.projectId!, userId);
   await control.transaction().execute(async (transaction) => {
     const { numDeletedRows } = await transaction
       .deleteFrom("users")
@@ -82,6 +83,31 @@ async function eraseFailures(
   const ids = rows.filter(({ failure }) => failure!.includes(userId)).map(({ id }) => id);
   if (ids.length === 0) return;
   await control.updateTable("destinations").set({ failure: null }).where("id", "in", ids).execute();
+}
+
+/** Erases what was sent with pings of heartbeats, if it contains the user's id. */
+async function erasePingBodies(
+  { store: { control }, pause }: JobContext,
+  projectId: number,
+  userId: string,
+): Promise<void> {
+  const heartbeats = await control
+    .selectFrom("heartbeats")
+    .select("id")
+    .where("projectId", "=", projectId)
+    .execute();
+  for (const { id } of heartbeats) {
+    const rows = await control
+      .selectFrom("heartbeatPings")
+      .select(["id", "body"])
+      .where("heartbeatId", "=", id)
+      .where("body", "is not", null)
+      .execute();
+    const ids = rows.filter(({ body }) => body!.includes(userId)).map((row) => row.id);
+    if (ids.length > 0)
+      await control.updateTable("heartbeatPings").set({ body: null }).where("id", "in", ids).execute();
+    await pause();
+  }
 }
 
 /** Erases kept requests of webhooks that contain the user's id: which part of a body is the user depends on the mapping. */

@@ -20,6 +20,7 @@ const tables = [
   "channel_counters",
   "channels",
   "webhook_requests",
+  "heartbeat_pings",
   "outbox",
   "deliveries",
   "rejected_events",

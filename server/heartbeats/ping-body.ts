@@ -1,0 +1,22 @@
+import { limits } from "../core/limits.ts";
+
+/**
+ * The beginning of a ping's body as text; null if there is none. The rest is read and dropped, so that the sender isn't
+ * interrupted.
+ */
+export async function readPingBody(request: Request): Promise<string | null> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of request.body ?? []) {
+    if (length < limits.pingBytes) pieces.push(piece.subarray(0, limits.pingBytes - length));
+    length += piece.length;
+  }
+  return textOf(Buffer.concat(pieces)) || null;
+}
+
+/** Text without control characters, which events can't have, and without a character that was cut in two. */
+function textOf(bytes: Uint8Array): string {
+  const text = new TextDecoder().decode(bytes, { stream: bytes.length >= limits.pingBytes });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
+  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, "");
+}
