@@ -181,7 +181,7 @@ describe("the dashboard is served for its own paths", () => {
   for (const path of [
     "/metrics",
     "/mytopic",
-    "/ping/x",
+    "/pong/x",
     "/p",
     "/p/default/nothing",
     "/keys/a",
