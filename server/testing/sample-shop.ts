@@ -291,5 +291,6 @@ export const openPages = {
   setup: "/setup",
   invitation: "/invite/none",
   unsubscribe: "/unsubscribe/none",
+  "alert-link": "/alert/none",
   "public-board-ended": "/b/none",
 };
