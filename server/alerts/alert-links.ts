@@ -1,13 +1,15 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Kysely } from "kysely";
 import { roleMay } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
+import { readSignedText, signText } from "../core/signed-text.ts";
 import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type AlertRow, findAlert } from "./alerts.ts";
 
 /** Whom a link was sent to: an account, or a destination of the project. */
 export type AlertLink = { alertId: string; accountId: string | null; destinationId: string };
+
+const purpose = "alert";
 
 /** Signs the links in messages of alerts, which acknowledge and resolve them without a session. */
 export class AlertLinks {
@@ -20,22 +22,16 @@ export class AlertLinks {
   }
 
   url({ alertId, accountId, destinationId }: AlertLink): string {
-    const payload = Buffer.from(`${alertId}.${accountId ?? ""}.${destinationId}`).toString("base64url");
-    return `${this.#baseUrl}/alert/${payload}.${this.#sign(payload)}`;
+    const text = `${alertId}.${accountId ?? ""}.${destinationId}`;
+    return `${this.#baseUrl}/alert/${signText(this.#secret, purpose, text)}`;
   }
 
   /** What a link's token is for. Throws `alert-link-unknown`. */
   read(token: string): AlertLink {
-    const [payload = "", signature = ""] = token.split(".");
-    const expected = Buffer.from(this.#sign(payload));
-    const given = Buffer.from(signature);
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw unknownLink();
-    const [alertId, accountId, destinationId] = Buffer.from(payload, "base64url").toString().split(".");
+    const text = readSignedText(this.#secret, purpose, token);
+    if (text === null) throw unknownLink();
+    const [alertId, accountId, destinationId] = text.split(".");
     return { alertId: alertId!, accountId: accountId || null, destinationId: destinationId! };
-  }
-
-  #sign(payload: string): string {
-    return createHmac("sha256", this.#secret).update(`alert ${payload}`).digest("base64url");
   }
 }
 

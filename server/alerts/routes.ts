@@ -1,7 +1,6 @@
 import type { Kysely } from "kysely";
 import { makeChange } from "../audit/changes.ts";
 import { limits } from "../core/limits.ts";
-import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
@@ -15,6 +14,7 @@ import {
 } from "../schemas/alert.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
+import { takePoint } from "../storage/take-point.ts";
 import { type AlertLinks, openAlertLink } from "./alert-links.ts";
 import {
   acknowledgeAlert,
@@ -135,7 +135,7 @@ export function addAlertRoutes(
       problems: [404, 429],
     },
     async ({ request, parameter }) => {
-      await consume(request);
+      await takePoint(opening, clientNetwork(addressOf(request)), "requests with links of alerts");
       return openLink(parameter("token"));
     },
   );
@@ -155,7 +155,7 @@ export function addAlertRoutes(
       problems: [404, 409, 429],
     },
     async ({ request, actor: from, body, parameter }) => {
-      await consume(request);
+      await takePoint(opening, clientNetwork(addressOf(request)), "requests with links of alerts");
       const token = parameter("token");
       const link = alertLinks.read(token);
       const { alert, actor } = await openAlertLink(control, link);
@@ -179,16 +179,6 @@ export function addAlertRoutes(
       url: `${baseUrl}/p/${project.slug}/alerts?alert=${alert.id}`,
       alert: alertOf(alert, Date.now()),
     };
-  }
-
-  /** Throws `too-many-requests`. */
-  async function consume(request: Request): Promise<void> {
-    const { allowed, resetSeconds } = await opening.consume(clientNetwork(addressOf(request)));
-    if (allowed) return;
-    throw problem("too-many-requests", {
-      detail: `Too many requests with links of alerts. Try again in ${resetSeconds} seconds.`,
-      retryAfterSeconds: resetSeconds,
-    });
   }
 }
 

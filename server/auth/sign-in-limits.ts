@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { limits } from "../core/limits.ts";
-import { problem } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";
+import { takePoint } from "../storage/take-point.ts";
 
 type Tier = { attempts: number; seconds: number };
 /** Attempts with a wrong password that an account accepts. */
@@ -60,8 +60,9 @@ export class SignInLimits {
     const account = createHash("sha256").update(email.toLowerCase()).digest("base64url");
     const device = this.#knownDevice(account, headers);
     const client = `${account} ${device ?? clientNetwork(address)}`;
-    for (const limiter of this.#perClient) await consume(limiter, client);
-    if (device === null) await consume(this.#perAccount, account);
+    for (const limiter of this.#perClient)
+      await takePoint(limiter, client, "attempts to sign in to this account");
+    if (device === null) await takePoint(this.#perAccount, account, "attempts to sign in to this account");
 
     const response = await signIn(device !== null);
     if (!response.ok) return response;
@@ -89,13 +90,4 @@ export class SignInLimits {
   #sign(account: string, device: string): string {
     return createHmac("sha256", this.#secret).update(`device ${account} ${device}`).digest("base64url");
   }
-}
-
-async function consume(limiter: RateLimiter, key: string): Promise<void> {
-  const { allowed, resetSeconds } = await limiter.consume(key);
-  if (allowed) return;
-  throw problem("too-many-requests", {
-    detail: `Too many attempts to sign in to this account. Try again in ${resetSeconds} seconds.`,
-    retryAfterSeconds: resetSeconds,
-  });
 }

@@ -1,12 +1,11 @@
 import { limits } from "../core/limits.ts";
-import { problem } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import { requestSignal } from "../scheduling/deadline.ts";
 import { PublicBoardResponse, PublicTileDataQuery } from "../schemas/board.ts";
 import { TileDataResponse } from "../schemas/tile-data.ts";
-import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";
+import { takePoint } from "../storage/take-point.ts";
 import { findPublicBoard, findTile } from "./boards.ts";
 import { publicBoard, publicTileData } from "./public-board.ts";
 import { PublicQueue } from "./public-queue.ts";
@@ -44,9 +43,9 @@ export function addPublicBoardRoutes(
 
   async function open(request: Request, token: string) {
     // Before the token is looked up, so that tokens can't be guessed at any rate.
-    await consume(perAddress, clientNetwork(addressOf(request)));
+    await takePoint(perAddress, clientNetwork(addressOf(request)), "requests for public boards");
     const found = await findPublicBoard(store.control, token);
-    await consume(perBoard, found.board.id);
+    await takePoint(perBoard, found.board.id, "requests for public boards");
     return found;
   }
 
@@ -89,13 +88,4 @@ export function addPublicBoardRoutes(
       return { data: publicTileData(data) };
     },
   );
-}
-
-async function consume(limiter: RateLimiter, key: string): Promise<void> {
-  const { allowed, resetSeconds } = await limiter.consume(key);
-  if (!allowed)
-    throw problem("too-many-requests", {
-      detail: `Too many requests for public boards. Try again in ${resetSeconds} seconds.`,
-      retryAfterSeconds: resetSeconds,
-    });
 }

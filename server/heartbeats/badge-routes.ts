@@ -4,6 +4,7 @@ import { problem } from "../core/problems.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
+import { takePoint } from "../storage/take-point.ts";
 import { stateIn } from "./apply.ts";
 import { badgeSvg } from "./badge.ts";
 import { stateOf } from "./heartbeat-state.ts";
@@ -33,12 +34,7 @@ export function addBadgeRoutes(
       problems: [404, 429],
     },
     async ({ request, parameter }) => {
-      const { allowed, resetSeconds } = await limiter.consume(clientNetwork(addressOf(request)));
-      if (!allowed)
-        throw problem("too-many-requests", {
-          detail: "Too many requests for badges.",
-          retryAfterSeconds: resetSeconds,
-        });
+      await takePoint(limiter, clientNetwork(addressOf(request)), "requests for badges");
       const row = await control
         .selectFrom("heartbeats")
         .selectAll()

@@ -13,6 +13,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
+import { takePoint } from "../storage/take-point.ts";
 import { applyPing, lockHeartbeat } from "./apply.ts";
 import { createHeartbeat, type HeartbeatRow, heartbeatWithSlug } from "./heartbeats.ts";
 import { ridOf, signalOf } from "./ping-address.ts";
@@ -59,7 +60,7 @@ export class PingReceiver {
       .where("projects.deletedAt", "is", null)
       .executeTakeFirst();
     if (!row) {
-      await take(this.#misses, clientNetwork(this.#deps.addressOf(request)));
+      await takePoint(this.#misses, clientNetwork(this.#deps.addressOf(request)));
       throw problem("heartbeat-unknown", {
         detail:
           "There is no heartbeat at this address. It may have been deleted, or its address replaced. Copy the address from the page Heartbeats of your project.",
@@ -101,7 +102,7 @@ export class PingReceiver {
     const { store, onPing, now } = this.#deps;
     const signal = signalOf(end);
     const rid = ridOf(new URL(request.url).searchParams);
-    await take(this.#pings, id);
+    await takePoint(this.#pings, id);
     const body = await readPingBody(request);
     const isFound = await store.together("control", async (transaction) => {
       const row = await lockHeartbeat(transaction, id);
@@ -157,13 +158,4 @@ async function orFound(
     if (found) return found;
     throw error;
   }
-}
-
-async function take(limiter: RateLimiter, key: string): Promise<void> {
-  const { allowed, resetSeconds } = await limiter.consume(key);
-  if (allowed) return;
-  throw problem("too-many-requests", {
-    detail: `Too many requests. Try again in ${resetSeconds} ${resetSeconds === 1 ? "second" : "seconds"}.`,
-    retryAfterSeconds: resetSeconds,
-  });
 }

@@ -2,7 +2,6 @@ import { makeChange } from "../audit/changes.ts";
 import { type Auth, signInResponse } from "../auth/auth.ts";
 import type { PasswordQueue } from "../auth/passwords.ts";
 import { limits } from "../core/limits.ts";
-import { problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
@@ -17,8 +16,8 @@ import {
   NewInvitation,
   NewInvitationResponse,
 } from "../schemas/invitation.ts";
-import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { Store } from "../storage/store.ts";
+import { takePoint } from "../storage/take-point.ts";
 import { acceptInvitation, previewInvitation, signUpWithInvitation } from "./accept-invitation.ts";
 import { renderInvitationEmail } from "./invitation-email.ts";
 import {
@@ -87,7 +86,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       problems: [409, 429],
     },
     async (call) => {
-      await consume(sending, call.account.id);
+      await takePoint(sending, call.account.id, "requests with invitations");
       return send(await changeAsMember(control, call, (change) => invite(change, call.body)));
     },
   );
@@ -121,7 +120,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       problems: [404, 429],
     },
     async (call) => {
-      await consume(sending, call.account.id);
+      await takePoint(sending, call.account.id, "requests with invitations");
       const id = call.parameter("id");
       return send(await changeAsMember(control, call, (change) => renewInvitation(change, id)));
     },
@@ -139,7 +138,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       problems: [404, 429],
     },
     async ({ request, parameter }) => {
-      await consume(opening, clientNetwork(addressOf(request)));
+      await takePoint(opening, clientNetwork(addressOf(request)), "requests with invitations");
       return previewInvitation(control, parameter("token"));
     },
   );
@@ -157,7 +156,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       problems: [404, 409, 429],
     },
     async ({ request, account, actor, parameter }) => {
-      await consume(opening, clientNetwork(addressOf(request)));
+      await takePoint(opening, clientNetwork(addressOf(request)), "requests with invitations");
       return { project: await acceptInvitation(control, parameter("token"), account, actor) };
     },
   );
@@ -179,7 +178,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     async ({ request, actor, body, parameter }) => {
       // It signs in, so other sites must not call it.
       authorizer.checkOrigin(request);
-      await consume(opening, clientNetwork(addressOf(request)));
+      await takePoint(opening, clientNetwork(addressOf(request)), "requests with invitations");
       const token = parameter("token");
       const deps = { passwords, takenAddresses };
       const { project, email } = await signUpWithInvitation(control, token, body, deps, actor);
@@ -198,14 +197,4 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     const outcome = await mailer.send({ ...email, to: invitation.email }, limits.destinationTestMs);
     return { ...made, emailed: outcome.kind === "delivered", detail: outcome.detail };
   }
-}
-
-/** Throws `too-many-requests`. */
-async function consume(limiter: RateLimiter, key: string): Promise<void> {
-  const { allowed, resetSeconds } = await limiter.consume(key);
-  if (allowed) return;
-  throw problem("too-many-requests", {
-    detail: `Too many requests with invitations. Try again in ${resetSeconds} seconds.`,
-    retryAfterSeconds: resetSeconds,
-  });
 }

@@ -15,6 +15,7 @@ import {
 } from "../schemas/preferences.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
+import { takePoint } from "../storage/take-point.ts";
 import { addMute, removeMute } from "./mutes.ts";
 import { changeLevel, changeSettings, readPreferences } from "./preferences.ts";
 import { previewUnsubscribe, resubscribe, type UnsubscribeLinks, unsubscribe } from "./unsubscribe.ts";
@@ -160,7 +161,7 @@ export function addPreferenceRoutes(
       problems: [404, 429],
     },
     async ({ request, parameter }) => {
-      await consume(request);
+      await takePoint(opening, clientNetwork(addressOf(request)), "requests to unsubscribe");
       return previewUnsubscribe(control, unsubscribeLinks.read(parameter("token")));
     },
   );
@@ -179,20 +180,10 @@ export function addPreferenceRoutes(
       problems: [404, 429],
     },
     async ({ request, parameter }) => {
-      await consume(request);
+      await takePoint(opening, clientNetwork(addressOf(request)), "requests to unsubscribe");
       await unsubscribe(control, unsubscribeLinks.read(parameter("token")), Date.now());
     },
   );
-
-  /** Throws `too-many-requests`. */
-  async function consume(request: Request): Promise<void> {
-    const { allowed, resetSeconds } = await opening.consume(clientNetwork(addressOf(request)));
-    if (allowed) return;
-    throw problem("too-many-requests", {
-      detail: `Too many requests to unsubscribe. Try again in ${resetSeconds} seconds.`,
-      retryAfterSeconds: resetSeconds,
-    });
-  }
 }
 
 /** The id of a project that the account is a member of. Throws `project-unknown`. */

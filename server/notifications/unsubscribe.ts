@@ -1,11 +1,13 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Kysely } from "kysely";
 import { problem } from "../core/problems.ts";
+import { readSignedText, signText } from "../core/signed-text.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { cancelDeliveries } from "./destinations.ts";
 
 /** Whom a link in an email is for. */
 type Subscriber = { accountId: string; projectId: number };
+
+const purpose = "unsubscribe";
 
 /**
  * Signs the links that end a project's email to an account (RFC 8058). They need no session, never expire, and allow
@@ -22,23 +24,15 @@ export class UnsubscribeLinks {
 
   url(subscriber: Subscriber): string {
     const { accountId, projectId } = subscriber;
-    const payload = Buffer.from(`${projectId}.${accountId}`).toString("base64url");
-    return `${this.#baseUrl}/unsubscribe/${payload}.${this.#sign(payload)}`;
+    return `${this.#baseUrl}/unsubscribe/${signText(this.#secret, purpose, `${projectId}.${accountId}`)}`;
   }
 
   /** Whom a link's token is for. Throws `unsubscribe-link-unknown`. */
   read(token: string): Subscriber {
-    const [payload = "", signature = ""] = token.split(".");
-    const expected = Buffer.from(this.#sign(payload));
-    const given = Buffer.from(signature);
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw unknownLink();
-    const text = Buffer.from(payload, "base64url").toString();
+    const text = readSignedText(this.#secret, purpose, token);
+    if (text === null) throw unknownLink();
     const at = text.indexOf(".");
     return { projectId: Number(text.slice(0, at)), accountId: text.slice(at + 1) };
-  }
-
-  #sign(payload: string): string {
-    return createHmac("sha256", this.#secret).update(`unsubscribe ${payload}`).digest("base64url");
   }
 }
 

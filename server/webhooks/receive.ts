@@ -12,6 +12,7 @@ import type { RejectedEvents } from "../ingest/rejected.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
+import { takePoint } from "../storage/take-point.ts";
 import type { MappingInput } from "./expression.ts";
 import { keepRequest, type Outcome, wasRejected } from "./kept-requests.ts";
 import { eventIdOfRequest, mapRequest } from "./map-request.ts";
@@ -53,7 +54,7 @@ export class WebhookReceiver {
    */
   async receive(token: string, request: Request): Promise<Received> {
     const { webhook, source } = await this.#find(token, request);
-    await take(this.#requests, webhook.id);
+    await takePoint(this.#requests, webhook.id);
     checkEncoding(request.headers);
     const permit = new BodyPermit(this.#deps.largeBodies, source.projectId);
     try {
@@ -81,7 +82,7 @@ export class WebhookReceiver {
       .where("projects.deletedAt", "is", null)
       .executeTakeFirst();
     if (!row) {
-      await take(this.#misses, clientNetwork(this.#deps.addressOf(request)));
+      await takePoint(this.#misses, clientNetwork(this.#deps.addressOf(request)));
       throw problem("webhook-unknown", {
         detail: "There is no webhook at this address. It may have been deleted, or its address replaced.",
       });
@@ -194,14 +195,5 @@ function ofMapping({ options }: ProblemError, webhook: string): ProblemError {
   return problem("body-invalid", {
     ...options,
     detail: `${webhook} made an event that is not valid. ${options.detail}`,
-  });
-}
-
-async function take(limiter: RateLimiter, key: string): Promise<void> {
-  const { allowed, resetSeconds } = await limiter.consume(key);
-  if (allowed) return;
-  throw problem("too-many-requests", {
-    detail: `Too many requests. Try again in ${resetSeconds} ${resetSeconds === 1 ? "second" : "seconds"}.`,
-    retryAfterSeconds: resetSeconds,
   });
 }
