@@ -25,8 +25,7 @@ export function EscalationFields({ form, onChange, members, destinations }: Prop
   return (
     <>
       {escalation.map((step, at) => (
-        // Steps have no other name, and are added at the end.
-        // biome-ignore lint/suspicious/noArrayIndexKey: see above
+        // biome-ignore lint/suspicious/noArrayIndexKey: steps have no name of their own, and their fields keep no state
         <fieldset key={at} className="flex flex-col gap-4 rounded-lg border border-line p-4">
           <legend className="px-1 font-medium text-sm">Escalation, step {at + 1}</legend>
           <div className="flex items-end gap-2">

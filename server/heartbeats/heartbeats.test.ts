@@ -335,7 +335,7 @@ describe("by slug with an API key", () => {
     expect((await ping(at("No slug?create=1")))[0]).toBe(422);
   });
 
-  test("a publishable key may ping, others that may not send may not", async () => {
+  test("a publishable key, which is no secret, may not ping, and neither may keys that may not send", async () => {
     const session = {
       cookie: await app.signIn(),
       origin: app.address,
@@ -348,7 +348,12 @@ describe("by slug with an API key", () => {
     };
     const { heartbeat } = await create();
     const publishable = await newKey({ kind: "publishable" });
-    expect(await ping(at(heartbeat.slug, publishable))).toEqual([200, "OK"]);
+    for (const slug of [heartbeat.slug, "not-there?create=1"]) {
+      const [status, text] = await ping(at(slug, publishable));
+      expect(status).toBe(403);
+      expect(text).toContain("A publishable key can't ping.");
+    }
+    expect((await get(heartbeat.id)).state).toBe("new");
     expect((await ping(at(heartbeat.slug, await newKey({ scopes: ["read"] }))))[0]).toBe(403);
     expect((await ping(at(heartbeat.slug, `${app.key.slice(0, -1)}!`)))[0]).toBe(401);
     const { secret } = await app.another("Other", "other@example.com");

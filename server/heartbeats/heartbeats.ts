@@ -36,7 +36,7 @@ export type HeartbeatView = { nowMs: number; baseUrl: string };
 
 const tokenBytes = 24;
 
-/** A project's heartbeats by name. */
+/** A project's heartbeats, oldest first. */
 export async function listHeartbeats(
   control: Control,
   projectId: number,

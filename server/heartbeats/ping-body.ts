@@ -17,6 +17,5 @@ export async function readPingBody(request: Request): Promise<string | null> {
 /** Text without control characters, which events can't have, and without a character that was cut in two. */
 function textOf(bytes: Uint8Array): string {
   const text = new TextDecoder().decode(bytes, { stream: bytes.length >= limits.pingBytes });
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, "");
+  return text.replace(/(?![\t\n\r])\p{Cc}/gu, "");
 }

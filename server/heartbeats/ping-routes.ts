@@ -21,10 +21,19 @@ export function addPingRoutes(
   routes: Routes,
   { pings, failures }: { pings: PingReceiver; failures: FailureLog },
 ): void {
-  /** @param receive - returns whether it has created a heartbeat */
-  async function answer(request: Request, receive: () => Promise<boolean>): Promise<Response> {
+  async function byToken(request: Request, token: string, end?: string): Promise<Response> {
+    await pings.byToken(request, token, end);
+    return text("OK", 200);
+  }
+
+  async function bySlug(request: Request, key: string, slug: string, end?: string): Promise<Response> {
+    const isNew = await pings.bySlug(request, key, slug, end);
+    return text("OK", isNew ? 201 : 200);
+  }
+
+  async function answer(request: Request, receive: () => Promise<Response>): Promise<Response> {
     try {
-      return text("OK", (await receive()) ? 201 : 200);
+      return await receive();
     } catch (error) {
       const response = errorResponse(error, failures, request);
       const { detail } = (await response.json()) as { detail: string };
@@ -47,8 +56,7 @@ export function addPingRoutes(
         problems,
         description: "`?rid=` with a UUID pairs the start and the end of a run, where runs overlap.",
       },
-      ({ request, parameter }) =>
-        answer(request, () => pings.byToken(request, parameter("token"), undefined)),
+      ({ request, parameter }) => answer(request, () => byToken(request, parameter("token"))),
     );
     routes.add(
       {
@@ -60,14 +68,14 @@ export function addPingRoutes(
         operationId: `${name}End`,
         summary: `${verb}: start, fail, log or an exit status`,
         description:
-          "`end` is `start`, `fail`, `log`, or an exit status from 0 to 255: 0 is a success, others are failures. With an API key in place of the token, `end` is the heartbeat's slug, and the ping a success; `?create=1` creates the heartbeat if there is none, and answers 201.",
+          "`end` is `start`, `fail`, `log`, or an exit status from 0 to 255: 0 is a success, others are failures. With a secret API key in place of the token, `end` is the heartbeat's slug, and the ping a success; `?create=1` creates the heartbeat if there is none, and answers 201.",
         otherStatuses: [201],
         problems: [...problems, 401, 403, 409, 422],
       },
       ({ request, parameter }) => {
         const [token, end] = [parameter("token"), parameter("end")];
         return answer(request, () =>
-          isKey(token) ? pings.bySlug(request, token, end, undefined) : pings.byToken(request, token, end),
+          isKey(token) ? bySlug(request, token, end) : byToken(request, token, end),
         );
       },
     );
@@ -81,12 +89,12 @@ export function addPingRoutes(
         operationId: `${name}BySlug`,
         summary: `${verb} by slug: start, fail, log or an exit status`,
         description:
-          "With an API key that may send events. `?create=1` creates the heartbeat if there is none.",
+          "With a secret API key that may send events. `?create=1` creates the heartbeat if there is none.",
         otherStatuses: [201],
         problems: [...problems, 409, 422],
       },
       ({ request, parameter }) =>
-        answer(request, () => pings.bySlug(request, parameter("key"), parameter("slug"), parameter("end"))),
+        answer(request, () => bySlug(request, parameter("key"), parameter("slug"), parameter("end"))),
     );
   }
 }

@@ -7,7 +7,7 @@ import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { KeyAccess } from "../http/caller.ts";
 import { clientNetwork } from "../http/client-address.ts";
-import { checkKeyOrigin, type KeyRateLimits } from "../ingest/key-limits.ts";
+import type { KeyRateLimits } from "../ingest/key-limits.ts";
 import { defaultChannel, isHeartbeatSlug } from "../schemas/heartbeat.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { RateLimiter } from "../storage/rate-limiter.ts";
@@ -46,11 +46,11 @@ export class PingReceiver {
   }
 
   /**
-   * Takes in a ping of `/ping/{token}`. Resolves once it is durable, with whether it has created a heartbeat: never.
+   * Takes in a ping of `/ping/{token}`. Resolves once it is durable.
    *
    * Throws `heartbeat-unknown`, `query-invalid`, `too-many-requests`, and what the storage throws.
    */
-  async byToken(request: Request, token: string, end: string | undefined): Promise<false> {
+  async byToken(request: Request, token: string, end: string | undefined): Promise<void> {
     const row = await this.#deps.store.control
       .selectFrom("heartbeats")
       .innerJoin("projects", "projects.id", "heartbeats.projectId")
@@ -67,21 +67,24 @@ export class PingReceiver {
       });
     }
     await this.#receive(request, row.id, end);
-    return false;
   }
 
   /**
    * Takes in a ping of `/ping/{key}/{slug}`. With `?create=1`, it creates a heartbeat that isn't there. Returns whether
    * it did.
    *
-   * Throws what `byToken` throws, `key-invalid`, `key-insufficient`, `key-origin-forbidden`, `rate-limited`,
-   * `limit-reached` and `body-invalid`.
+   * Throws what `byToken` throws, `key-invalid`, `key-insufficient`, `rate-limited`, `limit-reached` and
+   * `body-invalid`.
    */
   async bySlug(request: Request, secret: string, slug: string, end: string | undefined): Promise<boolean> {
     const { keys, rateLimits, store } = this.#deps;
     const key = await keys.identifySecret(secret, request);
     checkKey(key, "events:send");
-    if (key.kind === "publishable") checkKeyOrigin(key, request.headers.get("origin"));
+    // Anyone can read it in a web page, and whoever can ping can hide that a job has failed.
+    if (key.kind === "publishable")
+      throw problem("key-insufficient", {
+        detail: "A publishable key can't ping. Use the heartbeat's own address, or a secret key.",
+      });
     await rateLimits.of(key)?.take(1);
     // An address that is wrong creates nothing.
     const { searchParams } = new URL(request.url);
