@@ -15,7 +15,7 @@ export type HeartbeatTimes = Pick<Heartbeat, "schedule" | "graceMinutes" | "maxM
 /** `rid` pairs the start of a run with its end, where runs overlap (https://healthchecks.io/docs/http_api/). */
 export type Ping = { kind: PingKind; rid: string | null };
 
-/** A run in progress. One that took too long has made the heartbeat down, and doesn't do it again. */
+/** A run in progress. One that took too long was a reason to be down, and isn't again. */
 type Run = { rid: string | null; startedMs: number; isTooLong: boolean };
 
 /**
@@ -186,8 +186,14 @@ function succeeded(
   const runs = state.runs.filter(({ startedMs }) => maxMinutes !== null || startedMs >= (successMs ?? 0));
   const next = { ...state, runs, sinceMs: nowMs, successMs: nowMs, notBeforeMs: null };
   if (!enabled || down === null) return { state: next, changes: [] };
+  // A run that became too long meanwhile was part of being down.
+  const isOver = ({ startedMs }: Run) => maxMinutes !== null && startedMs + maxMinutes * minuteMs <= nowMs;
   return {
-    state: { ...next, down: null },
+    state: {
+      ...next,
+      runs: runs.map((run) => (isOver(run) ? { ...run, isTooLong: true } : run)),
+      down: null,
+    },
     changes: [{ type: "up", atMs: nowMs, downMs: nowMs - down.sinceMs }],
   };
 }
