@@ -16,6 +16,25 @@ export async function addAlertChange(
     .execute();
 }
 
+/** What a rule does to its alert. */
+export function byRule(change: NewAlertChange["change"], changedAt: number): NewAlertChange {
+  return { change, changedBy: null, link: null, until: null, changedAt };
+}
+
+/** Notes a reminder in place of the one before: an alert that nobody looks after has one every few minutes. */
+export async function replaceReminded(
+  transaction: Transaction<ControlTables>,
+  alertId: string,
+  atMs: number,
+): Promise<void> {
+  await transaction
+    .deleteFrom("alertChanges")
+    .where("alertId", "=", alertId)
+    .where("change", "=", "reminded")
+    .execute();
+  await addAlertChange(transaction, alertId, byRule("reminded", atMs));
+}
+
 /**
  * Throws `alert-link-used` if a recipient's link has changed an alert in the same way before.
  *

@@ -4,7 +4,6 @@ import type { Change } from "../audit/changes.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Alert, AlertChange, AlertListQuery, AlertState } from "../schemas/alert.ts";
-import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { addAlertChange, checkUnused } from "./alert-changes.ts";
 import { lockRules } from "./rule-lock.ts";
@@ -13,6 +12,8 @@ type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type AlertRow = Selectable<ControlTables["alerts"]>;
 
 const minuteMs = 60_000;
+/** It neither reminds nor escalates. */
+const noTimes = { remindAt: null, escalateAt: null, dueAt: null };
 
 /** A page of a project's alerts, newest first. */
 export async function listAlerts(
@@ -136,7 +137,7 @@ export async function resolveAlert(change: Change, id: string, link: string | nu
   });
   const changed = await change.transaction
     .updateTable("alerts")
-    .set({ resolvedAt: nowMs, resolvedBy: by, remindAt: null, dueAt: null })
+    .set({ resolvedAt: nowMs, resolvedBy: by, ...noTimes })
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -153,7 +154,7 @@ export async function resolveAlertOfRule(
   const by = nameOf(change);
   const resolved = await change.transaction
     .updateTable("alerts")
-    .set({ resolvedAt: nowMs, resolvedBy: by, remindAt: null, dueAt: null })
+    .set({ resolvedAt: nowMs, resolvedBy: by, ...noTimes })
     .where("ruleId", "=", ruleId)
     .where("resolvedAt", "is", null)
     .returning("id")
@@ -161,46 +162,6 @@ export async function resolveAlertOfRule(
   if (!resolved) return;
   const what = { change: "resolved", changedBy: by, link: null, until: null, changedAt: nowMs } as const;
   await addAlertChange(change.transaction, resolved.id, what);
-}
-
-/** What a rule says of the time of its alert's messages. */
-export type AlertTimes = Pick<Rule, "remindMinutes" | "escalation">;
-
-/** When an open alert that nobody looks after escalates next; null after the last step. */
-export function escalatesAt(
-  { escalation }: Pick<Rule, "escalation">,
-  { openedAt, steps }: Pick<AlertRow, "openedAt" | "steps">,
-): number | null {
-  const next = escalation[steps];
-  return next ? openedAt + next.minutes * minuteMs : null;
-}
-
-/** The earlier of two times, each null if there is none. */
-export function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}
-
-/** Reminds of the open alert of a rule, and escalates it, as the rule says from now on. */
-export async function scheduleAnew(
-  transaction: Transaction<ControlTables>,
-  ruleId: string,
-  rule: AlertTimes,
-): Promise<void> {
-  const open = await transaction
-    .selectFrom("alerts")
-    .select(["id", "openedAt", "steps"])
-    .where("ruleId", "=", ruleId)
-    .where("resolvedAt", "is", null)
-    .where("acknowledgedAt", "is", null)
-    .executeTakeFirst();
-  if (!open) return;
-  const { remindMinutes } = rule;
-  const remindAt = remindMinutes === null ? null : Date.now() + remindMinutes * minuteMs;
-  await transaction
-    .updateTable("alerts")
-    .set({ remindAt, dueAt: earlier(remindAt, escalatesAt(rule, open)) })
-    .where("id", "=", open.id)
-    .execute();
 }
 
 async function openAlert({ transaction, projectId }: Change, id: string): Promise<AlertRow> {
@@ -229,7 +190,7 @@ function stateOf(row: AlertRow, nowMs: number): AlertState {
 }
 
 export function alertOf(row: AlertRow, nowMs: number): Alert {
-  const { acknowledgedAt, acknowledgedUntil, resolvedAt, remindAt, dueAt } = row;
+  const { acknowledgedAt, acknowledgedUntil, resolvedAt, remindAt, escalateAt } = row;
   return {
     id: row.id,
     state: stateOf(row, nowMs),
@@ -250,8 +211,7 @@ export function alertOf(row: AlertRow, nowMs: number): Alert {
           },
     resolved: resolvedAt === null ? null : { at: isoOf(resolvedAt), by: row.resolvedBy },
     remindAt: remindAt === null ? null : isoOf(remindAt),
-    // Which of two is next is known, and the other one once it is.
-    escalateAt: dueAt === null || dueAt === remindAt ? null : isoOf(dueAt),
+    escalateAt: escalateAt === null ? null : isoOf(escalateAt),
   };
 }
 

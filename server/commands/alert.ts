@@ -64,7 +64,7 @@ async function changeAlert(
 ): Promise<void> {
   await withStore(async ({ control }) => {
     const { id: projectId, slug } = await findProject(control, args.project);
-    const { alerts } = await listAlerts(control, projectId, { state: "open", limit: limits.openAlerts });
+    const { alerts } = await listAlerts(control, projectId, { state: "open", limit: limits.rules });
     const found = alerts.find(({ id, rule }) => id === args.alert || rule.name === args.alert);
     if (!found)
       throw new UsageError(

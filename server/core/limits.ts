@@ -294,8 +294,6 @@ export const limits = {
   acknowledgeMinutes: 31 * 24 * 60,
   /** Steps of a rule's escalation. */
   escalationSteps: 5,
-  /** Open alerts that the dashboard's badge counts to. */
-  openAlerts: 50,
   /** What happened to an alert, of which the newest are listed. */
   alertChanges: 100,
   /** Highest threshold of a rule that counts. */

@@ -1,7 +1,8 @@
 import { lockRules } from "../alerts/rule-lock.ts";
 import { WorkLoop } from "../core/work-loop.ts";
 import { lockMembers } from "../projects/members.ts";
-import { followAlerts, nextReminderAt, remindersOf } from "../rules/rule-alerts.ts";
+import { nextAlertDueAt, takeDueAlerts } from "../rules/due-alerts.ts";
+import { followAlerts } from "../rules/follow-alerts.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import type { Store } from "../storage/store.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
@@ -110,7 +111,7 @@ export class FanOut extends WorkLoop {
       }
       rules.passTime();
       const { told, resolved } = await followAlerts(transaction, rules.matches, titleOfMatch);
-      if (isEmpty) told.push(...(await remindersOf(transaction, resolved, this.#now())));
+      if (isEmpty) told.push(...(await takeDueAlerts(transaction, resolved, this.#now())));
       const deliveries = await deliveriesOf(transaction, told, this.#now());
       if (deliveries.length > 0)
         await transaction
@@ -151,8 +152,8 @@ export class FanOut extends WorkLoop {
       .orderBy("dueAt")
       .limit(1)
       .executeTakeFirst();
-    const reminderAt = await nextReminderAt(control);
-    const dueAt = Math.min(rule?.dueAt ?? Infinity, reminderAt ?? Infinity);
+    const alertAt = await nextAlertDueAt(control);
+    const dueAt = Math.min(rule?.dueAt ?? Infinity, alertAt ?? Infinity);
     return Number.isFinite(dueAt) ? dueAt : null;
   }
 

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { resolveAlertOfRule, scheduleAnew } from "../alerts/alerts.ts";
+import { resolveAlertOfRule } from "../alerts/alerts.ts";
 import { lockRules } from "../alerts/rule-lock.ts";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
@@ -8,6 +8,7 @@ import { problem } from "../core/problems.ts";
 import { withChange } from "../core/with-change.ts";
 import type { NewRule, Rule, RuleChange } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { scheduleAnew } from "./escalation.ts";
 import { dueAt, type RuleState, startState, startsAnew } from "./rule-state.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;

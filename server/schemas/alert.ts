@@ -76,7 +76,7 @@ export const AlertList = z
     alerts: z.array(Alert),
     nextCursor,
     open: z.int().openapi({
-      description: `How many alerts of the project are open, at most ${limits.openAlerts}: a project has as many rules.`,
+      description: `How many alerts of the project are open, at most ${limits.rules}: a rule has one.`,
     }),
   })
   .openapi("AlertList");
@@ -87,7 +87,9 @@ export const AlertResponse = z
     alert: Alert,
     changes: z
       .array(AlertChange)
-      .openapi({ description: `What happened to it, newest first, at most ${limits.alertChanges}.` }),
+      .openapi({
+        description: `What happened to it, newest first, at most ${limits.alertChanges}. Of reminders, the last one.`,
+      }),
   })
   .openapi("AlertResponse");
 

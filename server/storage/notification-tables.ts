@@ -75,7 +75,9 @@ export type NotificationTables = {
     remindAt: number | null;
     /** How many steps of the rule's escalation were notified. */
     steps: number;
-    /** The next reminder or step. */
+    /** When the next step is notified. */
+    escalateAt: number | null;
+    /** The earlier of the two times. */
     dueAt: number | null;
   };
   alertChanges: {

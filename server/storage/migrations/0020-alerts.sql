@@ -28,13 +28,16 @@ CREATE TABLE alerts (
   resolved_by text,
   -- When its recipients are reminded next.
   remind_at bigint,
-  -- How many steps of the rule's escalation were notified.
+  -- How many steps of the rule's escalation were notified, and when the next one is.
   steps integer NOT NULL,
-  -- The next of these two.
+  escalate_at bigint,
+  -- The earlier of the two times.
   due_at bigint
 ) {{without_rowid}};
 CREATE UNIQUE INDEX alerts_open ON alerts (rule_id) WHERE resolved_at IS NULL;
-CREATE INDEX alerts_project ON alerts (project_id, opened_at);
+CREATE INDEX alerts_open_of_project ON alerts (project_id) WHERE resolved_at IS NULL;
+-- Ids are in the order in which alerts were opened.
+CREATE INDEX alerts_project ON alerts (project_id, id);
 CREATE INDEX alerts_resolved ON alerts (resolved_at) WHERE resolved_at IS NOT NULL;
 CREATE INDEX alerts_due ON alerts (due_at) WHERE due_at IS NOT NULL;
 

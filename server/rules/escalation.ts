@@ -1,0 +1,64 @@
+import type { Transaction } from "kysely";
+import type { AlertRow } from "../alerts/alerts.ts";
+import type { Rule } from "../schemas/rule.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { minuteMs } from "./rule-kind.ts";
+
+/** When an open alert reminds and escalates next. `dueAt` is the earlier of the two. */
+export type AlertTimes = Pick<AlertRow, "remindAt" | "escalateAt" | "dueAt">;
+
+export function alertTimes(remindAt: number | null, escalateAt: number | null): AlertTimes {
+  const dueAt = Math.min(remindAt ?? Number.POSITIVE_INFINITY, escalateAt ?? Number.POSITIVE_INFINITY);
+  return { remindAt, escalateAt, dueAt: Number.isFinite(dueAt) ? dueAt : null };
+}
+
+/** When the first reminder of an alert is due that begins to remind now; null if its rule has none. */
+export function firstReminderAt(
+  { remindMinutes }: Pick<Rule, "remindMinutes">,
+  nowMs: number,
+): number | null {
+  return remindMinutes === null ? null : nowMs + remindMinutes * minuteMs;
+}
+
+/** When an open alert that nobody looks after escalates next; null after the last step. */
+export function escalatesAt(
+  { escalation }: Pick<Rule, "escalation">,
+  { openedAt, steps }: Pick<AlertRow, "openedAt" | "steps">,
+): number | null {
+  const next = escalation[steps];
+  return next ? openedAt + next.minutes * minuteMs : null;
+}
+
+/** A rule that also notifies those of its first steps of escalation. */
+export function reaching(rule: Rule, steps: number): Rule {
+  if (steps === 0) return rule;
+  const all = [rule.to, ...rule.escalation.slice(0, steps).map(({ to }) => to)];
+  const to = {
+    everyone: all.some(({ everyone }) => everyone),
+    members: [...new Set(all.flatMap(({ members }) => members))],
+    destinations: [...new Set(all.flatMap(({ destinations }) => destinations))],
+    fallback: rule.to.fallback,
+  };
+  return { ...rule, to };
+}
+
+/** Reminds of the open alert of a rule, and escalates it, as the rule says from now on. */
+export async function scheduleAnew(
+  transaction: Transaction<ControlTables>,
+  ruleId: string,
+  rule: Pick<Rule, "remindMinutes" | "escalation">,
+): Promise<void> {
+  const open = await transaction
+    .selectFrom("alerts")
+    .select(["id", "openedAt", "steps"])
+    .where("ruleId", "=", ruleId)
+    .where("resolvedAt", "is", null)
+    .where("acknowledgedAt", "is", null)
+    .executeTakeFirst();
+  if (!open) return;
+  await transaction
+    .updateTable("alerts")
+    .set(alertTimes(firstReminderAt(rule, Date.now()), escalatesAt(rule, open)))
+    .where("id", "=", open.id)
+    .execute();
+}

@@ -1,0 +1,177 @@
+import type { Insertable, Transaction } from "kysely";
+import { addAlertChange, byRule } from "../alerts/alert-changes.ts";
+import { type AlertRow, isAcknowledged } from "../alerts/alerts.ts";
+import type { Rule } from "../schemas/rule.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { alertTimes, escalatesAt, firstReminderAt, reaching } from "./escalation.ts";
+import type { ToldNotification } from "./rule-kind.ts";
+import type { RuleMatch, ToldMatch } from "./rule-set.ts";
+
+type OfRule = RuleMatch & { rule: Rule };
+/** An alert that is open. `added` are the matches that are not stored yet, and `eventId` the event of the last one. */
+type OpenAlert = Pick<
+  AlertRow,
+  "id" | "acknowledgedAt" | "acknowledgedUntil" | "openedAt" | "steps" | "eventId"
+> & { added: number };
+
+/**
+ * Opens, counts and resolves the alerts of what rules found. Returns what is told, each with its alert: nothing more of
+ * an alert that somebody looks after, and no resolution of what is not open; and which alerts were resolved.
+ *
+ * Invariant: a rule has at most one open alert, and each change of an alert is made with the deliveries that tell of it.
+ * Checked by `server/alerts/alerts.test.ts`.
+ *
+ * @param titleOf - the title of the message of a match
+ */
+export async function followAlerts(
+  transaction: Transaction<ControlTables>,
+  matches: readonly RuleMatch[],
+  titleOf: (rule: Rule, notification: ToldNotification) => string,
+): Promise<{ told: ToldMatch[]; resolved: Set<string> }> {
+  const ofRules = matches.filter((match): match is OfRule => match.rule !== null);
+  const ids = new Set(ofRules.map(({ rule }) => rule.id));
+  const open = ids.size === 0 ? new Map<string, OpenAlert>() : await readOpen(transaction, [...ids]);
+  const told: ToldMatch[] = [];
+  const resolved = new Set<string>();
+  const firedAt = new Map<string, number>();
+  for (const match of matches) {
+    const followed = await follow(match);
+    if (!followed) continue;
+    told.push(followed);
+    if (match.rule) firedAt.set(match.rule.id, match.foundMs);
+  }
+  for (const alert of open.values()) await storeMatches(alert);
+  for (const [ms, ids] of Map.groupBy(firedAt.keys(), (id) => firedAt.get(id)!))
+    await transaction.updateTable("rules").set({ firedAt: ms }).where("id", "in", ids).execute();
+  return { told, resolved };
+
+  async function follow(match: RuleMatch): Promise<ToldMatch | null> {
+    const { rule, notification, foundMs } = match;
+    const alert = rule ? open.get(rule.id) : undefined;
+    switch (notification.type) {
+      case "below":
+        if (alert && rule?.resolve === null) await resolve(rule.id, alert, notification.atMs);
+        return null;
+      case "resolved":
+        if (!alert) return null;
+        await resolve(rule!.id, alert, notification.atMs);
+        return {
+          ...match,
+          rule: reaching(rule!, alert.steps),
+          alertId: alert.id,
+          notification: { ...notification, sinceMs: alert.openedAt },
+        };
+      case "recovery":
+        if (alert) await resolve(rule!.id, alert, notification.atMs);
+        return {
+          ...match,
+          rule: reaching(rule!, alert?.steps ?? 0),
+          notification,
+          alertId: alert?.id ?? (await lastOf(transaction, rule!.id)),
+        };
+      default: {
+        if (!rule || !opensAlert(rule, notification)) return { ...match, notification };
+        if (alert) {
+          alert.added += matchesOf(notification);
+          alert.eventId = eventOf(notification) ?? alert.eventId;
+          return isAcknowledged(alert, foundMs) ? null : { ...match, notification, alertId: alert.id };
+        }
+        const opened = await openAlert(transaction, { ...match, rule }, titleOf(rule, notification));
+        open.set(rule.id, opened);
+        return { ...match, notification, alertId: opened.id };
+      }
+    }
+  }
+
+  async function resolve(ruleId: string, alert: OpenAlert, atMs: number): Promise<void> {
+    const { id } = alert;
+    open.delete(ruleId);
+    resolved.add(id);
+    await storeMatches(alert);
+    await transaction
+      .updateTable("alerts")
+      .set({ resolvedAt: atMs, ...alertTimes(null, null) })
+      .where("id", "=", id)
+      .execute();
+    await addAlertChange(transaction, id, byRule("resolved", atMs));
+  }
+
+  async function storeMatches({ id, added, eventId }: OpenAlert): Promise<void> {
+    if (added === 0) return;
+    await transaction
+      .updateTable("alerts")
+      .set((eb) => ({ matches: eb("matches", "+", added), eventId }))
+      .where("id", "=", id)
+      .execute();
+  }
+}
+
+/** Whether a rule's notification opens an alert: it goes on until it is resolved. */
+function opensAlert({ resolve }: Rule, { type }: ToldNotification): boolean {
+  return type === "silence" || type === "threshold" || (resolve !== null && type !== "digest");
+}
+
+async function readOpen(
+  transaction: Transaction<ControlTables>,
+  ruleIds: string[],
+): Promise<Map<string, OpenAlert>> {
+  const rows = await transaction
+    .selectFrom("alerts")
+    .select(["id", "ruleId", "acknowledgedAt", "acknowledgedUntil", "openedAt", "steps", "eventId"])
+    .where("ruleId", "in", ruleIds)
+    .where("resolvedAt", "is", null)
+    .execute();
+  return new Map(rows.map((row) => [row.ruleId, { ...row, added: 0 }]));
+}
+
+/** The last alert of a rule, which was resolved by hand. */
+async function lastOf(transaction: Transaction<ControlTables>, ruleId: string): Promise<string | null> {
+  const last = await transaction
+    .selectFrom("alerts")
+    .select("id")
+    .where("ruleId", "=", ruleId)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return last?.id ?? null;
+}
+
+async function openAlert(
+  transaction: Transaction<ControlTables>,
+  { projectId, rule, notification }: OfRule,
+  title: string,
+): Promise<OpenAlert> {
+  const { atMs: openedAt } = notification;
+  const began = { openedAt, steps: 0 };
+  const alert: Insertable<ControlTables["alerts"]> = {
+    id: Bun.randomUUIDv7(),
+    projectId,
+    ruleId: rule.id,
+    ruleName: rule.name,
+    q: rule.q,
+    title,
+    urgent: rule.urgent ? 1 : 0,
+    matches: matchesOf(notification),
+    eventId: eventOf(notification),
+    ...began,
+    ...alertTimes(firstReminderAt(rule, openedAt), escalatesAt(rule, began)),
+    acknowledgedAt: null,
+    acknowledgedBy: null,
+    acknowledgedUntil: null,
+    resolvedAt: null,
+    resolvedBy: null,
+  };
+  await transaction.insertInto("alerts").values(alert).execute();
+  await addAlertChange(transaction, alert.id, byRule("opened", openedAt));
+  const { id, eventId = null } = alert;
+  return { id, eventId, ...began, acknowledgedAt: null, acknowledgedUntil: null, added: 0 };
+}
+
+function matchesOf(notification: OfRule["notification"]): number {
+  return notification.type === "summary" ? notification.count : 1;
+}
+
+function eventOf(notification: OfRule["notification"]): string | null {
+  if ("event" in notification) return notification.event.id;
+  return "newestIds" in notification ? (notification.newestIds[0] ?? null) : null;
+}
