@@ -117,9 +117,11 @@ test("what is acknowledged notifies nobody, until it is resolved by hand", async
   const { alert } = await call("POST", `/api/alerts/${id}/acknowledge`, {});
   expect(alert).toMatchObject({ state: "acknowledged", acknowledged: { by: app.owner, until: null } });
   const before = await titles();
-  await record("Disk full");
+  const second = await record("Disk full");
   expect(await titles()).toEqual(before);
   expect(await alertsOf(rule)).toMatchObject([{ matches: 2 }]);
+  const { silence } = await call<{ silence: string }>("GET", `/api/events/${second}/deliveries`);
+  expect(silence).toContain(`while ${app.owner} looks after that.`);
 
   expect((await call("POST", `/api/alerts/${id}/resolve`)).alert).toMatchObject({
     state: "resolved",

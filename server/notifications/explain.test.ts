@@ -52,6 +52,7 @@ const known: Known = {
   rules: [ruleWith()],
   deliveries: [bell, phone, mail].map(({ id }) => ({ accountId: "ann", destinationId: id })),
   folded: [],
+  acknowledged: [],
   people: [ann],
   projectDestinations: [],
   isEmailAvailable: true,
@@ -88,6 +89,21 @@ describe("why somebody has no delivery", () => {
         rules: [ruleWith({ to: { everyone: false, members: ["bob"], destinations: [], fallback: null } })],
       },
       [own("no-rule")],
+    ],
+    [
+      "an alert that somebody looks after",
+      { deliveries: [], acknowledged: [{ ruleId: "rule", by: "bob@example.com" }] },
+      [own("alert-acknowledged")],
+    ],
+    [
+      "what ends an alert, also if it matches the rule",
+      { deliveries: [], rules: [ruleWith({ resolve: "channel:orders" })] },
+      [own("alert-end")],
+    ],
+    [
+      "what only ends an alert",
+      { deliveries: [], rules: [ruleWith({ q: "name:nothing", resolve: "channel:orders" })] },
+      [own("alert-end")],
     ],
     [
       "backdated",

@@ -1,6 +1,6 @@
 import { type Event, isBackdated } from "../event/event.ts";
 import { minuteMs } from "../rules/rule-kind.ts";
-import { ruleMatcher } from "../rules/rule-matcher.ts";
+import { resolveMatcher, ruleMatcher } from "../rules/rule-matcher.ts";
 import type { Explanation } from "../schemas/delivery.ts";
 import type { Rule } from "../schemas/rule.ts";
 import { formatDuration } from "./notification-message.ts";
@@ -9,6 +9,8 @@ import { formatDuration } from "./notification-message.ts";
 type OwnDelivery = { accountId: string | null; destinationId: string | null };
 /** A summary or digest of a rule, the event on whose page it is listed, and the time that it covers. */
 export type Folded = { id: string; ruleId: string; eventId: string | null; fromMs: number; toMs: number };
+/** A rule whose alert somebody looks after; null if that was done without a name. */
+export type Acknowledged = { ruleId: string; by: string | null };
 export type Person = {
   accountId: string;
   name: string;
@@ -38,6 +40,8 @@ export type Known = {
   rules: readonly Rule[];
   deliveries: readonly OwnDelivery[];
   folded: readonly Folded[];
+  /** Rules with an alert that somebody looked after then. */
+  acknowledged: readonly Acknowledged[];
   people: readonly Person[];
   projectDestinations: readonly KnownDestination[];
   isEmailAvailable: boolean;
@@ -59,7 +63,10 @@ export function explain(known: Known): Explanation[] {
     return [forAll("backdated", "The event was more than an hour old when it arrived.")];
   }
   const rules = known.rules.filter(
-    (rule) => rule.enabled && Date.parse(rule.createdAt) <= arrivedMs && ruleMatcher(rule)(event),
+    (rule) =>
+      rule.enabled &&
+      Date.parse(rule.createdAt) <= arrivedMs &&
+      (ruleMatcher(rule)(event) || isEnd(rule, event)),
   );
   const isForNobody = rules.length === 0 && deliveries.length === 0;
   if (isForNobody && people.every(({ follows }) => follows.size === 0)) {
@@ -103,7 +110,7 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
         "More events arrived in that second than are sent to members who want all events.",
       );
     if (own.length === 0) return all("no-rule", "No rule that matches it names this member.");
-    const folding = foldingOf(own);
+    const folding = foldingOf(known, own);
     if (folding) return [{ ...explainFolding(known, folding), account: name }];
   }
   const missing = destinations.filter(({ id }) => !has.has(id));
@@ -139,14 +146,23 @@ function explainProjectDestination(
   if (!enabled) return one("off", "It is turned off.");
   const own = rules.filter(({ to }) => to.destinations.includes(id));
   if (own.length === 0) return one("no-rule", "No rule that matches the event names it.");
-  const folding = foldingOf(own);
+  const folding = foldingOf(known, own);
   if (folding) return [{ ...explainFolding(known, folding), ...about }];
   return one("off", "It was off, or the rule did not name it, when the event arrived.");
 }
 
-/** A rule over time, if none of these tells of each event. */
-function foldingOf(rules: readonly Rule[]): Rule | undefined {
-  return rules.some(({ when }) => when.type === "each") ? undefined : rules[0];
+/** A rule that doesn't tell of the event by itself, if none of these does. */
+function foldingOf({ event, acknowledged }: Known, rules: readonly Rule[]): Rule | undefined {
+  const tells = (rule: Rule) =>
+    rule.when.type === "each" &&
+    !isEnd(rule, event) &&
+    !acknowledged.some(({ ruleId }) => ruleId === rule.id);
+  return rules.some(tells) ? undefined : rules[0];
+}
+
+/** Whether the event ends the rule's alert, and so is no match. For a silence, it is a match as well. */
+function isEnd(rule: Rule, event: Event): boolean {
+  return rule.when.type !== "silence" && resolveMatcher(rule)(event);
 }
 
 function explainDestination(
@@ -162,7 +178,8 @@ function explainDestination(
 }
 
 /** Why a rule that matches the event did not alert on it at once, and what it was folded into. */
-function explainFolding({ folded, arrivedMs, event }: Known, { id, name, when }: Rule): Explanation {
+function explainFolding({ folded, acknowledged, arrivedMs, event }: Known, rule: Rule): Explanation {
+  const { id, name, when } = rule;
   const into = folded.find(
     ({ ruleId, fromMs, toMs }) => ruleId === id && fromMs <= arrivedMs && arrivedMs <= toMs,
   );
@@ -172,6 +189,13 @@ function explainFolding({ folded, arrivedMs, event }: Known, { id, name, when }:
     delivery: into?.id ?? null,
     event: into?.eventId ?? null,
   });
+  if (isEnd(rule, event)) return because("alert-end", `"${name}" takes it as the end of its alert.`);
+  const quiet = acknowledged.find(({ ruleId }) => ruleId === id);
+  if (quiet)
+    return because(
+      "alert-acknowledged",
+      `"${name}" counted it on its alert, and notifies nobody while ${quiet.by ?? "somebody"} looks after that.`,
+    );
   switch (when.type) {
     case "burst":
       return because(

@@ -6,7 +6,14 @@ import { ruleOf } from "../rules/rules.ts";
 import type { Explanation } from "../schemas/delivery.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { levelKey } from "./apply-preferences.ts";
-import { explain, type Folded, type Known, type KnownDestination, type Person } from "./explain.ts";
+import {
+  type Acknowledged,
+  explain,
+  type Folded,
+  type Known,
+  type KnownDestination,
+  type Person,
+} from "./explain.ts";
 import { readNotification } from "./notification-message.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
@@ -38,6 +45,7 @@ export async function explainEvent(
     rules: rules.map(ruleOf),
     deliveries: own,
     folded: await readFolded(control, projectId, rules, arrivedMs),
+    acknowledged: await readAcknowledged(control, projectId, arrivedMs),
     people: await readPeople(control, projectId, event.channelId),
     projectDestinations: await readProjectDestinations(control, projectId),
   });
@@ -57,6 +65,18 @@ export async function isInOutbox(control: Control, projectId: number, eventId: s
 /** An id of the server contains it. A client's is from about the time when the event happened. */
 function arrivalOf({ id, createdAt }: Event): number {
   return Math.max(stampOfId(id).ms, Date.parse(createdAt));
+}
+
+/** Rules whose alert was acknowledged at a time, by what is known of it now. */
+async function readAcknowledged(control: Control, projectId: number, atMs: number): Promise<Acknowledged[]> {
+  return control
+    .selectFrom("alerts")
+    .select(["ruleId", "acknowledgedBy as by"])
+    .where("projectId", "=", projectId)
+    .where("acknowledgedAt", "<=", atMs)
+    .where((eb) => eb.or([eb("acknowledgedUntil", "is", null), eb("acknowledgedUntil", ">", atMs)]))
+    .where((eb) => eb.or([eb("resolvedAt", "is", null), eb("resolvedAt", ">", atMs)]))
+    .execute();
 }
 
 async function readPeople(control: Control, projectId: number, channel: string): Promise<Person[]> {

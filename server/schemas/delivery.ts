@@ -162,6 +162,8 @@ const explanationReasons = [
   "burst",
   "rule-digest",
   "rule-not-met",
+  "alert-acknowledged",
+  "alert-end",
   "off",
   "added-later",
   "no-device",
