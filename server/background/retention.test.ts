@@ -172,7 +172,7 @@ function fail(error: unknown): never {
   throw error;
 }
 
-test("deliveries expire after 30 days, finished jobs after 90, invitations 30 days after they end; others stay", async () => {
+test("deliveries expire after 30 days, finished jobs after 90, alerts a year after they end; others stay", async () => {
   await using storage = await testPlace();
   const { control } = storage.store;
   const now = Date.now();
@@ -215,6 +215,15 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
     .insertInto("auditLog")
     .values([createdAt(366), createdAt(364), createdAt(400)])
     .execute();
+  const alert = (id: string, resolvedDaysAgo: number | null) => ({
+    ...{ id, projectId, ruleId: `rule of ${id}`, ruleName: "Disk", q: "", title: "Disk", urgent: 0 },
+    ...{ matches: 1, openedAt: 1, steps: 0 },
+    resolvedAt: resolvedDaysAgo === null ? null : now - resolvedDaysAgo * dayMs,
+  });
+  await control
+    .insertInto("alerts")
+    .values([alert("old", 366), alert("kept", 364), alert("open", null)])
+    .execute();
   const invitation = (id: string, expiredDaysAgo: number) => ({
     id,
     projectId,
@@ -245,6 +254,8 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
   expect(entries).toEqual([{ createdAt: now - 364 * dayMs }]);
   const invitations = await control.selectFrom("invitations").select("id").orderBy("id").execute();
   expect(invitations.map(({ id }) => id)).toEqual(["expired", "open"]);
+  const alerts = await control.selectFrom("alerts").select("id").orderBy("id").execute();
+  expect(alerts.map(({ id }) => id)).toEqual(["kept", "open"]);
   expect(pauses).toBe(2);
 
   // Each kind is seen by itself.
@@ -255,6 +266,7 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
     () => control.insertInto("jobs").values(job(91)).execute(),
     () => control.insertInto("auditLog").values(createdAt(366)).execute(),
     () => control.insertInto("invitations").values(invitation("other", 31)).execute(),
+    () => control.insertInto("alerts").values(alert("other", 366)).execute(),
   ]) {
     await insert();
     expect(await isAny()).toBe(true);
