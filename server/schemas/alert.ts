@@ -85,11 +85,9 @@ export const AlertResponse = z
   .object({
     ok: z.literal(true),
     alert: Alert,
-    changes: z
-      .array(AlertChange)
-      .openapi({
-        description: `What happened to it, newest first, at most ${limits.alertChanges}. Of reminders, the last one.`,
-      }),
+    changes: z.array(AlertChange).openapi({
+      description: `What happened to it, newest first, at most ${limits.alertChanges}. Of reminders, the last one.`,
+    }),
   })
   .openapi("AlertResponse");
 
