@@ -3,14 +3,18 @@ import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { Done } from "../schemas/done.ts";
 import {
+  ForgottenValue,
   NewRule,
   RuleChange,
   RuleDraft,
   RuleList,
   RulePreviewResponse,
   RuleResponse,
+  RuleValueList,
+  RuleValueListQuery,
 } from "../schemas/rule.ts";
 import type { Store } from "../storage/store.ts";
+import { forgetValue, listValues } from "./listed-values.ts";
 import { changeRule, createRule, deleteRule, findRule, listRules, ruleOf } from "./rules.ts";
 import { previewStored } from "./stored-preview.ts";
 import type { WatchedEventsCache } from "./watched-events.ts";
@@ -117,6 +121,41 @@ export function addRuleRoutes(
       );
       changed(projectId);
       return { rule };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/rules/{id}/values",
+      by: "rules:read",
+      tag: "Rules",
+      summary: "List the values that a rule follows by themselves, in their order",
+      query: RuleValueListQuery,
+      response: RuleValueList,
+      problems: [404],
+    },
+    async ({ projectId, query, parameter }) => ({
+      ...(await listValues(control, projectId, parameter("id"), query)),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/rules/{id}/forget",
+      operationId: "forgetRuleValue",
+      by: "rules:manage",
+      tag: "Rules",
+      summary: "Forget a value that a rule follows",
+      description: "Resolves its alert, without a message. Its next event makes it a new one.",
+      query: ProjectQuery,
+      body: ForgottenValue,
+      response: Done,
+      problems: [404],
+    },
+    async (call) => {
+      await makeChange(control, call, (change) => forgetValue(change, call.parameter("id"), call.body.value));
     },
   );
 

@@ -25,6 +25,8 @@ export type RuleNotification = { atMs: number } & (
   | { type: "threshold"; count: number; minutes: number; event: Event }
   /** Again no more events than the rule allows. It resolves the alert, and nobody is told. */
   | { type: "below" }
+  /** A value of the rule had no event for so long that it isn't followed any more. It resolves the alert silently. */
+  | { type: "forgotten" }
 );
 
 /** What there is to tell of a rule's alert, which was opened at `sinceMs`. */
@@ -35,7 +37,7 @@ export type AlertNotification = { atMs: number; sinceMs: number } & (
 
 /** What people are told. */
 export type ToldNotification =
-  | Exclude<RuleNotification, { type: "below" }>
+  | Exclude<RuleNotification, { type: "below" | "forgotten" }>
   | AlertNotification
   /** A try of the rule, by an account or key with this name. */
   | { type: "rule-test"; atMs: number; by: string };

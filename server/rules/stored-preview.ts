@@ -18,7 +18,7 @@ const pageEvents = 1_000;
 export async function previewStored(
   events: Events,
   projectId: number,
-  rule: Pick<Rule, "q" | "when">,
+  rule: Pick<Rule, "q" | "when" | "forEach">,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<Omit<RulePreviewResponse, "ok">> {
