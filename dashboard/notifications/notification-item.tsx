@@ -31,6 +31,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   threshold: "alert",
   resolved: "bell",
   reminder: "alert",
+  group: "alert",
   "rule-test": "bell",
   "destination-off": "alert",
   "delivery-dead": "alert",

@@ -33,6 +33,8 @@ export type RuleNotification = { atMs: number } & (
 export type AlertNotification = { atMs: number; sinceMs: number } & (
   | { type: "resolved"; event: Event }
   | { type: "reminder" }
+  /** Further alerts of a group, which were collected. `values` are some of theirs. */
+  | { type: "group"; values: string[] }
 );
 
 /** What people are told. */

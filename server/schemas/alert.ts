@@ -25,6 +25,9 @@ export const Alert = z
     value: z.string().nullable().openapi({
       description: "Of a rule with `forEach`: the value that it is about.",
     }),
+    group: z.object({ id: z.string(), value: z.string() }).nullable().openapi({
+      description: "The group of alerts that are told together with it: of a rule with `groupBy`.",
+    }),
     q: z.string().openapi({ description: "The search for its events: the rule's, with the value." }),
     urgent: z.boolean(),
     matches: z.int().openapi({ description: "How often the rule has matched since the alert was opened." }),

@@ -13,6 +13,7 @@ export const notificationTypes = [
   "threshold",
   "resolved",
   "reminder",
+  "group",
   "rule-test",
   "destination-off",
   "delivery-dead",

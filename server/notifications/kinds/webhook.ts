@@ -73,6 +73,7 @@ const types = {
   threshold: "rule.threshold",
   resolved: "rule.resolved",
   reminder: "rule.reminder",
+  group: "rule.group",
   "rule-test": "rule.test",
   test: "webhook.test",
 } as const satisfies Record<Exclude<Message["type"], AccountMessageType>, string>;
