@@ -46,6 +46,9 @@ test("a rule that another event resolves is written, and its alert is acknowledg
     .waitFor();
 
   await dashboard.post({ channel: "servers", name: "Disk full" });
+  await page.goto(`${dashboard.address}/p/default`);
+  await page.getByRole("link", { name: /^1 open alert/ }).click();
+  await page.getByText("The rule opened it.").waitFor();
   await page.goto(`${dashboard.address}/p/default/alerts`);
   const item = section("Open").getByRole("listitem").filter({ hasText: "Disks" });
   await item.getByText("Firing").waitFor();

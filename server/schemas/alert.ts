@@ -6,7 +6,7 @@ import { nextCursor, pageCursor, pageLimit } from "../validation/page-query.ts";
 const timestamp = z.string().openapi({ format: "date-time" });
 
 /** `firing`, `acknowledged` by somebody who looks after it, or `resolved`. */
-const alertStates = ["firing", "acknowledged", "resolved"] as const;
+export const alertStates = ["firing", "acknowledged", "resolved"] as const;
 export type AlertState = (typeof alertStates)[number];
 
 const by = z.string().nullable().openapi({
