@@ -81,6 +81,20 @@ test("the link in a message asks first, and then resolves without a session", as
   expect(others).toEqual([]);
 });
 
+test("a button of a push notification acknowledges the alert", async () => {
+  await dashboard.post({ channel: "servers", name: "Disk full" });
+  const link = new URL(/Resolve: (\S+)/.exec((await inbox.next()).text)![1]!);
+  const registered = page.context().waitForEvent("serviceworker");
+  await page.goto(`${dashboard.address}/p/default/alerts`);
+  await page.evaluate("navigator.serviceWorker.register('/sw.js')");
+  const worker = await registered;
+  expect(await worker.evaluate("alertActions.map(({ title }) => title)")).toEqual(["Acknowledge", "Resolve"]);
+  // What a click on the first one does: this Chromium shows no notifications to click on.
+  await worker.evaluate(`changeAlert("acknowledge", ${JSON.stringify(link.pathname)})`);
+  await page.reload();
+  await section("Open").getByText("Acknowledged").waitFor();
+});
+
 test("an alert fits on a phone", async () => {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(`${dashboard.address}/p/default/alerts`);
