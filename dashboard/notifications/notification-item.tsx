@@ -34,6 +34,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   "rule-test": "bell",
   "destination-off": "alert",
   "delivery-dead": "alert",
+  "messages-held": "bell",
   "server-notice": "alert",
 };
 

@@ -1,6 +1,7 @@
 import type { Transaction } from "kysely";
 import { type Event, isBackdated } from "../event/event.ts";
 import type { Rule } from "../schemas/rule.ts";
+import type { SilenceRow } from "../silences/coverage.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { AlertNotification, RuleNotification, ToldNotification } from "./rule-kind.ts";
 import { resolveMatcher, ruleMatcher } from "./rule-matcher.ts";
@@ -20,8 +21,8 @@ export type RuleMatch = {
   alertId: string | null;
 };
 
-/** A match of which people are told. */
-export type ToldMatch = RuleMatch & { notification: ToldNotification };
+/** A match of which people are told, unless a silence covers it. */
+export type ToldMatch = RuleMatch & { notification: ToldNotification; silence: SilenceRow | null };
 
 type OpenRule = {
   projectId: number;

@@ -27,6 +27,8 @@ export type NotificationTables = {
     /** Since when the owners know that an urgent message to it is dead; null after a success. */
     deadToldAt: number | null;
     createdAt: number;
+    /** How many messages it gets in an hour, besides urgent ones; null is unlimited. */
+    hourlyLimit: number | null;
   };
   rules: {
     id: string;
@@ -77,8 +79,17 @@ export type NotificationTables = {
     steps: number;
     /** When the next step is notified. */
     escalateAt: number | null;
-    /** The earlier of the two times. */
+    /** The earlier of the two times, or the end of its silence. */
     dueAt: number | null;
+    /** Whether anybody was told of it. */
+    told: Generated<number>;
+    /** The silence that covers it, or was the last to do so. */
+    silenceId: string | null;
+    /** Since when, and until when it is covered. Null after the silence. */
+    silencedAt: number | null;
+    silencedUntil: number | null;
+    /** For how long silences have delayed its escalation. */
+    silencedMs: Generated<number>;
   };
   alertChanges: {
     id: Generated<number>;
@@ -90,6 +101,24 @@ export type NotificationTables = {
     link: string | null;
     until: number | null;
     changedAt: number;
+  };
+  /** What they cover notifies nobody from `startsAt` to `endsAt`. */
+  silences: {
+    id: string;
+    projectId: number;
+    reason: string;
+    /** A search; empty covers all events. */
+    q: string;
+    /** Ids of rules, as JSON; an empty list covers all. */
+    rules: string;
+    startsAt: number;
+    endsAt: number;
+    createdBy: string | null;
+    /** Who ended it before its time. */
+    endedBy: string | null;
+    /** When open alerts are compared with it next. */
+    dueAt: number | null;
+    createdAt: number;
   };
   /** Events that a rule may match and whose deliveries are still to be made. */
   outbox: {
@@ -176,5 +205,16 @@ export type NotificationTables = {
     subject: string;
     hour: number;
     mails: number;
+  };
+  /** The current hour of each destination with a limit. It begins with a message. */
+  messageHours: {
+    destinationId: string;
+    startedAt: number;
+    messages: number;
+    /** How many messages of which rules were held back, as JSON: `HeldMessages[]`. */
+    held: string;
+    heldSince: number | null;
+    /** When to tell of them; null if there are none. */
+    dueAt: number | null;
   };
 };
