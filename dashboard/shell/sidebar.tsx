@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useMatches } from "@tanstack/react-router";
 import {
   Bell,
+  BellOff,
   BellRing,
   ChevronsUpDown,
   Hash,
@@ -71,6 +72,9 @@ export function Sidebar() {
         <PageLink to="/p/$project/heartbeats" icon={HeartPulse}>
           Heartbeats
         </PageLink>
+        <PageLink to="/p/$project/silences" icon={BellOff}>
+          Silences
+        </PageLink>
         <ConnectionNav canFold />
         <PageLink to="/p/$project/members" icon={Users}>
           Members
@@ -109,7 +113,7 @@ function AlertsLink() {
 }
 
 type PageLinkProps = {
-  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "heartbeats" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "heartbeats" | "silences" | "settings"}`;
   icon: LucideIcon;
   /** Pages that are reached from this one, and have no entry of their own. */
   also?: readonly string[];

@@ -217,12 +217,12 @@ function pathOfNotice(notice: OwnerNotice, slug: string): string {
     case "destination-off":
       return `/p/${slug}/destinations`;
     case "delivery-dead":
-      return deliveriesPath({ state: "dead", destination: notice.destination.id });
+      return deliveriesPath({ state: "dead", to: notice.destination.id });
     case "messages-held": {
       const { accountId, destination } = notice;
       return deliveriesPath({
         state: "skipped",
-        ...(accountId === null ? { destination: destination.id } : { account: accountId }),
+        ...(accountId === null ? { to: destination.id } : { account: accountId }),
       });
     }
   }
