@@ -254,6 +254,10 @@ const alerts = createRoute({
   validateSearch: textsIn("alert"),
   component: lazyPart(async () => (await rulePages()).AlertsPage),
 });
+const silences = page(
+  "/silences",
+  lazyPart(async () => (await rulePages()).SilencesPage),
+);
 const destinations = page(
   "/destinations",
   lazyPart(async () => (await rulePages()).DestinationsPage),
@@ -312,6 +316,7 @@ const short = [
   "/members",
   "/rules",
   "/alerts",
+  "/silences",
   "/destinations",
   "/deliveries",
   "/heartbeats",
@@ -358,6 +363,7 @@ export const router = createRouter({
         members,
         rules,
         alerts,
+        silences,
         destinations,
         deliveries,
         heartbeats,

@@ -24,6 +24,7 @@ const order = [
   "audit",
   "background",
   "alerts",
+  "silences",
   "users",
   "channels",
   "views",

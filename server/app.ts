@@ -40,6 +40,7 @@ import { addMemberRoutes } from "./projects/member-routes.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
 import { addRuleRoutes } from "./rules/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
+import { addSilenceRoutes } from "./silences/routes.ts";
 import { addStatsRoutes } from "./stats/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { addViewRoutes } from "./views/routes.ts";
@@ -104,6 +105,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/audit",
     "/api/alerts",
     "/api/alerts/*",
+    "/api/silences",
+    "/api/silences/*",
     "/api/deliveries",
     "/api/deliveries/*",
     "/api/destination-kinds",
@@ -144,6 +147,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addJobRoutes(routes, services); //          /api/jobs …
   addRuleRoutes(routes, services); //         /api/rules …
   addAlertRoutes(routes, services); //        /api/alerts … /api/alert-links … /alert …
+  addSilenceRoutes(routes, services); //      /api/silences …
   addNotificationRoutes(routes, services); // /api/notifications …
   addDestinationRoutes(routes, services); //  /api/destinations …
   addPreferenceRoutes(routes, services); //   /api/preferences … /api/unsubscribe … /unsubscribe …

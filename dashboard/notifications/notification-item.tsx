@@ -35,6 +35,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   "rule-test": "bell",
   "destination-off": "alert",
   "delivery-dead": "alert",
+  "messages-held": "bell",
   "server-notice": "alert",
 };
 

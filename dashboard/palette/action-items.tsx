@@ -127,6 +127,13 @@ function useProjectActions({ open, mute }: Props): Item[] {
           ),
         ]
       : []),
+    ...(can("silences:change")
+      ? [
+          dialog("New silence", "plan maintenance window mute deployment", "new-silence", () =>
+            navigate({ to: "/p/$project/silences", params }),
+          ),
+        ]
+      : []),
     ...(can("webhooks:manage")
       ? [
           dialog("New webhook", "create add stripe github", "new-webhook", () =>

@@ -15,6 +15,9 @@ export const dialogs = {
   "new-heartbeat": lazyPart<DialogProps>(
     async () => (await import("../heartbeats/heartbeat-dialogs.tsx")).NewHeartbeatDialog,
   ),
+  "new-silence": lazyPart<DialogProps>(
+    async () => (await import("../silences/silence-dialogs.tsx")).NewSilenceDialog,
+  ),
   "new-webhook": lazyPart<DialogProps>(
     async () => (await import("../webhooks/webhook-dialogs.tsx")).NewWebhookDialog,
   ),

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import {
   Activity,
   Bell,
+  BellOff,
   BellRing,
   Cable,
   CircleUser,
@@ -136,6 +137,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Heartbeats", "cron jobs monitoring backups pings down", <HeartPulse aria-hidden />, () =>
       navigate({ to: "/p/$project/heartbeats", params }),
+    ),
+    page("Silences", "maintenance window mute downtime deployment", <BellOff aria-hidden />, () =>
+      navigate({ to: "/p/$project/silences", params }),
     ),
     page("Connections", "integrations", <Cable aria-hidden />, () =>
       navigate({ to: "/p/$project/connections", params }),

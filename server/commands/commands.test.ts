@@ -46,6 +46,7 @@ describe("without a server, on an empty directory", () => {
       ["key", "list", ...ofProject],
       ["rule", "list", ...ofProject],
       ["heartbeat", "list", ...ofProject],
+      ["silence", "list", ...ofProject],
       ["destination", "list", ...ofProject],
       ["delivery", "list", ...ofProject],
       ["job", "list"],
@@ -317,6 +318,26 @@ describe("next to a running server", () => {
       actorKind: "command",
       target: "Backups",
     });
+  });
+
+  test("a silence is planned, listed, ended and deleted", async () => {
+    const silence = (...parameters: string[]) => run(["silence", ...parameters, "--project", "default"]);
+    const created = await silence("create", "Deployment", "--for", "1h", "--q", "channel:servers");
+    expect(created).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse((await silence("list", "--json")).stdout)).toMatchObject({
+      id: created.stdout.trim(),
+      state: "active",
+      q: "channel:servers",
+    });
+    expect((await silence("delete", "Deployment")).stderr).toContain("End it instead");
+    expect((await silence("end", "Deployment")).stderr).toBe('The silence "Deployment" is ended.\n');
+    expect((await silence("list", "--all")).stdout).toContain("ended");
+    const from = new Date(Date.now() + 3_600_000).toISOString();
+    expect((await silence("create", "Move", "--for", "2h", "--from", from)).code).toBe(0);
+    expect((await silence("list")).stdout).toContain("planned");
+    expect((await silence("delete", "Move")).stderr).toBe('The silence "Move" is deleted.\n');
+    const mistakes = [["--for", "soon"], ["--to", "tomorrow"], ["--for", "1h", "--rule", "None"], []];
+    for (const options of mistakes) expect((await silence("create", "Wrong", ...options)).code).not.toBe(0);
   });
 
   test("an alert is listed, acknowledged and resolved", async () => {

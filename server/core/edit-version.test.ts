@@ -180,6 +180,16 @@ const scenarios: Record<string, Scenario> = {
     changes: [{ graceMinutes: 5 }, { channel: "ops" }],
     action: "heartbeat.changed",
   },
+  "a silence": {
+    path: () =>
+      create("/api/silences", "silence", {
+        reason: "Deployment",
+        to: new Date(Date.now() + 3_600_000).toISOString(),
+      }),
+    name: "silence",
+    changes: [{ reason: "Deployment of the shop" }, { q: "channel:orders" }],
+    action: "silence.changed",
+  },
   "a user's properties": {
     path: () => "/api/users/u1",
     name: "user",

@@ -301,6 +301,16 @@ export const limits = {
   escalationSteps: 5,
   /** What happened to an alert, of which the newest are listed. */
   alertChanges: 100,
+  /** Silences of a project that have not ended, and how long one can be. */
+  silences: 50,
+  silenceDays: 90,
+  silenceReasonCharacters: 200,
+  /** A silence begins at most this far ahead. */
+  silenceAheadDays: 366,
+  /** Highest limit of messages to a destination in an hour. */
+  messagesPerHour: 10_000,
+  /** Rules that a message about others that were held back counts one by one. */
+  heldRules: 5,
   /** Highest threshold of a rule that counts. */
   ruleCount: 1_000_000,
   /** Newest events, and kinds of events with a count of their own, in a digest. */

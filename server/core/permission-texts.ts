@@ -18,6 +18,8 @@ export const permissionTexts: Record<PermissionName, string> = {
   "rules:manage": "Create, change and delete rules and destinations, and retry deliveries",
   "alerts:read": "List alerts",
   "alerts:change": "Acknowledge and resolve alerts",
+  "silences:read": "List silences",
+  "silences:change": "Create, change, end and delete silences",
   "heartbeats:read": "List heartbeats and their pings",
   "heartbeats:manage": "Create, change and delete heartbeats, and see their addresses",
   "views:own": "Save views for oneself, pin channels and mark them as read",

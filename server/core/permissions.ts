@@ -39,6 +39,8 @@ export const permissions = {
   "rules:manage": { role: "admin", scope: "manage" },
   "alerts:read": { role: "viewer", scope: "read" },
   "alerts:change": { role: "member", scope: "manage" },
+  "silences:read": { role: "viewer", scope: "read" },
+  "silences:change": { role: "member", scope: "manage" },
   "heartbeats:read": { role: "viewer", scope: "read" },
   "heartbeats:manage": { role: "admin", scope: "manage" },
   "views:own": { role: "viewer", scope: null },

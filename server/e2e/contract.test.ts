@@ -65,6 +65,7 @@ const notAudited = {
     "POST /api/heartbeats/preview",
     "POST /api/project-destinations/{id}/test",
     "POST /api/rules/preview",
+    "POST /api/silences/preview",
     "POST /api/webhooks/preview",
     "POST /mcp",
   ],
@@ -291,6 +292,24 @@ test("notifications", async () => {
   await call("POST /api/alerts/{id}/resolve", 200, one);
   await call("POST /api/alerts/{id}/resolve", 409, one);
   await call("DELETE /api/rules/{id}", 200, { as: "key", params: { id: rule.id } });
+
+  const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const planned = { reason: "Deployment", q: "server=db-1", from: inHours(1), to: inHours(2) };
+  await call("POST /api/silences", 422, { as: "key", body: { ...planned, to: inHours(-1) } });
+  const { silence } = await call("POST /api/silences", 201, { as: "key", body: planned });
+  const that = { as: "key", params: { id: silence.id } } as const;
+  await call("POST /api/silences/preview", 200, { as: "key", body: { q: "server=db-1" } });
+  await call("GET /api/silences", 200, { as: "key", query: "?state=planned" });
+  await call("GET /api/silences/{id}", 200, that);
+  await call("GET /api/silences/{id}", 404, { ...that, params: { id: missing } });
+  await call("PATCH /api/silences/{id}", 200, { ...that, body: { reason: "Deployment of the shop" } });
+  await call("POST /api/silences/{id}/end", 409, that);
+  await call("DELETE /api/silences/{id}", 200, that);
+  const begun = await call("POST /api/silences", 201, { as: "key", body: { ...planned, from: inHours(0) } });
+  const active = { as: "key", params: { id: begun.silence.id } } as const;
+  await call("DELETE /api/silences/{id}", 409, active);
+  await call("POST /api/silences/{id}/end", 200, active);
+  await call("PATCH /api/silences/{id}", 409, { ...active, body: { to: inHours(3) } });
 
   await call("GET /api/notifications", 200);
   await call("GET /api/notifications/groups", 200);

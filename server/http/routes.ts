@@ -48,6 +48,7 @@ export type VersionedThing =
   | "member"
   | "project"
   | "rule"
+  | "silence"
   | "view"
   | "webhook";
 

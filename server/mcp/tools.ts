@@ -12,6 +12,7 @@ import {
   RejectedGroupList,
 } from "../schemas/rejected-event.ts";
 import { Retention } from "../schemas/retention.ts";
+import { SilenceList } from "../schemas/silence.ts";
 import { bucketUnits, metrics, Stats } from "../schemas/stats.ts";
 import { User, UserList, UserListQuery } from "../schemas/user.ts";
 import { listEvents } from "./list-events.ts";
@@ -237,6 +238,20 @@ export const tools: Tool[] = [
     }),
     output: AlertList,
     run: (api, values) => api(withQuery("/api/alerts", values)),
+  },
+  {
+    name: "list_silences",
+    title: "List silences",
+    description:
+      "Lists times in which what they cover notifies nobody, such as deployments, newest first: who planned each, why, from when to when.",
+    permission: "silences:read",
+    isReadOnly: true,
+    input: z.object({
+      state: z.enum(["planned", "active", "ended"]).optional().describe("Default: all"),
+      ...listing,
+    }),
+    output: SilenceList,
+    run: (api, values) => api(withQuery("/api/silences", values)),
   },
   {
     name: "list_heartbeats",

@@ -2,7 +2,7 @@ import type { Insertable, Selectable, Transaction } from "kysely";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Delivery } from "./delivery-targets.ts";
-import { deliveryTo } from "./make-deliveries.ts";
+import { deliveryTo } from "./new-delivery.ts";
 import type { OwnerNotice } from "./notification-message.ts";
 import { tellOwners } from "./tell-owners.ts";
 

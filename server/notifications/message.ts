@@ -39,8 +39,13 @@ export type Message = {
   first?: Message;
 };
 
-/** Owners are also told about the destinations of their projects and about the server. */
-export type AccountMessageType = "destination-off" | "delivery-dead" | "server-notice" | "email-digest";
+/** Owners are also told about the destinations of their projects and about the server; a destination, of its limit. */
+export type AccountMessageType =
+  | "destination-off"
+  | "delivery-dead"
+  | "messages-held"
+  | "server-notice"
+  | "email-digest";
 
 /** The items of a digest by email, the newest first. `others` are too many to list. Times are as people read them. */
 export type Digest = { items: DigestItem[]; others: number; at: string };

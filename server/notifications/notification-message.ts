@@ -12,7 +12,7 @@ type OverTime = WithoutEvent<Exclude<ToldNotification, { type: "event" }>> & {
   alerts?: number;
 };
 
-/** What the owners of a project or of the server are told, as sentences. */
+/** What the owners of a project or of the server, or a destination, are told, as sentences. */
 type Notice = { atMs: number; title: string; detail: string };
 
 /** What a delivery says. It stores no events, which may be deleted before it is sent. */
@@ -23,6 +23,12 @@ export type Notification =
   | (Notice & { type: "destination-off"; destination: { id: string; name: string } })
   /** An urgent message to a destination of the project was not delivered, and is not tried again. */
   | (Notice & { type: "delivery-dead"; destination: { id: string; name: string } })
+  /** How many messages a limit of the destination, or of the account's, has held back. */
+  | (Notice & {
+      type: "messages-held";
+      destination: { id: string; name: string };
+      accountId: string | null;
+    })
   /** Something about the server, such as a backup that failed (server-outages.ts). */
   | (Notice & { type: "server-notice" })
   | { type: "email-digest"; fromMs: number; atMs: number };
@@ -206,13 +212,22 @@ function messageOfNotice(notice: OwnerNotice, { id, baseUrl, project }: About): 
 }
 
 function pathOfNotice(notice: OwnerNotice, slug: string): string {
+  const deliveriesPath = (filter: Record<string, string>) =>
+    `/p/${slug}/deliveries?${new URLSearchParams(filter)}`;
   switch (notice.type) {
     case "server-notice":
       return "/status";
     case "destination-off":
       return `/p/${slug}/destinations`;
     case "delivery-dead":
-      return `/p/${slug}/deliveries?${new URLSearchParams({ state: "dead", destination: notice.destination.id })}`;
+      return deliveriesPath({ state: "dead", to: notice.destination.id });
+    case "messages-held": {
+      const { accountId, destination } = notice;
+      return deliveriesPath({
+        state: "skipped",
+        ...(accountId === null ? { to: destination.id } : { account: accountId }),
+      });
+    }
   }
 }
 

@@ -80,6 +80,7 @@ for (const engine of stores) {
         name,
         settings,
         enabled: true,
+        hourlyLimit: null,
         rules: [],
       });
       return destination.id;

@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { deliveryTo, type Recipient } from "./make-deliveries.ts";
+import { deliveryTo, type Recipient } from "./new-delivery.ts";
 import type { OwnerNotice } from "./notification-message.ts";
 
 /** Makes the deliveries that tell a project's owners, everywhere where they have turned on notifications. */

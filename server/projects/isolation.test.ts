@@ -22,6 +22,7 @@ type Ids = {
   key: string;
   rule: string;
   alert: string;
+  silence: string;
   view: string;
   destination: string;
   mute: string;
@@ -398,6 +399,39 @@ const table: Record<string, Row> = {
     nobody: 404,
     path: () => "/alert/a.b",
     body: () => ({ do: "resolve" }),
+  },
+  "GET /api/silences": { key: 200, session: 200, nobody: 401 },
+  "POST /api/silences": {
+    key: 201,
+    session: 201,
+    nobody: 401,
+    body: () => ({ reason: "Mine", to: new Date(Date.now() + 3_600_000).toISOString() }),
+  },
+  "POST /api/silences/preview": { key: 200, session: 200, nobody: 401, body: () => ({}) },
+  "GET /api/silences/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ silence }) => `/api/silences/${silence}`,
+  },
+  "PATCH /api/silences/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ silence }) => `/api/silences/${silence}`,
+    body: () => ({ reason: "Changed" }),
+  },
+  "POST /api/silences/{id}/end": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ silence }) => `/api/silences/${silence}/end`,
+  },
+  "DELETE /api/silences/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ silence }) => `/api/silences/${silence}`,
   },
   "GET /api/sidebar": { key: 403, session: 200, nobody: 401 },
   "POST /api/sidebar/seen": {
@@ -827,6 +861,11 @@ beforeAll(async () => {
   await post("/api/events", { channel: secret, name: secret });
   await untilFannedOut(app);
   const { alerts } = await json<{ alerts: { id: string }[] }>("/api/alerts");
+  const { silence } = await post<Made<"silence">>("/api/silences", {
+    reason: secret,
+    q: secret,
+    to: new Date(Date.now() + 3_600_000).toISOString(),
+  });
   const { view } = await post<Made<"view">>("/api/views", { name: secret, q: secret, shared: true });
   const { destination } = await post<Made<"destination">>("/api/destinations", {
     kind: "browser",
@@ -883,6 +922,7 @@ beforeAll(async () => {
     key: key.id,
     rule: rule.id,
     alert: alerts[0]!.id,
+    silence: silence.id,
     view: view.id,
     destination: destination.id,
     mute: mute.id,
@@ -1026,7 +1066,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|alerts|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -1040,7 +1080,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards(?!\/\{id\}\/link)|insights|users|audit|alerts|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards(?!\/\{id\}\/link)|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )

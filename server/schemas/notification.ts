@@ -17,6 +17,7 @@ export const notificationTypes = [
   "rule-test",
   "destination-off",
   "delivery-dead",
+  "messages-held",
   "server-notice",
 ] as const;
 

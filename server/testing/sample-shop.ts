@@ -92,7 +92,7 @@ type Cookie = { name: string; value: string };
 export type SampleShop = Awaited<ReturnType<typeof startShop>>;
 
 /**
- * Starts a server with a shop's events of two months (`npm run seed`) and something on each page: destinations, rules,
+ * Starts a server with a shop's events of two months (`npm run seed`) and something on each page: destinations, rules, silences,
  * deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, an invitation, and a board with a public link.
  */
 export async function startShop(dataDirectory: string) {
@@ -132,6 +132,7 @@ export async function startShop(dataDirectory: string) {
   for (const { everyone, ...rule } of sampleRules)
     await call("POST", "/api/rules", { ...rule, to: { everyone, members: [], destinations } });
   await addAlerts(call);
+  await addSilences(call);
   for (const event of rejectedEvents) await call("POST", "/api/events", event);
   for (const view of sampleViews) await call("POST", "/api/views", view, "session");
   await call("PUT", "/api/sidebar/pins", { channels: ["payments"] }, "session");
@@ -222,6 +223,7 @@ export function memberPages({
     members: "/p/default/members",
     rules: "/p/default/rules",
     alerts: "/p/default/alerts",
+    silences: "/p/default/silences",
     destinations: "/p/default/destinations",
     deliveries: "/p/default/deliveries",
     heartbeats: "/p/default/heartbeats",
@@ -266,6 +268,19 @@ async function addAlerts(call: Call): Promise<void> {
   const { alerts } = await list();
   const { id } = alerts.find(({ title }) => title === "Queue of payments")!;
   await call("POST", `/api/alerts/${id}/acknowledge`, { minutes: 240 }, "session");
+}
+
+/** Adds a silence that is planned, and one that has ended. */
+async function addSilences(call: Call): Promise<void> {
+  const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const { silence } = await call<{ silence: { id: string } }>("POST", "/api/silences", {
+    reason: "Deployment of the checkout",
+    q: "service=checkout",
+    to: inHours(1),
+  });
+  await call("POST", `/api/silences/${silence.id}/end`);
+  const move = { reason: "Move of the database", q: "server=db-1", from: inHours(20), to: inHours(22) };
+  await call("POST", "/api/silences", move, "session");
 }
 
 async function destinationIds(call: Call): Promise<string[]> {
