@@ -9,7 +9,7 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { activeSilencesQuery, authorOf, useEndSilence } from "./silences.ts";
 
 /** The active silences that are named. */
-const listed = 3;
+const listed = 2;
 
 /** A sentence for each active silence: until when nobody is notified, by whom, and why. */
 export function SilenceNote({ className }: { className: string }) {

@@ -74,6 +74,7 @@ const types = {
   resolved: "rule.resolved",
   reminder: "rule.reminder",
   "rule-test": "rule.test",
+  "messages-held": "messages.held",
   test: "webhook.test",
 } as const satisfies Record<Exclude<Message["type"], AccountMessageType>, string>;
 
