@@ -46,7 +46,7 @@ export function SilenceNote({ className }: { className: string }) {
         </li>
       ))}
       {others > 0 && (
-        <li className="pl-6">
+        <li className="pl-7">
           <Link to="/p/$project/silences" params={{ project }} className="text-muted hover:underline">
             {others} more
           </Link>
