@@ -73,7 +73,7 @@ export function DeliveryItem({ project, delivery, hasActions }: Props) {
               .join(" · ")}
           </p>
           <DeliveryReason delivery={delivery} />
-          {!isOpen && detail && state !== "delivered" && (
+          {!isOpen && detail && state !== "delivered" && delivery.reason !== "silenced" && (
             <p className={`hostile-line mt-0.5 text-xs ${isDead ? "text-danger" : "text-muted"}`}>{detail}</p>
           )}
           {isOpen && <Attempts id={id} delivery={delivery} />}

@@ -103,7 +103,7 @@ function DeliveryItem({ delivery }: { delivery: Delivery }) {
           {delivery.readAt && " · read"}
         </p>
         <DeliveryReason delivery={delivery} />
-        {delivery.detail && delivery.state !== "delivered" && (
+        {delivery.detail && delivery.state !== "delivered" && delivery.reason !== "silenced" && (
           <p className="hostile mt-1 text-xs">{delivery.detail}</p>
         )}
         {delivery.state === "waiting" && delivery.nextAttemptAt && delivery.attempts > 0 && (

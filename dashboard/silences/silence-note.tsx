@@ -9,7 +9,7 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { activeSilencesQuery, authorOf, useEndSilence } from "./silences.ts";
 
 /** The active silences that are named. */
-const listed = 3;
+const listed = 2;
 
 /** A sentence for each active silence: until when nobody is notified, by whom, and why. */
 export function SilenceNote({ className }: { className: string }) {
@@ -46,7 +46,7 @@ export function SilenceNote({ className }: { className: string }) {
         </li>
       ))}
       {others > 0 && (
-        <li className="pl-6">
+        <li className="pl-7">
           <Link to="/p/$project/silences" params={{ project }} className="text-muted hover:underline">
             {others} more
           </Link>

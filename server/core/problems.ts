@@ -82,6 +82,7 @@ const problems = {
   "alert-link-unknown": { status: 404, title: "Link not valid" },
   "alert-link-used": { status: 409, title: "Link already used" },
   "silence-unknown": { status: 404, title: "Silence not found" },
+  "silence-planned": { status: 409, title: "Silence has not begun" },
   "silence-begun": { status: 409, title: "Silence has begun" },
   "silence-ended": { status: 409, title: "Silence has ended" },
   "board-unknown": { status: 404, title: "Board not found" },

@@ -176,7 +176,10 @@ async function makeTargets(): Promise<void> {
   const { webhook: made, url } = await make("/api/webhooks", webhook);
   const schedule = { type: "period", minutes: 5 };
   const { heartbeat, url: pingUrl } = await make("/api/heartbeats", { name: "Own", schedule });
+  const to = new Date(Date.now() + 3_600_000).toISOString();
+  const { silence } = await make("/api/silences", { reason: "Own", q: "channel:own", to });
   Object.assign(parameters, {
+    "/api/silences/": silence.id,
     "/api/heartbeats/": heartbeat.id,
     "/ping/": last(pingUrl),
     "/api/events/": event.id,

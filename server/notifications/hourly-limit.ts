@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { ToldMatch } from "../rules/open-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 
-export const hourMs = 3_600_000;
+const hourMs = 3_600_000;
 
 /** Messages of a rule that were held back. The rule is null for events of members who want all. */
 export type HeldMessages = { projectId: number; rule: { id: string; name: string } | null; count: number };

@@ -75,7 +75,7 @@ export async function followAlerts(
         return { ...match, notification, alertId: last?.id ?? null, silence };
       }
       default: {
-        const silence = await silenceOf(match, foundMs);
+        const silence = silences.has(match.projectId) ? await silenceOf(match, foundMs) : null;
         if (!rule || !opensAlert(rule, notification)) return { ...match, notification, silence };
         if (!alert) {
           // One that has begun since then doesn't keep it from being told.

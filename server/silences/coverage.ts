@@ -58,6 +58,11 @@ export class ActiveSilences {
     return new ActiveSilences(rows);
   }
 
+  /** Whether a project has any, so that looking for one is worth it. */
+  has(projectId: number): boolean {
+    return this.#byProject.has(projectId);
+  }
+
   /** The silence that covers a subject at a time; of several, the one that ends last. Null if none does. */
   async find({ projectId, ...subject }: Subject, atMs: number): Promise<SilenceRow | null> {
     for (const silence of this.#byProject.get(projectId) ?? []) {

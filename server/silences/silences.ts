@@ -152,7 +152,7 @@ export async function changeSilence(
   return silenceOf(changed, nowMs);
 }
 
-/** Ends a silence now. Throws `silence-unknown`, and `silence-ended` unless it is active. */
+/** Ends a silence now. Throws `silence-unknown`, `silence-planned` and `silence-ended`. */
 export async function endSilence(
   { transaction, projectId, actor, record }: Change,
   id: string,
@@ -162,7 +162,7 @@ export async function endSilence(
   const row = await findSilence(transaction, projectId, id);
   checkNotEnded(row, nowMs);
   if (row.startsAt > nowMs)
-    throw problem("silence-ended", { detail: "The silence has not begun. Delete it instead." });
+    throw problem("silence-planned", { detail: "The silence has not begun. Delete it instead." });
   const ended = { ...row, endsAt: nowMs, endedBy: actor.name ?? "A command", dueAt: null };
   await transaction.updateTable("silences").set(ended).where("id", "=", id).execute();
   await reviewAlerts(transaction, id, nowMs);

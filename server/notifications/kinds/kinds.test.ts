@@ -55,6 +55,13 @@ const summary: Message = {
   text: null,
   matches: { count: 214, from: "2026-01-31T09:30:00.000Z", to: "2026-01-31T09:35:00.000Z" },
 };
+const held: Message = {
+  ...test1,
+  id: "dlv_3",
+  type: "messages-held",
+  title: "980 messages were held back",
+  text: 'They came since noon: 980 of "Disks".',
+};
 
 let receiver: DestinationReceiver;
 let settingsOf: Record<string, Record<string, unknown>>;
@@ -313,6 +320,7 @@ describe("a message looks native on", () => {
     test(`${name}, also without an event, and with a rule's summary`, async () => {
       await isDelivered(name, test1);
       await isDelivered(name, summary);
+      await isDelivered(name, held);
     });
   }
 });
@@ -330,6 +338,11 @@ describe("the webhook", () => {
         timestamp: event.createdAt,
         data: { event, ...about, rule: { id: "r1", name: "Payments" } },
       },
+    });
+    await send("webhook", held);
+    expect(receiver.take().body).toMatchObject({
+      type: "messages.held",
+      data: { title: held.title, rule: null },
     });
     await send("webhook", summary);
     expect(receiver.take().body).toEqual({
