@@ -24,6 +24,7 @@ const order = [
   "audit",
   "background",
   "alerts",
+  "on-call",
   "users",
   "channels",
   "views",

@@ -35,6 +35,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   "destination-off": "alert",
   "delivery-dead": "alert",
   "server-notice": "alert",
+  "on-call": "bell",
 };
 
 /** Links to its event or search; a click marks it as read. */

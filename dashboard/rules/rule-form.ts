@@ -18,6 +18,8 @@ export const weekdays: Weekday[] = [
 export type RecipientForm = {
   everyone: boolean;
   members: string[];
+  /** The IDs of on-call schedules. */
+  schedules: string[];
   destinations: string[];
   /** The ID of a destination; empty for none. */
   fallback: string;
@@ -70,6 +72,7 @@ export function newRuleForm(): RuleForm {
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     everyone: true,
     members: [],
+    schedules: [],
     destinations: [],
     fallback: "",
     urgent: false,
@@ -149,9 +152,10 @@ export function ruleOf(form: RuleForm): Omit<NewRule, "enabled" | "when"> & { wh
 }
 
 function recipientsOf(form: RecipientForm): NewRule["to"] {
-  const { everyone, members, destinations } = form;
-  // Everyone includes each member.
-  return { everyone, members: everyone ? [] : members, destinations, fallback: fallbackOf(form) };
+  const { everyone, destinations } = form;
+  // Everyone includes each member, and whoever is on call.
+  const { members, schedules } = everyone ? { members: [], schedules: [] } : form;
+  return { everyone, members, schedules, destinations, fallback: fallbackOf(form) };
 }
 
 /** Whether the rule opens an alert, which goes on until it is resolved. */

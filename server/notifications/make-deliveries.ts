@@ -6,6 +6,7 @@ import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type Decision, decide, defaultSettings, digestOfAll, emailDueMs } from "./apply-preferences.ts";
 import { MailQuota } from "./mail-quota.ts";
+import { OnCallRecipients } from "./on-call-recipients.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
@@ -18,6 +19,7 @@ export const newDeliveryColumns = [
   "destinationId",
   "ruleId",
   "alertId",
+  "via",
   "channel",
   "groupKey",
   "notification",
@@ -65,7 +67,7 @@ type MemberRecipient = ProjectRecipient & { accountId: string };
 
 /**
  * Returns a delivery for each match and each of its recipients: the destinations of members, as their preferences say,
- * and those of the project. If several rules match an event, each recipient gets it once, from the first rule, or from
+ * and those of the project. Members are named by rules, or are on call in a schedule that is. If several rules match an event, each recipient gets it once, from the first rule, or from
  * the first that is urgent.
  */
 export async function deliveriesOf(
@@ -77,6 +79,7 @@ export async function deliveriesOf(
   const projects = [...new Set(matches.map(({ projectId }) => projectId))];
   const recipients = await readRecipients(transaction, projects);
   const preferences = await ProjectPreferences.read(transaction, projects);
+  const onCall = await OnCallRecipients.read(transaction, matches, nowMs);
   const byEmail = [...recipients.values()].flat().filter(isByEmail);
   const quota = await MailQuota.read(transaction, byEmail, nowMs);
   const deliveries: NewDelivery[] = [];
@@ -85,7 +88,9 @@ export async function deliveriesOf(
     if (match.rule === null && !preferences.hasFollowers(match.projectId)) continue;
     const all = recipients.get(match.projectId) ?? [];
     for (const recipient of all) {
-      if (!isFor(match.rule, recipient) && !isFallbackFor(match.rule, recipient, all)) continue;
+      const isNamed = isFor(match.rule, recipient) || isFallbackFor(match.rule, recipient, all);
+      const via = isNamed ? null : onCall.reasonFor(match.rule, recipient.accountId);
+      if (!isNamed && via === null) continue;
       const key = keyOf(match, recipient);
       const earlier = key === null ? undefined : madeByKey.get(key);
       if (earlier && (earlier.isUrgent || !match.rule?.urgent)) continue;
@@ -95,7 +100,7 @@ export async function deliveriesOf(
         ? { action: "send" as const }
         : decideFor(preferences, quota, match, recipient, nowMs);
       if (decision === null) continue;
-      const delivery = deliveryOf(match, recipient, decision);
+      const delivery = { ...deliveryOf(match, recipient, decision), via };
       const made = earlier ? Object.assign(earlier.delivery, delivery) : delivery;
       if (!earlier) deliveries.push(made);
       if (key !== null) madeByKey.set(key, { delivery: made, isUrgent: match.rule?.urgent ?? false });

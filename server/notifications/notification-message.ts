@@ -10,7 +10,7 @@ type OverTime = WithoutEvent<Exclude<ToldNotification, { type: "event" }>> & {
   rule: { name: string; q: string };
 };
 
-/** What the owners of a project or of the server are told, as sentences. */
+/** What the owners of a project or of the server are told, or whoever comes on call, as sentences. */
 type Notice = { atMs: number; title: string; detail: string };
 
 /** What a delivery says. It stores no events, which may be deleted before it is sent. */
@@ -23,9 +23,11 @@ export type Notification =
   | (Notice & { type: "delivery-dead"; destination: { id: string; name: string } })
   /** Something about the server, such as a backup that failed (server-outages.ts). */
   | (Notice & { type: "server-notice" })
+  /** A member comes on call in a schedule. */
+  | (Notice & { type: "on-call"; schedule: { id: string; name: string } })
   | { type: "email-digest"; fromMs: number; atMs: number };
 
-export type OwnerNotice = Extract<Notification, Notice>;
+export type MemberNotice = Extract<Notification, Notice>;
 
 /** Reads what a delivery stores. */
 export function readNotification(json: string | null): Notification {
@@ -179,7 +181,7 @@ export function growMessage(
   };
 }
 
-function messageOfNotice(notice: OwnerNotice, { id, baseUrl, project }: About): Message {
+function messageOfNotice(notice: MemberNotice, { id, baseUrl, project }: About): Message {
   const { type, title, detail, atMs } = notice;
   // It is about the server, not about the project whose delivery it is.
   const host = type === "server-notice" ? URL.parse(baseUrl)?.host : undefined;
@@ -202,18 +204,20 @@ function messageOfNotice(notice: OwnerNotice, { id, baseUrl, project }: About): 
   };
 }
 
-function pathOfNotice(notice: OwnerNotice, slug: string): string {
+function pathOfNotice(notice: MemberNotice, slug: string): string {
   switch (notice.type) {
     case "server-notice":
       return "/status";
     case "destination-off":
       return `/p/${slug}/destinations`;
+    case "on-call":
+      return `/p/${slug}/on-call`;
     case "delivery-dead":
       return `/p/${slug}/deliveries?${new URLSearchParams({ state: "dead", destination: notice.destination.id })}`;
   }
 }
 
-export function titleOfNotification(notification: OverTime | OwnerNotice): string {
+export function titleOfNotification(notification: OverTime | MemberNotice): string {
   if ("title" in notification) return notification.title;
   const { name } = notification.rule;
   switch (notification.type) {

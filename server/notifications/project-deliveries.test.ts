@@ -456,7 +456,7 @@ for (const engine of stores) {
           name: "Payments",
           q: "",
           when: { type: "each" },
-          to: { everyone: false, members: [], destinations: [], fallback: null, ...to },
+          to: { everyone: false, members: [], schedules: [], destinations: [], fallback: null, ...to },
           urgent,
           resolve: null,
           remindMinutes: null,

@@ -50,7 +50,7 @@ for (const engine of stores) {
       {
         name = "Rule",
         urgent = false,
-        to = { everyone: true, members: [], destinations: [], fallback: null },
+        to = { everyone: true, members: [], schedules: [], destinations: [], fallback: null },
         resolve = null,
         remindMinutes = null,
         escalation = [],
@@ -222,7 +222,13 @@ for (const engine of stores) {
         .execute((transaction) =>
           createAccount(transaction, account, "unused", { id: projectId, role: "member" }, commandActor),
         );
-      const only = (id: string) => ({ everyone: false, members: [id], destinations: [], fallback: null });
+      const only = (id: string) => ({
+        everyone: false,
+        members: [id],
+        schedules: [],
+        destinations: [],
+        fallback: null,
+      });
       await addRule(
         { type: "silence", minutes: 60 },
         { to: only(ann), escalation: [{ minutes: 10, to: only(bob.id) }] },

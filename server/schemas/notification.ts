@@ -17,6 +17,7 @@ export const notificationTypes = [
   "destination-off",
   "delivery-dead",
   "server-notice",
+  "on-call",
 ] as const;
 
 /** An entry of the inbox: an event that notified the signed-in account, or what a rule found over time. */
