@@ -312,6 +312,8 @@ export const limits = {
   destinationFailingDays: 5,
   destinationNameCharacters: 80,
   destinationUrlCharacters: 2_048,
+  /** Whom urgent messages of a destination mention. */
+  destinationMentionCharacters: 500,
   destinationTokenCharacters: 512,
   /** How long a webhook's previous secret stays valid after its rotation. */
   webhookSecretOverlapHours: 24,
