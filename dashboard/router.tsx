@@ -273,6 +273,10 @@ const heartbeat = page(
   "/heartbeats/$heartbeat",
   lazyPart(async () => (await heartbeatPages()).HeartbeatPage),
 );
+const onCall = page(
+  "/on-call",
+  lazyPart(async () => (await import("./on-call/on-call-page.tsx")).OnCallPage),
+);
 const webhooks = page(
   "/webhooks",
   lazyPart(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksPage),
@@ -316,6 +320,7 @@ const short = [
   "/deliveries",
   "/heartbeats",
   "/heartbeats/$",
+  "/on-call",
   "/webhooks",
   "/rejected",
   "/audit",
@@ -362,6 +367,7 @@ export const router = createRouter({
         deliveries,
         heartbeats,
         heartbeat,
+        onCall,
         webhooks,
         rejected,
         connections,

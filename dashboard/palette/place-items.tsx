@@ -14,6 +14,7 @@ import {
   LayoutDashboard,
   ListChecks,
   Newspaper,
+  PhoneCall,
   ScrollText,
   Settings2,
   UserRound,
@@ -136,6 +137,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Heartbeats", "cron jobs monitoring backups pings down", <HeartPulse aria-hidden />, () =>
       navigate({ to: "/p/$project/heartbeats", params }),
+    ),
+    page("On call", "schedules shifts rotations pager", <PhoneCall aria-hidden />, () =>
+      navigate({ to: "/p/$project/on-call", params }),
     ),
     page("Connections", "integrations", <Cable aria-hidden />, () =>
       navigate({ to: "/p/$project/connections", params }),

@@ -9,6 +9,7 @@ import {
   LayoutDashboard,
   type LucideIcon,
   Newspaper,
+  PhoneCall,
   Settings2,
   UserRound,
   Users,
@@ -71,6 +72,9 @@ export function Sidebar() {
         <PageLink to="/p/$project/heartbeats" icon={HeartPulse}>
           Heartbeats
         </PageLink>
+        <PageLink to="/p/$project/on-call" icon={PhoneCall}>
+          On call
+        </PageLink>
         <ConnectionNav canFold />
         <PageLink to="/p/$project/members" icon={Users}>
           Members
@@ -109,7 +113,7 @@ function AlertsLink() {
 }
 
 type PageLinkProps = {
-  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "heartbeats" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "heartbeats" | "on-call" | "settings"}`;
   icon: LucideIcon;
   /** Pages that are reached from this one, and have no entry of their own. */
   also?: readonly string[];
