@@ -1,7 +1,7 @@
 import { X } from "lucide-react";
 import { limits } from "../../server/core/limits.ts";
 import type { Member } from "../../server/schemas/member.ts";
-import { IconButton } from "../components/ui/button.tsx";
+import { Button } from "../components/ui/button.tsx";
 import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 import { weekdays } from "../rules/rule-form.ts";
 import { dayName } from "../settings/schedule-text.ts";
@@ -27,22 +27,13 @@ export function RotationFields({ form, onChange, at, remove, members }: Props) {
       <legend className="px-1 font-medium text-sm">
         {at === 0 ? "Rotation" : `Rotation ${at + 1}, in the hours that the ones above leave`}
       </legend>
-      <div className="flex items-start gap-2">
-        <div className="min-w-0 flex-1">
-          <MemberOrder
-            members={members}
-            chosen={form.members}
-            change={(chosen) => change({ members: chosen })}
-            member={`${path}/members`}
-          />
-        </div>
-        {remove && (
-          <IconButton label={`Remove rotation ${at + 1}`} className="size-9 max-md:size-11" onClick={remove}>
-            <X aria-hidden className="size-4" />
-          </IconButton>
-        )}
-      </div>
-      <div className="grid grid-cols-2 gap-x-2 gap-y-4 sm:grid-cols-4">
+      <MemberOrder
+        members={members}
+        chosen={form.members}
+        change={(chosen) => change({ members: chosen })}
+        member={`${path}/members`}
+      />
+      <div className="grid grid-cols-2 gap-x-2 gap-y-4 sm:grid-cols-[1fr_1fr_1.4fr_1.2fr]">
         <Field
           label="A turn lasts"
           type="number"
@@ -107,7 +98,7 @@ export function RotationFields({ form, onChange, at, remove, members }: Props) {
           </div>
           <Choices
             label="Beginning on"
-            className="grid-cols-2 sm:grid-cols-4"
+            className="grid-cols-2 sm:grid-cols-3"
             member={`${path}/hours/days`}
             subject="The hours"
           >
@@ -125,6 +116,12 @@ export function RotationFields({ form, onChange, at, remove, members }: Props) {
             ))}
           </Choices>
         </>
+      )}
+      {remove && (
+        <Button className="self-start" aria-label={`Remove rotation ${at + 1}`} onClick={remove}>
+          <X aria-hidden className="size-4" />
+          Remove rotation
+        </Button>
       )}
     </fieldset>
   );

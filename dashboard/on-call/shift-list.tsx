@@ -17,13 +17,15 @@ export function ShiftList({ shifts, accountId, take }: Props) {
       <summary className="cursor-pointer text-muted hover:text-ink">All shifts of these two weeks</summary>
       <ul aria-label="Shifts" className="mt-2 divide-y divide-line">
         {shifts.map(({ member, from, to, override }) => (
-          <li key={from} className="flex min-h-10 flex-wrap items-center gap-x-3 py-1">
-            <span className="hostile min-w-32 font-medium">{member?.name ?? "Nobody"}</span>
-            <span className="min-w-0 flex-1 text-muted">
-              <time dateTime={from}>{formatDate(from, "soon")}</time> –{" "}
-              <time dateTime={to}>{formatDate(to, "soon")}</time>
-              {override !== null && " (override)"}
-            </span>
+          <li key={from} className="flex min-h-10 items-center gap-3 py-1.5">
+            <p className="hostile min-w-0 flex-1 sm:flex sm:gap-3">
+              <span className="block font-medium sm:w-40">{member?.name ?? "Nobody"}</span>
+              <span className="text-muted max-sm:text-xs">
+                <time dateTime={from}>{formatDate(from, "soon")}</time> –{" "}
+                <time dateTime={to}>{formatDate(to, "soon")}</time>
+                {override !== null && " (override)"}
+              </span>
+            </p>
             {take && member?.id !== accountId && (
               <Button
                 aria-label={`Take over the shift of ${member?.name ?? "nobody"} from ${formatDate(from, "soon")}`}

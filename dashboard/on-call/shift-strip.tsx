@@ -4,8 +4,6 @@ import { formatDate } from "../components/dates.ts";
 import { dayNumber, dayStart } from "../components/zone.ts";
 
 const daysInRow = 7;
-/** Narrower bars, in percent of a week, have no room for a name. */
-const labelMin = 7;
 
 type Props = {
   shifts: OnCallShift[];
@@ -68,10 +66,10 @@ function Week({ startMs, endMs, shifts, nowMs, colorOf }: WeekProps) {
               key={from}
               title={`${member?.name ?? "Nobody"}: ${formatDate(from, "soon")} – ${formatDate(to, "soon")}`}
               className={clsx(
-                "absolute inset-y-0 flex items-center overflow-hidden border-canvas border-r-2 px-1.5 text-xs",
+                "@container absolute inset-y-0 flex items-center overflow-hidden text-xs",
                 color
                   ? "rounded-sm border-l-4 text-ink"
-                  : "rounded-sm border border-danger border-dashed text-danger",
+                  : "rounded-sm border border-line-strong border-dashed text-faint",
               )}
               style={{
                 left: `${left}%`,
@@ -82,7 +80,10 @@ function Week({ startMs, endMs, shifts, nowMs, colorOf }: WeekProps) {
                 }),
               }}
             >
-              {right - left >= labelMin && <span className="hostile-line">{member?.name ?? "Nobody"}</span>}
+              {/* Narrow bars have no room for a name. */}
+              <span className="hostile-line hidden px-1.5 @min-[2.25rem]:block">
+                {member?.name ?? "Nobody"}
+              </span>
             </div>
           );
         })}
