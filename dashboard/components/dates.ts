@@ -21,8 +21,8 @@ const formats = {
   day: { month: "short", day: "numeric" },
   /** "21" */
   dayOfMonth: { day: "numeric" },
-  /** "Sat 21" */
-  weekdayAndDay: { weekday: "short", day: "numeric" },
+  /** "Sat" */
+  shortWeekday: { weekday: "short" },
   dayOfYear: { month: "short", day: "numeric", year: "numeric" },
   month: { month: "short" },
   monthOfYear: { month: "short", year: "numeric" },

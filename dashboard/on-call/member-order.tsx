@@ -31,7 +31,7 @@ export function MemberOrder({ members, chosen, change, member }: Props) {
               key={`${id} ${at}`}
               className="flex min-h-9 items-center gap-2 rounded-md border border-line bg-canvas pr-1 pl-3 text-sm"
             >
-              <span className="w-5 text-faint tabular-nums">{at + 1}</span>
+              <span className="text-faint tabular-nums">{at + 1}</span>
               <span className="hostile min-w-0 flex-1">{nameOf(id)}</span>
               <IconButton
                 label={`Move ${nameOf(id)} up`}

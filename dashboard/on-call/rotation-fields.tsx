@@ -33,7 +33,7 @@ export function RotationFields({ form, onChange, at, remove, members }: Props) {
         change={(chosen) => change({ members: chosen })}
         member={`${path}/members`}
       />
-      <div className="grid grid-cols-2 gap-x-2 gap-y-4 sm:grid-cols-[1fr_1fr_1.4fr_1.2fr]">
+      <div className="grid grid-cols-2 gap-x-2 gap-y-4">
         <Field
           label="A turn lasts"
           type="number"

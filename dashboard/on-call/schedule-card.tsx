@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { OnCallSchedule } from "../../server/schemas/on-call.ts";
 import { useMe } from "../account/me.ts";
 import { formatDate } from "../components/dates.ts";
+import { markColors } from "../components/marks.ts";
 import { Button } from "../components/ui/button.tsx";
 import { RowMenu } from "../components/ui/row-menu.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
@@ -41,13 +42,19 @@ export function ScheduleCard({ schedule, edit, remove }: Props) {
   const { data: shifts } = useQuery(shiftsQuery(project, schedule.id, range));
   const [taken, setTaken] = useState<{ fromMs: number; toMs: number } | null>(null);
   const { id, name, timeZone, rotations, now } = schedule;
-  const inOrder = [...new Set(rotations.flatMap((rotation) => rotation.members))];
+  // Those of overrides come last.
+  const inOrder = [
+    ...new Set([
+      ...rotations.flatMap((rotation) => rotation.members),
+      ...(shifts ?? []).flatMap(({ member }) => member?.id ?? []),
+    ]),
+  ];
   const nameOf = nameIn(members);
   const canTake = can("on-call:take");
   return (
     <article
       aria-labelledby={`on-call-${id}`}
-      className="flex flex-col gap-4 rounded-lg border border-line bg-raised p-4 md:p-5"
+      className="flex flex-col gap-4 rounded-lg border border-line bg-raised p-4"
     >
       <div className="flex flex-wrap items-start gap-3">
         <div className="min-w-0 flex-1">
@@ -87,7 +94,7 @@ export function ScheduleCard({ schedule, edit, remove }: Props) {
             fromMs={fromMs}
             rows={weeks}
             nowMs={nowMs}
-            colorOf={(memberId) => inOrder.indexOf(memberId) + (inOrder.includes(memberId) ? 0 : 8)}
+            colorOf={(memberId) => `var(--mark-${(Math.max(0, inOrder.indexOf(memberId)) % markColors) + 1})`}
           />
           <ShiftList
             shifts={shifts.filter(({ to }) => Date.parse(to) > nowMs)}
@@ -96,7 +103,7 @@ export function ScheduleCard({ schedule, edit, remove }: Props) {
           />
         </>
       ) : (
-        <Skeleton className="h-36" />
+        <Skeleton className="h-32" />
       )}
       <OverrideList schedule={schedule} />
       <p className="hostile text-faint text-xs">

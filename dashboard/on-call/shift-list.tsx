@@ -18,9 +18,9 @@ export function ShiftList({ shifts, accountId, take }: Props) {
       <ul aria-label="Shifts" className="mt-2 divide-y divide-line">
         {shifts.map(({ member, from, to, override }) => (
           <li key={from} className="flex min-h-10 items-center gap-3 py-1.5">
-            <p className="hostile min-w-0 flex-1 sm:flex sm:gap-3">
-              <span className="block font-medium sm:w-40">{member?.name ?? "Nobody"}</span>
-              <span className="text-muted max-sm:text-xs">
+            <p className="hostile flex min-w-0 flex-1 flex-wrap gap-x-3">
+              <span className="shift-who font-medium">{member?.name ?? "Nobody"}</span>
+              <span className="text-muted">
                 <time dateTime={from}>{formatDate(from, "soon")}</time> –{" "}
                 <time dateTime={to}>{formatDate(to, "soon")}</time>
                 {override !== null && " (override)"}
