@@ -8,7 +8,7 @@ import { moments, zoned } from "../core/zoned-time.ts";
 import type { OnCallRotation } from "../schemas/on-call.ts";
 import { weekdays } from "../schemas/rule.ts";
 
-export type Override = { id: string; accountId: string; fromMs: number; toMs: number };
+type Override = { id: string; accountId: string; fromMs: number; toMs: number };
 
 export type ScheduleTimes = {
   timeZone: string;
