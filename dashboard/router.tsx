@@ -277,6 +277,10 @@ const heartbeat = page(
   "/heartbeats/$heartbeat",
   lazyPart(async () => (await heartbeatPages()).HeartbeatPage),
 );
+const onCall = page(
+  "/on-call",
+  lazyPart(async () => (await import("./on-call/on-call-page.tsx")).OnCallPage),
+);
 const webhooks = page(
   "/webhooks",
   lazyPart(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksPage),
@@ -321,6 +325,7 @@ const short = [
   "/deliveries",
   "/heartbeats",
   "/heartbeats/$",
+  "/on-call",
   "/webhooks",
   "/rejected",
   "/audit",
@@ -368,6 +373,7 @@ export const router = createRouter({
         deliveries,
         heartbeats,
         heartbeat,
+        onCall,
         webhooks,
         rejected,
         connections,

@@ -25,6 +25,7 @@ const order = [
   "background",
   "alerts",
   "silences",
+  "on-call",
   "users",
   "channels",
   "views",

@@ -34,6 +34,7 @@ import { addDeliveryRoutes } from "./notifications/delivery-routes.ts";
 import { addPreferenceRoutes } from "./notifications/preference-routes.ts";
 import { addProjectDestinationRoutes } from "./notifications/project-destination-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
+import { addOnCallRoutes } from "./on-call/routes.ts";
 import type { Services } from "./process/services.ts";
 import { addStatusRoutes } from "./process/status.ts";
 import { addMemberRoutes } from "./projects/member-routes.ts";
@@ -107,6 +108,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/alerts/*",
     "/api/silences",
     "/api/silences/*",
+    "/api/on-call",
+    "/api/on-call/*",
     "/api/deliveries",
     "/api/deliveries/*",
     "/api/destination-kinds",
@@ -148,6 +151,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addRuleRoutes(routes, services); //         /api/rules …
   addAlertRoutes(routes, services); //        /api/alerts … /api/alert-links … /alert …
   addSilenceRoutes(routes, services); //      /api/silences …
+  addOnCallRoutes(routes, services); //       /api/on-call …
   addNotificationRoutes(routes, services); // /api/notifications …
   addDestinationRoutes(routes, services); //  /api/destinations …
   addPreferenceRoutes(routes, services); //   /api/preferences … /api/unsubscribe … /unsubscribe …

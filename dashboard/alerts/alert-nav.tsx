@@ -9,6 +9,7 @@ import { NavGroup } from "../shell/nav-group.tsx";
 const pages = [
   { name: "rules", title: "Rules" },
   { name: "heartbeats", title: "Heartbeats" },
+  { name: "on-call", title: "On call" },
   { name: "silences", title: "Silences" },
 ] as const;
 

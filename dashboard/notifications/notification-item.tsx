@@ -37,6 +37,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   "delivery-dead": "alert",
   "messages-held": "bell",
   "server-notice": "alert",
+  "on-call": "bell",
 };
 
 /** Links to its event or search; a click marks it as read. */

@@ -134,6 +134,13 @@ function useProjectActions({ open, mute }: Props): Item[] {
           ),
         ]
       : []),
+    ...(can("on-call:manage")
+      ? [
+          dialog("New on-call schedule", "create add rotation shifts", "new-on-call-schedule", () =>
+            navigate({ to: "/p/$project/on-call", params }),
+          ),
+        ]
+      : []),
     ...(can("webhooks:manage")
       ? [
           dialog("New webhook", "create add stripe github", "new-webhook", () =>

@@ -15,6 +15,7 @@ import {
   LayoutDashboard,
   ListChecks,
   Newspaper,
+  PhoneCall,
   ScrollText,
   Settings2,
   UserRound,
@@ -140,6 +141,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Silences", "maintenance window mute downtime deployment", <BellOff aria-hidden />, () =>
       navigate({ to: "/p/$project/silences", params }),
+    ),
+    page("On call", "schedules shifts rotations pager", <PhoneCall aria-hidden />, () =>
+      navigate({ to: "/p/$project/on-call", params }),
     ),
     page("Connections", "integrations", <Cable aria-hidden />, () =>
       navigate({ to: "/p/$project/connections", params }),

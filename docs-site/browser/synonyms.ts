@@ -22,6 +22,7 @@ export const synonyms: { words: string[]; means: string[] }[] = [
     words: ["maintenance window", "maintenance windows", "mute timing", "downtime", "inhibition"],
     means: ["silences"],
   },
+  { words: ["pager", "rota", "roster", "shifts", "hand-over", "standby"], means: ["on call"] },
   { words: ["update", "new version"], means: ["upgrades"] },
   { words: ["graph", "graphs", "analytics"], means: ["boards", "charts"] },
 ];

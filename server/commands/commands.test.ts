@@ -47,6 +47,7 @@ describe("without a server, on an empty directory", () => {
       ["rule", "list", ...ofProject],
       ["heartbeat", "list", ...ofProject],
       ["silence", "list", ...ofProject],
+      ["on-call", "list", ...ofProject],
       ["destination", "list", ...ofProject],
       ["delivery", "list", ...ofProject],
       ["job", "list"],
@@ -257,6 +258,34 @@ describe("next to a running server", () => {
   test("a key works at once", async () => {
     const { stdout } = await run(["key", "create", "--project", "default", "--name", "CI"]);
     expect((await app.post({ channel: "a", name: "b" }, stdout.trim())).status).toBe(201);
+  });
+
+  test("who is on call is listed, and changed for some hours", async () => {
+    const onCall = (...parameters: string[]) => run(["on-call", ...parameters, "--project", "default"]);
+    await app.addMember("ada@example.com", "member");
+    const headers = { "content-type": "application/json", cookie: await app.signIn(), origin: app.address };
+    const { members } = (await (await app.request("/api/members", { headers }, null)).json()) as {
+      members: { id: string; email: string }[];
+    };
+    const { id } = members.find(({ email }) => email === app.owner)!;
+    const rotation = { members: [id], every: 1, unit: "week", at: "09:00", startsOn: "2026-03-02" };
+    const body = JSON.stringify({ name: "Backend", timeZone: "UTC", rotations: [rotation] });
+    expect((await app.request("/api/on-call", { method: "POST", headers, body }, null)).status).toBe(201);
+    const { name } = JSON.parse((await onCall("list", "--json")).stdout).now.member;
+    expect((await onCall("list")).stdout).toContain(name);
+    expect(
+      (await onCall("override", "Backend", "--member", "ada@example.com", "--for", "8h")).stderr,
+    ).toMatch(/^ada.* is on call in "Backend" from /);
+    const shifts = (await onCall("shifts", "Backend", "--days", "2", "--json")).stdout.trim().split("\n");
+    expect(shifts.map((line) => JSON.parse(line).override !== null)).toEqual([true, false]);
+    expect((await onCall("shifts", "Backend")).stdout).toContain("ada");
+    for (const wrong of [
+      ["shifts", "Frontend"],
+      ["shifts", "Backend", "--days", "1000"],
+      ["override", "Backend", "--member", "nobody@example.com", "--for", "8h"],
+      ["override", "Backend", "--member", "ada@example.com", "--for", "8h", "--from", "tomorrow"],
+    ])
+      expect((await onCall(...wrong)).code).not.toBe(0);
   });
 
   test("a heartbeat is created, pinged, listed, paused and deleted", async () => {

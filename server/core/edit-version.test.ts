@@ -190,6 +190,22 @@ const scenarios: Record<string, Scenario> = {
     changes: [{ reason: "Deployment of the shop" }, { q: "channel:orders" }],
     action: "silence.changed",
   },
+  "an on-call schedule": {
+    async path() {
+      const { members } = (await call(grace, "GET", "/api/members")).body as unknown as {
+        members: { id: string }[];
+      };
+      const [first] = members;
+      return create("/api/on-call", "schedule", {
+        name: "Backend",
+        timeZone: "UTC",
+        rotations: [{ members: [first!.id], every: 1, unit: "week", at: "09:00", startsOn: "2026-03-02" }],
+      });
+    },
+    name: "schedule",
+    changes: [{ timeZone: "Europe/Berlin" }, { notify: false }],
+    action: "on-call.changed",
+  },
   "a user's properties": {
     path: () => "/api/users/u1",
     name: "user",

@@ -327,6 +327,8 @@ export const limits = {
   destinationFailingDays: 5,
   destinationNameCharacters: 80,
   destinationUrlCharacters: 2_048,
+  /** Whom urgent messages of a destination mention. */
+  destinationMentionCharacters: 500,
   destinationTokenCharacters: 512,
   /** How long a webhook's previous secret stays valid after its rotation. */
   webhookSecretOverlapHours: 24,
@@ -367,6 +369,20 @@ export const limits = {
   heartbeatRuns: 20,
   /** Requests for a heartbeat's badge in a minute. */
   badgeRequestsPerMinute: 600,
+  /** On-call schedules of a project. */
+  onCallSchedules: 20,
+  onCallNameCharacters: 80,
+  onCallRotations: 5,
+  /** Members of a rotation. */
+  onCallMembers: 50,
+  /** Days or weeks of a turn. */
+  onCallTurn: 30,
+  /** Overrides of a schedule that haven't ended, how long one lasts, and how long ended ones are kept. */
+  onCallOverrides: 100,
+  onCallOverrideDays: 92,
+  onCallPastDays: 92,
+  /** Longest range of shifts that one request lists. */
+  onCallShiftDays: 92,
   /** Failed attempts that a delivery remembers, the last ones. */
   deliveryFailures: 20,
   /** Dead deliveries that one request retries. */

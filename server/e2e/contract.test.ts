@@ -482,6 +482,22 @@ test("heartbeats", async () => {
   await call("DELETE /api/heartbeats/{id}", 200, one);
 });
 
+test("on-call schedules", async () => {
+  const { members } = await call("GET /api/members", 200, { query: project });
+  const rotation = { members: [members[0].id], every: 1, unit: "week", at: "09:00", startsOn: "2026-03-02" };
+  const backend = { name: "Backend", timeZone: "Europe/Berlin", rotations: [rotation] };
+  const { schedule } = await call("POST /api/on-call", 201, { query: project, body: backend });
+  const one = { query: project, params: { id: schedule.id } };
+  await call("PATCH /api/on-call/{id}", 200, { ...one, body: { notify: false } });
+  const body = { from: new Date().toISOString(), to: new Date(Date.now() + 3_600_000).toISOString() };
+  const { override } = await call("POST /api/on-call/{id}/overrides", 201, { ...one, body });
+  for (const path of ["", "/now", "/{id}", "/{id}/shifts", "/{id}/overrides"])
+    await call(`GET /api/on-call${path}`, 200, { as: "key", params: one.params });
+  const params = { ...one.params, override: override.id };
+  await call("DELETE /api/on-call/{id}/overrides/{override}", 200, { ...one, params });
+  await call("DELETE /api/on-call/{id}", 200, one);
+});
+
 test("accounts", async () => {
   for (const path of ["/api/me", "/api/account", "/api/sessions", "/api/status"])
     await call(`GET ${path}`, 200);

@@ -46,6 +46,7 @@ export type VersionedThing =
   | "heartbeat"
   | "key"
   | "member"
+  | "on-call"
   | "project"
   | "rule"
   | "silence"

@@ -6,6 +6,7 @@ import { ChannelList } from "../schemas/channel.ts";
 import { Funnel } from "../schemas/funnel.ts";
 import { HeartbeatList } from "../schemas/heartbeat.ts";
 import { KnownTextList } from "../schemas/known-texts.ts";
+import { OnCallNowList } from "../schemas/on-call.ts";
 import {
   RejectedEventList,
   type RejectedEventList as RejectedEvents,
@@ -263,6 +264,17 @@ export const tools: Tool[] = [
     input: z.object({}),
     output: HeartbeatList,
     run: (api) => api("/api/heartbeats"),
+  },
+  {
+    name: "who_is_on_call",
+    title: "Who is on call",
+    description:
+      "Says who is on call now in each of the project's on-call schedules, until when, and who is next. Nobody: the owners and admins get the messages of rules.",
+    permission: "on-call:read",
+    isReadOnly: true,
+    input: z.object({}),
+    output: OnCallNowList,
+    run: (api) => api("/api/on-call/now"),
   },
   {
     name: "list_rejected_events",

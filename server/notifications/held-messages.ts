@@ -5,7 +5,7 @@ import { defaultSettings, emailDueMs } from "./apply-preferences.ts";
 import { type HeldMessages, hourOf, type MessageHour } from "./hourly-limit.ts";
 import { formatTime } from "./message.ts";
 import { deliveryTo } from "./new-delivery.ts";
-import type { OwnerNotice } from "./notification-message.ts";
+import type { MemberNotice } from "./notification-message.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 /** Hours that are ended in one transaction. */
@@ -87,7 +87,7 @@ function noticeOf(
   { heldSince }: MessageHour,
   timeZone: string,
   nowMs: number,
-): OwnerNotice {
+): MemberNotice {
   const count = held.reduce((sum, each) => sum + each.count, 0);
   const since = formatTime(new Date(heldSince ?? nowMs).toISOString(), timeZone);
   const listed = held

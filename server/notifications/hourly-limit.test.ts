@@ -65,7 +65,14 @@ for (const engine of stores) {
     }
 
     async function addRule(name: string, q: string, fields: Partial<NewRule>): Promise<void> {
-      const to = { everyone: false, members: [], destinations: [], fallback: null, ...fields.to };
+      const to = {
+        everyone: false,
+        members: [],
+        schedules: [],
+        destinations: [],
+        fallback: null,
+        ...fields.to,
+      };
       const rule = {
         ...{ name, q, when: { type: "each" } as const, urgent: false, resolve: null },
         ...{ remindMinutes: null, escalation: [], enabled: true },
@@ -78,7 +85,7 @@ for (const engine of stores) {
       );
     }
     const to = (...destinations: string[]) => ({
-      to: { everyone: false, members: [], destinations, fallback: null },
+      to: { everyone: false, members: [], schedules: [], destinations, fallback: null },
     });
 
     async function send(name: string, tags: Record<string, string> = {}): Promise<void> {
@@ -187,7 +194,9 @@ for (const engine of stores) {
 
     test("an account's own destination has one, and is told of once its quiet hours are over", async () => {
       const id = await limited(2, { accountId });
-      const everyone = { to: { everyone: true, members: [], destinations: [], fallback: null } };
+      const everyone = {
+        to: { everyone: true, members: [], schedules: [], destinations: [], fallback: null },
+      };
       await addRule("Disks", "name:Disk", everyone);
       for (let n = 0; n < 5; n++) await send("Disk");
       await makeAll();

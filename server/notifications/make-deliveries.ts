@@ -11,6 +11,7 @@ import { noticesOf } from "./held-messages.ts";
 import { HourlyLimits } from "./hourly-limit.ts";
 import { MailQuota } from "./mail-quota.ts";
 import { deliveryTo, type Recipient } from "./new-delivery.ts";
+import { OnCallRecipients } from "./on-call-recipients.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
@@ -23,6 +24,7 @@ export const newDeliveryColumns = [
   "destinationId",
   "ruleId",
   "alertId",
+  "via",
   "channel",
   "groupKey",
   "notification",
@@ -48,8 +50,9 @@ type MemberRecipient = ProjectRecipient & { accountId: string };
 
 /**
  * Returns a delivery for each match and each of its recipients: the destinations of members, as their preferences say,
- * and those of the project. If several rules match an event, each recipient gets it once: from the first rule that no
- * silence covers, or from the first of these that is urgent. Hours of limits that have ended are told of, too.
+ * and those of the project. Members are named by rules, or are on call in a schedule that is. If several rules match an
+ * event, each recipient gets it once: from the first rule that no silence covers, or from the first of these that is
+ * urgent. Hours of limits that have ended are told of, too.
  */
 export async function deliveriesOf(
   transaction: Transaction<ControlTables>,
@@ -60,6 +63,7 @@ export async function deliveriesOf(
   const projects = [...new Set(matches.map(({ projectId }) => projectId))];
   const recipients = await readRecipients(transaction, projects);
   const preferences = await ProjectPreferences.read(transaction, projects);
+  const onCall = await OnCallRecipients.read(transaction, matches, nowMs);
   const everybody = [...recipients.values()].flat();
   const quota = await MailQuota.read(transaction, everybody.filter(isByEmail), nowMs);
   const hourly = await HourlyLimits.read(transaction, everybody, nowMs);
@@ -69,7 +73,9 @@ export async function deliveriesOf(
     if (match.rule === null && !preferences.hasFollowers(match.projectId)) continue;
     const all = recipients.get(match.projectId) ?? [];
     for (const recipient of all) {
-      if (!isFor(match.rule, recipient) && !isFallbackFor(match.rule, recipient, all)) continue;
+      const isNamed = isFor(match.rule, recipient) || isFallbackFor(match.rule, recipient, all);
+      const via = isNamed ? null : onCall.reasonFor(match.rule, recipient.accountId);
+      if (!isNamed && via === null) continue;
       const key = keyOf(match, recipient);
       const earlier = key === null ? undefined : madeByKey.get(key);
       if (earlier && !prevails(match, earlier.match)) continue;
@@ -80,7 +86,7 @@ export async function deliveriesOf(
         : decideFor(preferences, { quota, hourly }, match, recipient, nowMs);
       if (decision === null) continue;
       if (earlier?.delivery.reason === "hourly-limit") hourly.release(recipient, earlier.match);
-      const delivery = deliveryOf(match, recipient, decision);
+      const delivery = { ...deliveryOf(match, recipient, decision), via };
       const made = earlier ? Object.assign(earlier.delivery, delivery) : delivery;
       if (!earlier) deliveries.push(made);
       if (key !== null) madeByKey.set(key, { delivery: made, match });

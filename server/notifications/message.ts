@@ -39,8 +39,13 @@ export type Message = {
   first?: Message;
 };
 
-/** Owners are also told about the destinations of their projects and about the server. */
-export type AccountMessageType = "destination-off" | "delivery-dead" | "server-notice" | "email-digest";
+/** Owners are also told about the destinations of their projects and about the server, members when they come on call. */
+export type AccountMessageType =
+  | "destination-off"
+  | "delivery-dead"
+  | "server-notice"
+  | "on-call"
+  | "email-digest";
 
 /** The items of a digest by email, the newest first. `others` are too many to list. Times are as people read them. */
 export type Digest = { items: DigestItem[]; others: number; at: string };

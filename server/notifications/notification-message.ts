@@ -12,7 +12,7 @@ type OverTime = WithoutEvent<Exclude<ToldNotification, { type: "event" }>> & {
   alerts?: number;
 };
 
-/** What the owners of a project or of the server, or a destination, are told, as sentences. */
+/** What the owners of a project or of the server, whoever comes on call, or a destination, are told, as sentences. */
 type Notice = { atMs: number; title: string; detail: string };
 
 /** What a delivery says. It stores no events, which may be deleted before it is sent. */
@@ -31,9 +31,11 @@ export type Notification =
     })
   /** Something about the server, such as a backup that failed (server-outages.ts). */
   | (Notice & { type: "server-notice" })
+  /** A member comes on call in a schedule. */
+  | (Notice & { type: "on-call"; schedule: { id: string; name: string } })
   | { type: "email-digest"; fromMs: number; atMs: number };
 
-export type OwnerNotice = Extract<Notification, Notice>;
+export type MemberNotice = Extract<Notification, Notice>;
 
 /** Reads what a delivery stores. */
 export function readNotification(json: string | null): Notification {
@@ -188,7 +190,7 @@ export function growMessage(
   };
 }
 
-function messageOfNotice(notice: OwnerNotice, { id, baseUrl, project }: About): Message {
+function messageOfNotice(notice: MemberNotice, { id, baseUrl, project }: About): Message {
   const { type, title, detail, atMs } = notice;
   // It is about the server, not about the project whose delivery it is.
   const host = type === "server-notice" ? URL.parse(baseUrl)?.host : undefined;
@@ -211,7 +213,7 @@ function messageOfNotice(notice: OwnerNotice, { id, baseUrl, project }: About): 
   };
 }
 
-function pathOfNotice(notice: OwnerNotice, slug: string): string {
+function pathOfNotice(notice: MemberNotice, slug: string): string {
   const deliveriesPath = (filter: Record<string, string>) =>
     `/p/${slug}/deliveries?${new URLSearchParams(filter)}`;
   switch (notice.type) {
@@ -219,6 +221,8 @@ function pathOfNotice(notice: OwnerNotice, slug: string): string {
       return "/status";
     case "destination-off":
       return `/p/${slug}/destinations`;
+    case "on-call":
+      return `/p/${slug}/on-call`;
     case "delivery-dead":
       return deliveriesPath({ state: "dead", to: notice.destination.id });
     case "messages-held": {
@@ -231,7 +235,7 @@ function pathOfNotice(notice: OwnerNotice, slug: string): string {
   }
 }
 
-export function titleOfNotification(notification: OverTime | OwnerNotice): string {
+export function titleOfNotification(notification: OverTime | MemberNotice): string {
   if ("title" in notification) return notification.title;
   const { alerts = 0, rule } = notification;
   const { name } = rule;

@@ -7,6 +7,7 @@ import type { Store } from "../storage/store.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { DiskWatch } from "./disk-watch.ts";
 import { FanOut } from "./fan-out.ts";
+import { HandOverWorker } from "./hand-over-worker.ts";
 import { type AccountStreams, LiveNotifications } from "./live-notifications.ts";
 import { openKinds } from "./open-kinds.ts";
 import { RecentEvents } from "./recent-events.ts";
@@ -67,6 +68,7 @@ export async function openNotifications({
     liveNotifications.wake();
   }
   const fanOut = new FanOut({ store, events: recentEvents, onError, onMade });
+  const handOvers = new HandOverWorker({ store, onError, onMade });
   const outages = new ServerOutages({ control, hasEmail: outgoing.mailer !== null, now, onMade });
   const { dataDirectory } = store;
   const diskWatch =
@@ -74,16 +76,18 @@ export async function openNotifications({
 
   return {
     /** What routes share of them. */
-    services: { ...outgoing, recentEvents, unsubscribeLinks, alertLinks, deliveryWorker, fanOut },
+    services: { ...outgoing, recentEvents, unsubscribeLinks, alertLinks, deliveryWorker, fanOut, handOvers },
     outages,
     /** Sends what an earlier process left. */
     start(): void {
       fanOut.start();
+      handOvers.wake();
       deliveryWorker.wake();
     },
     async close(): Promise<void> {
       diskWatch?.close();
       await fanOut.close();
+      await handOvers.close();
       await deliveryWorker.close();
       await liveNotifications.close();
       await closeKinds();

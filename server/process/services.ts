@@ -25,6 +25,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { DeliveryWorker } from "../notifications/delivery-worker.ts";
 import type { Mailer } from "../notifications/email.ts";
 import type { FanOut } from "../notifications/fan-out.ts";
+import type { HandOverWorker } from "../notifications/hand-over-worker.ts";
 import type { DestinationKinds } from "../notifications/kinds/index.ts";
 import type { RecentEvents } from "../notifications/recent-events.ts";
 import type { UnsubscribeLinks } from "../notifications/unsubscribe.ts";
@@ -66,6 +67,7 @@ export type Services = {
   userActivity: UserActivity;
   watchedEvents: WatchedEventsCache;
   fanOut: FanOut;
+  handOvers: HandOverWorker;
   /** Events that notify. */
   recentEvents: RecentEvents;
   /** How messages reach each kind of destination. */

@@ -30,6 +30,8 @@ type Ids = {
   webhook: string;
   webhookRequest: string;
   heartbeat: string;
+  schedule: string;
+  override: string;
   notification: string;
   board: string;
   job: string;
@@ -111,6 +113,14 @@ function rowsOf(paths: string[], body: unknown, method = "POST", status = 200): 
   const row = { key: status, session: 401, nobody: 401, body: () => body };
   return Object.fromEntries(paths.map((path) => [`${method} ${path}`, row]));
 }
+
+const weekly = (member: string) => ({
+  members: [member],
+  every: 1,
+  unit: "week",
+  at: "09:00",
+  startsOn: "2026-03-02",
+});
 
 const table: Record<string, Row> = {
   ...dropIns,
@@ -568,6 +578,38 @@ const table: Record<string, Row> = {
       },
     ]),
   ),
+  "GET /api/on-call": { key: 200, session: 200, nobody: 401 },
+  "GET /api/on-call/now": { key: 200, session: 200, nobody: 401 },
+  // With somebody who is no member there.
+  "POST /api/on-call": {
+    key: 422,
+    session: 422,
+    nobody: 401,
+    body: ({ member }) => ({ name: "mine", timeZone: "UTC", rotations: [weekly(member)] }),
+  },
+  ...Object.fromEntries(
+    [
+      ["GET", ""],
+      ["PATCH", ""],
+      ["DELETE", ""],
+      ["GET", "/shifts"],
+      ["GET", "/overrides"],
+      ["POST", "/overrides"],
+      ["DELETE", "/overrides/{override}"],
+    ].map(([method, end]): [string, Row] => [
+      `${method} /api/on-call/{id}${end}`,
+      {
+        key: 404,
+        session: 404,
+        nobody: 401,
+        path: ({ schedule, override }) => `/api/on-call/${schedule}${end!.replace("{override}", override)}`,
+        ...(method === "PATCH" && { body: () => ({ name: "stolen" }) }),
+        ...(method === "POST" && {
+          body: () => ({ from: "2098-01-01T00:00:00Z", to: "2098-01-02T00:00:00Z" }),
+        }),
+      },
+    ]),
+  ),
   "GET /api/connections": { key: 200, session: 200, nobody: 401 },
   "GET /api/webhooks/{id}/url": {
     key: 403,
@@ -906,6 +948,16 @@ beforeAll(async () => {
     role: "viewer",
   });
   const { members } = await json<{ members: { id: string }[] }>("/api/members");
+  const { schedule } = await post<Made<"schedule">>("/api/on-call", {
+    name: secret,
+    timeZone: "UTC",
+    rotations: [weekly(members[0]!.id)],
+    notify: false,
+  });
+  const { override } = await post<Made<"override">>(`/api/on-call/${schedule.id}/overrides`, {
+    from: "2098-01-01T00:00:00Z",
+    to: "2098-01-02T00:00:00Z",
+  });
   const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
   const { board } = await post<Made<"board">>("/api/boards", {
     name: secret,
@@ -930,6 +982,8 @@ beforeAll(async () => {
     webhook: webhook.id,
     webhookRequest: requests[0]!.id,
     heartbeat: heartbeat.id,
+    schedule: schedule.id,
+    override: override.id,
     notification: notifications[0]!.id,
     board: board.id,
     job: job.id,
@@ -980,6 +1034,8 @@ async function everything(): Promise<string[]> {
     "project-destinations",
     "webhooks",
     `webhooks/${ids.webhook}/requests`,
+    "on-call",
+    `on-call/${ids.schedule}/overrides`,
     "connections",
     // The others are being sent.
     "deliveries?kind=dashboard",

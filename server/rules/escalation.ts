@@ -40,6 +40,7 @@ export function reaching(rule: Rule, steps: number): Rule {
   const to = {
     everyone: all.some(({ everyone }) => everyone),
     members: [...new Set(all.flatMap(({ members }) => members))],
+    schedules: [...new Set(all.flatMap(({ schedules }) => schedules))],
     destinations: [...new Set(all.flatMap(({ destinations }) => destinations))],
     fallback: rule.to.fallback,
   };

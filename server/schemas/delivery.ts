@@ -68,6 +68,10 @@ export const Delivery = z
       description:
         "What it tells of, as one line. Null if its event was deleted. Only in the list of a project's deliveries.",
     }),
+    via: z.string().nullable().openapi({
+      description:
+        "Why the account gets it, as a sentence, if the rule names it by an on-call schedule. Null otherwise.",
+    }),
     state: z.enum(deliveryStates),
     attempts: z.int(),
     detail: z
@@ -167,6 +171,7 @@ const explanationReasons = [
   "burst",
   "rule-digest",
   "rule-not-met",
+  "not-on-call",
   "alert-acknowledged",
   "alert-end",
   "off",

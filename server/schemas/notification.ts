@@ -19,6 +19,7 @@ export const notificationTypes = [
   "delivery-dead",
   "messages-held",
   "server-notice",
+  "on-call",
 ] as const;
 
 /** An entry of the inbox: an event that notified the signed-in account, or what a rule found over time. */

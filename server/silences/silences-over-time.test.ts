@@ -21,7 +21,7 @@ import { changeSilence, createSilence, endSilence } from "./silences.ts";
 const minute = 60_000;
 const hour = 60 * minute;
 const start = Date.parse("2026-03-28T12:00:00Z");
-const everyone = { everyone: true, members: [], destinations: [], fallback: null };
+const everyone = { everyone: true, members: [], schedules: [], destinations: [], fallback: null };
 const ann = { ...commandActor, kind: "account", name: "ann@example.com" } as const;
 
 for (const engine of stores) {

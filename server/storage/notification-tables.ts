@@ -162,6 +162,8 @@ export type NotificationTables = {
     destinationId: string | null;
     ruleId: string | null;
     alertId: string | null;
+    /** Why the account gets it, as a sentence, if the rule names it by an on-call schedule. */
+    via: string | null;
     /** The channel of its event. */
     channel: string | null;
     /** An account's notifications in a project with the same key are shown as one. */
