@@ -29,11 +29,14 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   silence: "alert",
   recovery: "bell",
   threshold: "alert",
+  metric: "alert",
+  "metric-recovery": "bell",
   resolved: "bell",
   reminder: "alert",
   "rule-test": "bell",
   "destination-off": "alert",
   "delivery-dead": "alert",
+  "rule-failing": "alert",
   "server-notice": "alert",
 };
 

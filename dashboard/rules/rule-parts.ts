@@ -12,7 +12,10 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
     part("Search", ["q"], ({ q }) => q.trim() || "All events"),
     part(
       "When to notify",
-      ["type", "amount", "unit", "above", "tag", "every", "at", "weekday", "timeZone"],
+      [
+        ...(["type", "amount", "unit", "above", "tag", "every", "at", "weekday", "timeZone"] as const),
+        ...metricParts,
+      ],
       whenText,
     ),
     part("Whom to notify", ["everyone", "members", "destinations"], (form) =>
@@ -39,6 +42,18 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
     part("Urgent", ["urgent"], ({ urgent }) => (urgent ? "Yes" : "No")),
   ];
 }
+
+const metricParts = [
+  "metric",
+  "of",
+  "steps",
+  "windowHours",
+  "compare",
+  "against",
+  "clear",
+  "pending",
+  "alertsWithoutData",
+] as const;
 
 function whenText(form: RuleForm): string {
   const { when } = ruleOf(form);

@@ -97,6 +97,9 @@ function notificationText({ type, count, event }: RulePreviewResponse["notificat
       return "No event";
     case "threshold":
       return event ? eventText(event) : `Too many: ${events}`;
+    case "metric":
+    case "metric-recovery":
+      return "";
     case "recovery":
       return event ? `Again: ${eventText(event)}` : "Events come again";
     case "event":

@@ -4,6 +4,7 @@ import type { Member } from "../../server/schemas/member.ts";
 import type { Rule, RuleWhen } from "../../server/schemas/rule.ts";
 import { formatTimeOfDay } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";
+import { metricTexts } from "./metric-text.ts";
 import { durationText } from "./rules.ts";
 
 type Props = { rule: Rule; members: Member[]; destinations: ProjectDestination[] };
@@ -51,6 +52,8 @@ export function whenTexts(when: RuleWhen): [before: string, after: string] {
         `If more than ${when.above === 1 ? "1 event" : `${formatNumber(when.above)} events`}`,
         ` come within ${durationText(when.minutes)}`,
       ];
+    case "metric":
+      return metricTexts(when);
     case "number":
       return ["Each event", ` whose ${when.tag} is above ${formatNumber(when.above)}`];
   }

@@ -6,7 +6,7 @@ import { followAlerts } from "../rules/follow-alerts.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import type { Store } from "../storage/store.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
-import { deliveriesOf, newDeliveryColumns } from "./make-deliveries.ts";
+import { makeDeliveries } from "./make-deliveries.ts";
 import { titleOfMatch } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
@@ -112,15 +112,9 @@ export class FanOut extends WorkLoop {
       rules.passTime();
       const { told, resolved } = await followAlerts(transaction, rules.matches, titleOfMatch);
       if (isEmpty) told.push(...(await takeDueAlerts(transaction, resolved, this.#now())));
-      const deliveries = await deliveriesOf(transaction, told, this.#now());
-      if (deliveries.length > 0)
-        await transaction
-          .insertInto("deliveries")
-          .columns(newDeliveryColumns)
-          .expression(rowsOf("deliveries", newDeliveryColumns, deliveries))
-          .execute();
+      const deliveries = await makeDeliveries(transaction, rowsOf, told, this.#now());
       await rules.save(transaction);
-      return { events: entries.length, deliveries: deliveries.length };
+      return { events: entries.length, deliveries };
     });
     if (made.events > 0) this.#perEvent = Math.max(1, made.deliveries / made.events);
     // After the events, because what these add may be due at once.

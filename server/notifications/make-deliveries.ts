@@ -4,6 +4,7 @@ import type { ToldNotification } from "../rules/rule-kind.ts";
 import type { ToldMatch } from "../rules/rule-set.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { RowsOf } from "../storage/store.ts";
 import { type Decision, decide, defaultSettings, digestOfAll, emailDueMs } from "./apply-preferences.ts";
 import { MailQuota } from "./mail-quota.ts";
 import { ProjectPreferences } from "./preferences.ts";
@@ -11,7 +12,7 @@ import { ProjectPreferences } from "./preferences.ts";
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
 
 /** What a new delivery has; the other columns have their default. */
-export const newDeliveryColumns = [
+const newDeliveryColumns = [
   "projectId",
   "eventId",
   "accountId",
@@ -103,6 +104,23 @@ export async function deliveriesOf(
   }
   await quota.save(transaction);
   return deliveries;
+}
+
+/** Stores the deliveries of matches. Returns how many there are. */
+export async function makeDeliveries(
+  transaction: Transaction<ControlTables>,
+  rowsOf: RowsOf,
+  matches: readonly ToldMatch[],
+  nowMs: number,
+): Promise<number> {
+  const deliveries = await deliveriesOf(transaction, matches, nowMs);
+  if (deliveries.length > 0)
+    await transaction
+      .insertInto("deliveries")
+      .columns(newDeliveryColumns)
+      .expression(rowsOf("deliveries", newDeliveryColumns, deliveries))
+      .execute();
+  return deliveries.length;
 }
 
 function isByEmail(recipient: ProjectRecipient): recipient is MemberRecipient {

@@ -33,6 +33,8 @@ export type Message = {
   urgent: boolean;
   /** The link by which its recipient acknowledges or resolves the open alert that it tells of. */
   alert?: { url: string };
+  /** The value of a rule's metric, and the time in which it was measured (ISO 8601). */
+  metric?: { value: number | null; from: string; to: string };
   /** What a digest by email lists. */
   digest?: Digest;
   /** The message of the event that began the burst of a summary. */
@@ -40,7 +42,12 @@ export type Message = {
 };
 
 /** Owners are also told about the destinations of their projects and about the server. */
-export type AccountMessageType = "destination-off" | "delivery-dead" | "server-notice" | "email-digest";
+export type AccountMessageType =
+  | "destination-off"
+  | "delivery-dead"
+  | "rule-failing"
+  | "server-notice"
+  | "email-digest";
 
 /** The items of a digest by email, the newest first. `others` are too many to list. Times are as people read them. */
 export type Digest = { items: DigestItem[]; others: number; at: string };

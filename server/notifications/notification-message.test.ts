@@ -1,12 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
+import { formatDuration } from "./format-duration.ts";
 import { messageOfEvent } from "./message.ts";
-import {
-  formatDuration,
-  growMessage,
-  messageOfNotification,
-  type Notification,
-} from "./notification-message.ts";
+import { growMessage, messageOfNotification, type Notification } from "./notification-message.ts";
 
 const atMs = Date.UTC(2026, 0, 31, 9, 30);
 const minute = 60_000;

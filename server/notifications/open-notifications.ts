@@ -8,6 +8,7 @@ import { DeliveryWorker } from "./delivery-worker.ts";
 import { DiskWatch } from "./disk-watch.ts";
 import { FanOut } from "./fan-out.ts";
 import { type AccountStreams, LiveNotifications } from "./live-notifications.ts";
+import { MonitorWorker } from "./monitor-worker.ts";
 import { openKinds } from "./open-kinds.ts";
 import { RecentEvents } from "./recent-events.ts";
 import { ServerOutages } from "./server-outages.ts";
@@ -67,6 +68,7 @@ export async function openNotifications({
     liveNotifications.wake();
   }
   const fanOut = new FanOut({ store, events: recentEvents, onError, onMade });
+  const monitorWorker = new MonitorWorker({ store, onError, onMade });
   const outages = new ServerOutages({ control, hasEmail: outgoing.mailer !== null, now, onMade });
   const { dataDirectory } = store;
   const diskWatch =
@@ -74,16 +76,26 @@ export async function openNotifications({
 
   return {
     /** What routes share of them. */
-    services: { ...outgoing, recentEvents, unsubscribeLinks, alertLinks, deliveryWorker, fanOut },
+    services: {
+      ...outgoing,
+      recentEvents,
+      unsubscribeLinks,
+      alertLinks,
+      deliveryWorker,
+      fanOut,
+      monitorWorker,
+    },
     outages,
     /** Sends what an earlier process left. */
     start(): void {
       fanOut.start();
+      monitorWorker.start();
       deliveryWorker.wake();
     },
     async close(): Promise<void> {
       diskWatch?.close();
       await fanOut.close();
+      await monitorWorker.close();
       await deliveryWorker.close();
       await liveNotifications.close();
       await closeKinds();

@@ -26,7 +26,7 @@ export async function tellOwners(
   await deliverNotice(transaction, projectId, recipients, notice);
 }
 
-/** Makes the deliveries of a notice. Inboxes show notices of the same destination as one. */
+/** Makes the deliveries of a notice. Inboxes show notices of the same destination or rule as one. */
 export async function deliverNotice(
   transaction: Transaction<ControlTables>,
   projectId: number,
@@ -34,11 +34,20 @@ export async function deliverNotice(
   notice: OwnerNotice,
 ): Promise<void> {
   if (recipients.length === 0) return;
-  const groupKey =
-    notice.type === "server-notice" ? `server ${notice.atMs}` : `destination ${notice.destination.id}`;
-  const content = { projectId, groupKey, notification: JSON.stringify(notice) };
+  const content = { projectId, groupKey: groupKeyOf(notice), notification: JSON.stringify(notice) };
   await transaction
     .insertInto("deliveries")
     .values(recipients.map((recipient) => deliveryTo(recipient, content, notice.atMs)))
     .execute();
+}
+
+function groupKeyOf(notice: OwnerNotice): string {
+  switch (notice.type) {
+    case "server-notice":
+      return `server ${notice.atMs}`;
+    case "rule-failing":
+      return `rule ${notice.rule.id}`;
+    default:
+      return `destination ${notice.destination.id}`;
+  }
 }

@@ -26,6 +26,7 @@ import type { DeliveryWorker } from "../notifications/delivery-worker.ts";
 import type { Mailer } from "../notifications/email.ts";
 import type { FanOut } from "../notifications/fan-out.ts";
 import type { DestinationKinds } from "../notifications/kinds/index.ts";
+import type { MonitorWorker } from "../notifications/monitor-worker.ts";
 import type { RecentEvents } from "../notifications/recent-events.ts";
 import type { UnsubscribeLinks } from "../notifications/unsubscribe.ts";
 import type { WatchedEventsCache } from "../rules/watched-events.ts";
@@ -66,6 +67,7 @@ export type Services = {
   userActivity: UserActivity;
   watchedEvents: WatchedEventsCache;
   fanOut: FanOut;
+  monitorWorker: MonitorWorker;
   /** Events that notify. */
   recentEvents: RecentEvents;
   /** How messages reach each kind of destination. */

@@ -69,6 +69,10 @@ export async function followAlerts(
           notification,
           alertId: alert?.id ?? (await lastOf(transaction, rule!.id)),
         };
+      case "metric-recovery":
+        if (!alert || rule!.resolve !== null) return null;
+        await resolve(rule!.id, alert, notification.atMs);
+        return { ...match, rule: reaching(rule!, alert.steps), notification, alertId: alert.id };
       default: {
         if (!rule || !opensAlert(rule, notification)) return { ...match, notification };
         if (alert) {
@@ -108,7 +112,9 @@ export async function followAlerts(
 
 /** Whether a rule's notification opens an alert: it goes on until it is resolved. */
 function opensAlert({ resolve }: Rule, { type }: ToldNotification): boolean {
-  return type === "silence" || type === "threshold" || (resolve !== null && type !== "digest");
+  return (
+    type === "silence" || type === "threshold" || type === "metric" || (resolve !== null && type !== "digest")
+  );
 }
 
 async function readOpen(

@@ -9,7 +9,8 @@ import { withChange } from "../core/with-change.ts";
 import type { NewRule, Rule, RuleChange } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { scheduleAnew } from "./escalation.ts";
-import { dueAt, type RuleState, startState, startsAnew } from "./rule-state.ts";
+import { type MetricState, readingOf } from "./metric.ts";
+import { dueAt, type RuleState, readAt, startState, startsAnew } from "./rule-state.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type RuleRow = Selectable<ControlTables["rules"]>;
@@ -112,7 +113,7 @@ type AlertSettings = Pick<Rule, "when" | "resolve" | "remindMinutes" | "escalati
 
 /** Throws `body-invalid` if a rule has settings of alerts and opens none. */
 function checkAlerts({ when, resolve, remindMinutes, escalation }: AlertSettings): void {
-  const opensByItself = when.type === "silence" || when.type === "count";
+  const opensByItself = when.type === "silence" || when.type === "count" || when.type === "metric";
   if (when.type === "digest" && resolve !== null)
     throw invalid("resolve", "must be null: a digest opens no alert");
   if (remindMinutes !== null && resolve === null && !opensByItself)
@@ -195,6 +196,7 @@ export async function changeRule(
       ...columnsOf(after),
       state: JSON.stringify(state),
       dueAt: after.enabled ? dueAt(after, state) : null,
+      readAt: after.enabled ? readAt(after, state) : null,
     })
     .where("id", "=", id)
     .returningAll()
@@ -225,6 +227,7 @@ async function insertRule(control: Control, projectId: number, rule: NewRule): P
       ...columnsOf(rule),
       state: JSON.stringify(state),
       dueAt: rule.enabled ? dueAt(rule, state) : null,
+      readAt: rule.enabled ? readAt(rule, state) : null,
       createdAt: now,
     })
     .returningAll()
@@ -248,6 +251,7 @@ function columnsOf({ name, q, when, to, urgent, resolve, remindMinutes, escalati
 export function ruleOf(row: RuleRow): Rule {
   const { kind } = JSON.parse(row.state) as RuleState;
   const when = JSON.parse(row.condition) as Rule["when"];
+  const enabled = row.enabled === 1;
   const isSilent = kind !== null && "isSilent" in kind && kind.isSilent;
   return {
     id: row.id,
@@ -260,11 +264,12 @@ export function ruleOf(row: RuleRow): Rule {
     resolve: row.resolveQ,
     remindMinutes: row.remindMinutes,
     escalation: JSON.parse(row.escalation),
-    enabled: row.enabled === 1,
+    enabled,
     firedAt: isoOf(row.firedAt),
     silentSince: isSilent ? isoOf(kind.sinceMs) : null,
     // A count is looked at once it has fallen, which notifies nobody.
     dueAt: when.type === "count" ? null : isoOf(row.dueAt),
+    reading: enabled && when.type === "metric" ? readingOf(kind as MetricState) : null,
     version: versionOf(
       ...[row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled],
       ...[row.resolveQ, row.remindMinutes, row.escalation],

@@ -11,11 +11,14 @@ export const notificationTypes = [
   "silence",
   "recovery",
   "threshold",
+  "metric",
+  "metric-recovery",
   "resolved",
   "reminder",
   "rule-test",
   "destination-off",
   "delivery-dead",
+  "rule-failing",
   "server-notice",
 ] as const;
 

@@ -1,9 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
 import { Event, eventTexts } from "../event/event.ts";
-import { validSearch } from "../event/event-query.ts";
+import { projectParameter, validSearch } from "../event/event-query.ts";
 import { text } from "../validation/text.ts";
 import { timeOfDay, timeZone } from "../validation/time.ts";
+import { wholeNumber as queryNumber } from "../validation/whole-number.ts";
+import { MetricCondition } from "./metric-condition.ts";
 import { version } from "./version.ts";
 
 const timestamp = z.string().openapi({ format: "date-time" });
@@ -66,6 +68,7 @@ const RuleWhen = z
         above: z.number().openapi({ description: "The largest value that doesn't notify." }),
       })
       .openapi({ description: "Alerts on each matching event with a tag whose value is a larger number." }),
+    MetricCondition,
   ])
   .openapi("RuleWhen");
 export type RuleWhen = z.infer<typeof RuleWhen>;
@@ -104,7 +107,7 @@ const fields = {
   }),
   resolve: validSearch.nullable().openapi({
     description:
-      "The search whose events resolve the rule's alert. With it, each kind of rule but digests opens an alert. Null: a silence ends with the next match, and a count once it has fallen.",
+      "The search whose events resolve the rule's alert. With it, each kind of rule but digests opens an alert. Null: a silence ends with the next match, and a count or metric once it is back.",
   }),
   remindMinutes: wholeNumber(limits.reminderMinutes, limits.reminderMinutesMin).nullable().openapi({
     description: "How often an open alert's message is repeated until somebody acknowledges it. Null: never.",
@@ -156,6 +159,24 @@ export const RuleChange = z
   .openapi("RuleChange");
 export type RuleChange = z.infer<typeof RuleChange>;
 
+/** `pending`: the condition holds, and not for long enough yet. */
+const MetricReading = z
+  .object({
+    state: z.enum(["ok", "pending", "firing"]),
+    since: timestamp.nullable().openapi({ description: "Since when it is pending or firing." }),
+    value: z.number().nullable().openapi({
+      description: "The metric, or its change in percent. Null without a value.",
+    }),
+    at: timestamp.nullable().openapi({
+      description: "The end of the time that was measured. Null before the first reading.",
+    }),
+    nextAt: timestamp.openapi({ description: "When it is read next." }),
+    failure: z.string().nullable().openapi({ description: "Why it can't be read at the moment." }),
+  })
+  .openapi("MetricReading");
+
+export type MetricReading = z.infer<typeof MetricReading>;
+
 /** Which events of a project notify whom, and when. */
 export const Rule = z
   .object({
@@ -177,6 +198,9 @@ export const Rule = z
     dueAt: timestamp.nullable().openapi({
       description: "When it notifies next without another event. Null if it doesn't.",
     }),
+    reading: MetricReading.nullable().openapi({
+      description: "Of a rule about a metric that is on: what it read last.",
+    }),
     version,
     createdAt: z.string().openapi({ format: "date-time" }),
   })
@@ -195,29 +219,74 @@ export const RuleTestResponse = z
   })
   .openapi("RuleTestResponse");
 
+const days = {
+  description: `How many days to look back: of a metric up to ${limits.metricPreviewDays}, which is the default, of others ${limits.previewDays}.`,
+};
+
 /** The part of a rule that decides when it notifies. */
 export const RuleDraft = z
-  .strictObject({ q: fields.q.default(""), when: RuleWhen })
+  .strictObject({
+    q: fields.q.default(""),
+    when: RuleWhen,
+    days: wholeNumber(limits.metricPreviewDays).optional().openapi(days),
+  })
   .openapi("RuleDraft", { example: { q: 'name:"Backup done"', when: { type: "silence", minutes: 1_560 } } });
+
+export type RuleDraft = z.infer<typeof RuleDraft>;
+
+export const RulePreviewQuery = z.strictObject({
+  days: queryNumber(1, limits.metricPreviewDays).optional().openapi(days),
+  project: projectParameter,
+});
+
+/** The line of a metric, and when it would have alerted. */
+const MetricPreview = z
+  .object({
+    stepMinutes: z.int().openapi({ description: "How far readings are apart." }),
+    isCoarse: z.boolean().openapi({
+      description:
+        "Readings are further apart than those of the rule: different users and funnels can't be added up.",
+    }),
+    at: z.array(timestamp).openapi({
+      description:
+        "When each value was: the end of the time that it measures. Long lines have the values that matter.",
+    }),
+    values: z.array(z.number().nullable()),
+    firing: z
+      .array(z.object({ from: timestamp, to: timestamp.nullable() }))
+      .openapi({ description: "The alerts, oldest first. `to` is null for one that is still open." }),
+  })
+  .openapi("MetricPreview");
 
 export const RulePreviewResponse = z
   .object({
     ok: z.literal(true),
     from: timestamp.openapi({
-      description: `Seven days ago; later if more than ${limits.previewEvents.toLocaleString("en")} events match since then.`,
+      description: `Where the preview begins: by default seven days ago, of a metric ${limits.metricPreviewDays}; later if more than ${limits.previewEvents.toLocaleString("en")} events match since then.`,
     }),
     to: timestamp,
     count: z.int().openapi({ description: "How often the rule would have notified." }),
     notifications: z
       .array(
         z.object({
-          type: z.enum(["event", "summary", "digest", "silence", "recovery", "threshold"]),
+          type: z.enum([
+            "event",
+            "summary",
+            "digest",
+            "silence",
+            "recovery",
+            "threshold",
+            "metric",
+            "metric-recovery",
+          ]),
           at: timestamp,
           count: z.int().nullable().openapi({ description: "How many events it is about, if it counts." }),
+          value: z.number().nullable().openapi({ description: "Of a metric: its value." }),
           event: Event.nullable(),
         }),
       )
       .openapi({ description: `The last ${limits.previewNotifications} of them, newest first.` }),
+    metric: MetricPreview.nullable().openapi({ description: "Null for rules about something else." }),
   })
   .openapi("RulePreviewResponse");
 export type RulePreviewResponse = z.infer<typeof RulePreviewResponse>;

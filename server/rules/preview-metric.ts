@@ -1,0 +1,120 @@
+import { limits } from "../core/limits.ts";
+import { metric, onReading, stepMinutes } from "./metric.ts";
+import { addsUp, changeOf, metricValue } from "./metric-value.ts";
+import { amountsIn, type MetricSource, weekBefore } from "./read-metric.ts";
+import { minuteMs, type RuleNotification } from "./rule-kind.ts";
+
+/** The line of a metric, one value for each reading, and what its rule would have notified of. */
+export type MetricLine = {
+  stepMs: number;
+  isCoarse: boolean;
+  /** The ends of what is measured, ascending, milliseconds since 1970. */
+  ends: number[];
+  values: (number | null)[];
+  notifications: Extract<RuleNotification, { type: "metric" | "metric-recovery" }>[];
+};
+
+/** Readings of what doesn't add up are apart by so much: each reads its events by itself. */
+const coarseMinutes = { users: 60, conversion: 24 * 60 };
+
+/** Reads a metric as its rule would have done, from `fromMs` on up to the last full minute before `nowMs`. */
+export async function previewMetric(
+  source: MetricSource,
+  fromMs: number,
+  nowMs: number,
+): Promise<MetricLine> {
+  const { when } = source;
+  const { measure, minutes } = when;
+  const own = stepMinutes(when);
+  const isCoarse = !addsUp(measure);
+  const coarse =
+    measure.metric === "users" || measure.metric === "conversion" ? coarseMinutes[measure.metric] : 0;
+  const stepMs = (isCoarse ? Math.max(minutes, coarse) : own) * minuteMs;
+  const lastMs = Math.floor(nowMs / minuteMs) * minuteMs;
+  const count = Math.max(1, Math.floor((lastMs - fromMs) / stepMs) + 1);
+  const ends = Array.from({ length: count }, (_, index) => lastMs - (count - 1 - index) * stepMs);
+  const values = await valuesAt(source, ends);
+  return { stepMs, isCoarse, ends, values, notifications: notificationsOf(when, ends, values) };
+}
+
+function notificationsOf(
+  when: MetricSource["when"],
+  ends: readonly number[],
+  values: readonly (number | null)[],
+): MetricLine["notifications"] {
+  let state = metric.start(ends[0]!);
+  return ends.flatMap((endMs, index) => {
+    // A reading is due a little after what it measures.
+    const step = onReading(when, state, { dueMs: endMs + minuteMs / 2, value: values[index]! });
+    state = step.state;
+    return step.notifications as MetricLine["notifications"];
+  });
+}
+
+async function valuesAt(source: MetricSource, ends: readonly number[]): Promise<(number | null)[]> {
+  const { minutes, against } = source.when;
+  const current = await amountsAt(source, ends);
+  if (against === null) return current;
+  const earlier = ends.map((ms) =>
+    against === "before" ? ms - minutes * minuteMs : weekBefore(ms, source.timeZone),
+  );
+  const before = await amountsAt(source, earlier);
+  return current.map((value, index) => changeOf(value, before[index]!));
+}
+
+/** The values of the windows that end at these times, ascending. */
+async function amountsAt(source: MetricSource, ends: readonly number[]): Promise<(number | null)[]> {
+  const { measure, minutes } = source.when;
+  const windowMs = minutes * minuteMs;
+  const bounds = addsUp(measure) ? evenBounds(ends, windowMs) : edgesOf(ends, windowMs);
+  const amounts = await amountsIn(source, bounds);
+  const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
+  return ends.map((endMs) =>
+    metricValue(measure, amounts.slice(indexOf.get(endMs - windowMs), indexOf.get(endMs))),
+  );
+}
+
+/** Bounds so close that each window is made of whole parts, and no closer. */
+function evenBounds(ends: readonly number[], windowMs: number): number[] {
+  const fromMs = ends[0]! - windowMs;
+  const partMs = ends.reduce((part, endMs) => greatestDivisor(part, endMs - fromMs), windowMs);
+  return Array.from({ length: (ends.at(-1)! - fromMs) / partMs + 1 }, (_, index) => fromMs + index * partMs);
+}
+
+/** The bounds of windows that don't overlap. */
+function edgesOf(ends: readonly number[], windowMs: number): number[] {
+  return [...new Set(ends.flatMap((endMs) => [endMs - windowMs, endMs]))].sort((a, b) => a - b);
+}
+
+function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b);
+}
+
+/** The times in which the rule would have had an open alert. `toMs` is null for one that is still open. */
+export function firingSpans({ notifications }: MetricLine): { fromMs: number; toMs: number | null }[] {
+  const spans: { fromMs: number; toMs: number | null }[] = [];
+  for (const { type, atMs } of notifications)
+    if (type === "metric") spans.push({ fromMs: atMs, toMs: null });
+    else spans.at(-1)!.toMs = atMs;
+  return spans;
+}
+
+/**
+ * A line with no more values than a chart can show. Of several, it keeps the one that is nearest to the alert or beyond,
+ * so that no alert is without its reason.
+ */
+export function shortened({ ends, values }: MetricLine, { below, change }: MetricSource["when"]) {
+  const size = Math.ceil(ends.length / limits.metricPreviewValues);
+  const rank = (value: number) =>
+    below !== undefined ? -value : change !== undefined ? Math.abs(value) : value;
+  const kept = Array.from({ length: Math.ceil(ends.length / size) }, (_, group) => {
+    const from = group * size;
+    let best = from;
+    for (let index = from + 1; index < Math.min(from + size, ends.length); index++) {
+      const [value, known] = [values[index]!, values[best]!];
+      if (known === null || (value !== null && rank(value) > rank(known))) best = index;
+    }
+    return best;
+  });
+  return { ends: kept.map((index) => ends[index]!), values: kept.map((index) => values[index]!) };
+}
