@@ -49,7 +49,7 @@ export function AlertItem({ project, alert, isOpened, toggle }: Props) {
               )}
             </span>
             <span className="hostile mt-0.5 block text-muted text-sm">
-              {!title.endsWith(rule.name) && `${rule.name} · `}
+              {!title.includes(rule.name) && `${rule.name} · `}
               {countOf(matches, "match", "matches")} · <RelativeTime at={openedAt} form="long" />
               {whoText(alert)}
             </span>

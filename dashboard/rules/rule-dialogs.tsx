@@ -14,6 +14,7 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { AlertFields } from "./alert-fields.tsx";
 import { EscalationFields } from "./escalation-fields.tsx";
+import { ForEachFields } from "./for-each-fields.tsx";
 import { RecipientFields } from "./recipient-fields.tsx";
 import { formOf, newRuleForm, type RuleForm, ruleOf } from "./rule-form.ts";
 import { ruleParts } from "./rule-parts.ts";
@@ -144,7 +145,8 @@ function RuleDialog({ form, onChange, ...dialog }: Props) {
       />
       <SearchField member="q" q={q} onChange={(q) => onChange({ ...form, q })} />
       <WhenFields form={form} onChange={onChange} />
-      <RulePreview q={q} when={ruleOf(form).when} />
+      <ForEachFields form={form} onChange={onChange} />
+      <RulePreview {...ruleOf(form)} />
       <RecipientFields form={form} onChange={onChange} members={members} destinations={destinations} />
       <Choice
         type="checkbox"

@@ -37,6 +37,11 @@ export type RuleForm = RecipientForm &
     at: string;
     weekday: Weekday;
     timeZone: string;
+    /** `user`, `channel`, `name` or `tag`, whose key is `eachTag`; empty for all events together. */
+    each: "" | "user" | "channel" | "name" | "tag";
+    eachTag: string;
+    /** After how many days a silence forgets a value; empty for never. */
+    forgetDays: string;
     urgent: boolean;
     /** The search that resolves its alert; empty for none. */
     resolve: string;
@@ -68,6 +73,9 @@ export function newRuleForm(): RuleForm {
     at: "08:00",
     weekday: "monday",
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    each: "",
+    eachTag: "",
+    forgetDays: "30",
     everyone: true,
     members: [],
     destinations: [],
@@ -80,7 +88,8 @@ export function newRuleForm(): RuleForm {
   };
 }
 
-export function formOf({ name, q, when, to, urgent, resolve, remindMinutes, escalation }: Rule): RuleForm {
+export function formOf(rule: Rule): RuleForm {
+  const { name, q, when, forEach, forgetDays, to, urgent, resolve, remindMinutes, escalation } = rule;
   const form = {
     ...newRuleForm(),
     name,
@@ -89,6 +98,7 @@ export function formOf({ name, q, when, to, urgent, resolve, remindMinutes, esca
     fallback: to.fallback ?? "",
     urgent,
     type: when.type,
+    forgetDays: String(forgetDays ?? ""),
     resolve: resolve ?? "",
     escalation: escalation.map(({ minutes, to }) => ({
       ...to,
@@ -96,6 +106,8 @@ export function formOf({ name, q, when, to, urgent, resolve, remindMinutes, esca
       minutes: String(minutes),
     })),
   };
+  if (forEach?.startsWith("tag.")) Object.assign(form, { each: "tag", eachTag: forEach.slice(4) });
+  else if (forEach !== null) Object.assign(form, { each: forEach });
   if (remindMinutes !== null) {
     form.remindUnit = unitOf(remindMinutes);
     form.remind = String(remindMinutes / minutesOf[form.remindUnit]);
@@ -140,7 +152,7 @@ function whenOf(form: RuleForm): RuleWhen | null {
 }
 
 export function ruleOf(form: RuleForm): Omit<NewRule, "enabled" | "when"> & { when: RuleWhen | null } {
-  const { name, q, urgent } = form;
+  const { name, q, urgent, forgetDays } = form;
   const alerts = {
     resolve: form.type === "digest" || form.resolve.trim() === "" ? null : form.resolve.trim(),
     remindMinutes:
@@ -149,7 +161,22 @@ export function ruleOf(form: RuleForm): Omit<NewRule, "enabled" | "when"> & { wh
       ? form.escalation.map((step) => ({ minutes: Number(step.minutes), to: recipientsOf(step) }))
       : [],
   };
-  return { name: name.trim(), q: q.trim(), when: whenOf(form), to: recipientsOf(form), urgent, ...alerts };
+  return {
+    name: name.trim(),
+    q: q.trim(),
+    when: whenOf(form),
+    forEach: forEachOf(form),
+    forgetDays: forgetDays === "" ? null : Number(forgetDays),
+    to: recipientsOf(form),
+    urgent,
+    ...alerts,
+  };
+}
+
+/** A digest collects all events together. */
+function forEachOf({ type, each, eachTag }: RuleForm): string | null {
+  if (type === "digest" || each === "") return null;
+  return each === "tag" ? `tag.${eachTag.trim()}` : each;
 }
 
 function recipientsOf(form: RecipientForm): NewRule["to"] {

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { clsx } from "clsx";
-import { Pencil, Power, Send, Trash2 } from "lucide-react";
+import { ListTree, Pencil, Power, Send, Trash2 } from "lucide-react";
 import type { Rule } from "../../server/schemas/rule.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
@@ -17,7 +17,7 @@ import { toast } from "../shell/toasts.tsx";
 import { RuleSentence } from "./rule-sentence.tsx";
 import { rulesQuery } from "./rules.ts";
 
-type Actions = { edit: (rule: Rule) => void; remove: (rule: Rule) => void };
+type Actions = Record<"edit" | "remove" | "showValues", (rule: Rule) => void>;
 
 export function RuleList({ rules, ...actions }: Actions & { rules: Rule[] }) {
   const project = useProjectSlug();
@@ -79,7 +79,7 @@ function Badge({ className, children }: { className: string; children: string })
   );
 }
 
-function RuleActions({ rule, edit, remove }: Actions & { rule: Rule }) {
+function RuleActions({ rule, edit, remove, showValues }: Actions & { rule: Rule }) {
   const project = useProjectSlug();
   const { id, name, enabled } = rule;
   const toggle = useMutation({
@@ -113,6 +113,9 @@ function RuleActions({ rule, edit, remove }: Actions & { rule: Rule }) {
       name={name}
       actions={[
         { label: "Edit…", icon: Pencil, onSelect: () => edit(rule) },
+        ...(rule.forEach === null
+          ? []
+          : [{ label: "Values…", icon: ListTree, onSelect: () => showValues(rule) }]),
         { label: "Send a test", icon: Send, disabled: test.isPending, onSelect: () => test.mutate() },
         {
           label: enabled ? "Turn off" : "Turn on",

@@ -2,7 +2,7 @@ import type { ProjectDestination } from "../../server/schemas/destination.ts";
 import type { Member } from "../../server/schemas/member.ts";
 import { orNone, type Part, part } from "../edits/differences.ts";
 import { type RuleForm, ruleOf } from "./rule-form.ts";
-import { listText, recipientNames, whenTexts } from "./rule-sentence.tsx";
+import { eachText, listText, recipientNames, whenTexts } from "./rule-sentence.tsx";
 import { durationText } from "./rules.ts";
 
 /** The parts of a rule, for when two people have changed it. */
@@ -17,6 +17,10 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
         ...metricParts,
       ],
       whenText,
+    ),
+    part("For each", ["each", "eachTag"], (form) => eachText(ruleOf(form).forEach)),
+    part("Forget a value", ["forgetDays"], ({ forgetDays }) =>
+      forgetDays === "" ? "Never" : `After ${forgetDays} days`,
     ),
     part("Whom to notify", ["everyone", "members", "destinations"], (form) =>
       listText(recipientNames(ruleOf(form).to, members, destinations)),

@@ -8,18 +8,18 @@ import { formatDate } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";
 import { mistakeIn } from "../feed/filters.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { previewQuery } from "./rules.ts";
+import { previewQuery, type RuleDraft } from "./rules.ts";
 
 /** How long nothing was typed before the preview is updated. */
 const typingMs = 300;
 const listed = 10;
 
-type Props = { q: string; when: RuleWhen | null };
+type Props = { q: string; when: RuleWhen | null; forEach: string | null };
 
 /** The alerts that the rule would have raised in the last days. */
-export function RulePreview({ q, when }: Props) {
+export function RulePreview({ q, when, forEach }: Props) {
   const project = useProjectSlug();
-  const draft = useTypedDraft(q, when);
+  const draft = useTypedDraft(when && { q: q.trim(), when, forEach });
   // The field shows the mistake.
   const isValid = mistakeIn(draft?.q ?? "") === null;
   const { data, error } = useQuery({
@@ -61,14 +61,14 @@ export function RulePreview({ q, when }: Props) {
 }
 
 /** The draft, once typing has paused. */
-function useTypedDraft(q: string, when: RuleWhen | null) {
-  const json = JSON.stringify(when && { q: q.trim(), when });
+function useTypedDraft(draft: RuleDraft | null) {
+  const json = JSON.stringify(draft);
   const [typed, setTyped] = useState(json);
   useEffect(() => {
     const timer = setTimeout(() => setTyped(json), typingMs);
     return () => clearTimeout(timer);
   }, [json]);
-  return JSON.parse(typed) as { q: string; when: RuleWhen } | null;
+  return JSON.parse(typed) as RuleDraft | null;
 }
 
 function countText({ count, from, to }: RulePreviewResponse): string {

@@ -10,13 +10,15 @@ import { durationText } from "./rules.ts";
 type Props = { rule: Rule; members: Member[]; destinations: ProjectDestination[] };
 
 /** The condition and the recipients of a rule: "Each event matching `channel:payments`, to everyone". */
-export function RuleSentence({ rule: { q, when, to, resolve }, members, destinations }: Props) {
+export function RuleSentence({ rule: { q, when, forEach, to, resolve }, members, destinations }: Props) {
   const [before, after] = whenTexts(when);
   return (
     <>
       {before}
       <Matching q={q} />
-      {after}, to {listText(recipientNames(to, members, destinations))}
+      {after}
+      {forEach !== null && `, for ${eachText(forEach)}`}, to{" "}
+      {listText(recipientNames(to, members, destinations))}
       {resolve !== null && (
         <>
           , until one matches <code className="font-mono text-ink text-xs">{resolve}</code>
@@ -34,6 +36,12 @@ function Matching({ q }: { q: string }): ReactNode {
       <code className="font-mono text-ink text-xs">{q}</code>
     </>
   );
+}
+
+/** What a rule follows: "each value of service". */
+export function eachText(forEach: string | null): string {
+  if (forEach === null) return "all events together";
+  return forEach.startsWith("tag.") ? `each value of ${forEach.slice(4)}` : `each ${forEach}`;
 }
 
 /** The words before and after the search. */

@@ -11,10 +11,11 @@ import { ListPage, useItemDialog } from "../shell/list-page.tsx";
 import { DeleteRuleDialog, EditRuleDialog, NewRuleDialog } from "./rule-dialogs.tsx";
 import type { RuleForm } from "./rule-form.ts";
 import { RuleList } from "./rule-list.tsx";
+import { RuleValuesDialog } from "./rule-values-dialog.tsx";
 import { rulesQuery } from "./rules.ts";
 
 /** Dialogs for a rule. */
-const dialogs = { edit: EditRuleDialog, delete: DeleteRuleDialog };
+const dialogs = { edit: EditRuleDialog, delete: DeleteRuleDialog, values: RuleValuesDialog };
 
 export function RulesPage() {
   const project = useProjectSlug();
@@ -60,7 +61,9 @@ export function RulesPage() {
             />
           ))
         }
-        list={(rules) => <RuleList rules={rules} edit={open("edit")} remove={open("delete")} />}
+        list={(rules) => (
+          <RuleList rules={rules} edit={open("edit")} remove={open("delete")} showValues={open("values")} />
+        )}
       />
       {creating && (
         <NewRuleDialog

@@ -10,8 +10,10 @@ export function rulesQuery(project: string) {
   });
 }
 
+export type RuleDraft = { q: string; when: RuleWhen; forEach: string | null };
+
 /** The alerts that a rule would have raised lately. */
-export function previewQuery(project: string, draft: { q: string; when: RuleWhen } | null) {
+export function previewQuery(project: string, draft: RuleDraft | null) {
   return queryOptions({
     queryKey: ["rule-preview", project, draft],
     queryFn: ({ signal }) =>

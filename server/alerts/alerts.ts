@@ -145,10 +145,14 @@ export async function resolveAlert(change: Change, id: string, link: string | nu
   return alertOf(changed, nowMs);
 }
 
-/** Resolves the open alert of a rule that begins anew or is deleted, if it has one. Call it with the rules locked. */
-export async function resolveAlertOfRule(
+/**
+ * Resolves the open alerts of a rule that begins anew or is deleted, or of a value that it forgets. Call it with the
+ * rules locked.
+ */
+export async function resolveAlertsOfRule(
   change: Pick<Change, "transaction" | "actor">,
   ruleId: string,
+  value?: string,
 ): Promise<void> {
   const nowMs = Date.now();
   const by = nameOf(change);
@@ -157,11 +161,11 @@ export async function resolveAlertOfRule(
     .set({ resolvedAt: nowMs, resolvedBy: by, ...noTimes })
     .where("ruleId", "=", ruleId)
     .where("resolvedAt", "is", null)
+    .$if(value !== undefined, (query) => query.where("value", "=", value!))
     .returning("id")
-    .executeTakeFirst();
-  if (!resolved) return;
+    .execute();
   const what = { change: "resolved", changedBy: by, link: null, until: null, changedAt: nowMs } as const;
-  await addAlertChange(change.transaction, resolved.id, what);
+  for (const { id } of resolved) await addAlertChange(change.transaction, id, what);
 }
 
 async function openAlert({ transaction, projectId }: Change, id: string): Promise<AlertRow> {
@@ -196,6 +200,7 @@ export function alertOf(row: AlertRow, nowMs: number): Alert {
     state: stateOf(row, nowMs),
     title: row.title,
     rule: { id: row.ruleId, name: row.ruleName },
+    value: row.value === "" ? null : row.value,
     q: row.q,
     urgent: row.urgent === 1,
     matches: Number(row.matches),

@@ -270,6 +270,11 @@ export const limits = {
   /** Rules of a project. */
   rules: 50,
   ruleNameCharacters: 80,
+  /** Values of a tag, users or channels that a rule follows each by itself. Longer values are cut. */
+  ruleValues: 10_000,
+  ruleValueCharacters: 200,
+  /** After how many days without an event a rule forgets a value, at most. */
+  ruleForgetDays: 366,
   /** Views of a project, and each member's own in it. */
   views: 50,
   viewNameCharacters: 80,
@@ -314,6 +319,7 @@ export const limits = {
   /** How far the preview of a rule about a metric looks back, and how many values of its line it returns. */
   metricPreviewDays: 30,
   metricPreviewValues: 720,
+  metricPreviewLines: 5,
   /** Latest notifications that a rule's preview lists. All are counted. */
   previewNotifications: 100,
   /** Destinations of a project, such as webhooks and chats. */

@@ -75,6 +75,7 @@ const problems = {
   "destination-unknown": { status: 404, title: "Destination not found" },
   "view-unknown": { status: 404, title: "View not found" },
   "rule-unknown": { status: 404, title: "Rule not found" },
+  "value-unknown": { status: 404, title: "Value not found" },
   "rule-exists": { status: 409, title: "Rule already exists" },
   "alert-unknown": { status: 404, title: "Alert not found" },
   "alert-resolved": { status: 409, title: "Alert already resolved" },

@@ -230,6 +230,13 @@ test("views, rules and destinations", async () => {
   await call("POST /api/deliveries/{id}/retry", 200, { as: "key", params: { id } });
   await call("POST /api/deliveries/{id}/retry", 404, { as: "key", params: { id: missing } });
   await call("POST /api/deliveries/retry", 200, { as: "key", body: {} });
+  const each = { when: { type: "burst", minutes: 60 }, forEach: "tag.service" };
+  await call("PATCH /api/rules/{id}", 200, { as: "key", params, body: each });
+  await app.post({ channel: "payments", name: "Refund", tags: { service: "billing" } });
+  const values = () => call("GET /api/rules/{id}/values", 200, { as: "key", params });
+  await until(async () => (await values()).values.length > 0);
+  await call("POST /api/rules/{id}/forget", 200, { as: "key", params, body: { value: "billing" } });
+  await call("POST /api/rules/{id}/forget", 404, { as: "key", params, body: { value: "billing" } });
   await call("PATCH /api/rules/{id}", 200, { as: "key", params, body: { enabled: false } });
   await call("DELETE /api/rules/{id}", 200, { as: "key", params });
   await call("DELETE /api/project-destinations/{id}", 200, hook);

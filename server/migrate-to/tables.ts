@@ -39,6 +39,7 @@ export const tables: readonly Table[] = [
   { name: "email_unsubscriptions", key: ["project_id", "account_id"] },
   { name: "mail_counts", key: ["subject", "hour"] },
   { name: "rules", key: ["id"] },
+  { name: "rule_values", key: ["rule_id", "value"] },
   { name: "alerts", key: ["id"] },
   { name: "alert_changes", key: ["id"], numbered: true },
   { name: "boards", key: ["id"] },

@@ -30,6 +30,8 @@ function ruleWith(change: Partial<Rule> & { when?: RuleWhen } = {}): Rule {
     name: "Orders",
     q: "channel:orders",
     when: { type: "each" },
+    forEach: null,
+    forgetDays: null,
     to: { everyone: true, members: [], destinations: [], fallback: null },
     urgent: false,
     resolve: null,

@@ -4,6 +4,7 @@ import { lockMembers } from "../projects/members.ts";
 import { nextAlertDueAt, takeDueAlerts } from "../rules/due-alerts.ts";
 import { followAlerts } from "../rules/follow-alerts.ts";
 import { RuleSet } from "../rules/rule-set.ts";
+import { nextValueDueAt } from "../rules/rule-values.ts";
 import type { Store } from "../storage/store.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
 import { makeDeliveries } from "./make-deliveries.ts";
@@ -78,7 +79,7 @@ export class FanOut extends WorkLoop {
   async #startAgain(): Promise<void> {
     await this.#deps.store.control.transaction().execute(async (transaction) => {
       await lockRules(transaction);
-      const rules = await RuleSet.read(transaction, [], this.#now());
+      const rules = await RuleSet.read(transaction, [], { nowMs: this.#now(), isWhole: true });
       rules.startAgain();
       await rules.save(transaction);
     });
@@ -102,13 +103,13 @@ export class FanOut extends WorkLoop {
       // It also lets only one node at a time take entries.
       await lockRules(transaction);
       const entries = await takeOutbox(transaction, [...eventOf.keys()]);
-      const projects = [...new Set(entries.map(({ projectId }) => projectId))];
-      // Time passes for rules only when all events that arrived until then were taken out.
-      const rules = await RuleSet.read(transaction, projects, isEmpty ? this.#now() : null);
-      for (const { id, projectId, createdAt } of entries) {
+      const arrivals = entries.flatMap(({ id, projectId, createdAt }) => {
         const event = eventOf.get(id);
-        if (event) rules.take(projectId, event, createdAt);
-      }
+        return event ? [{ projectId, event, receivedMs: createdAt }] : [];
+      });
+      // Time passes for rules only when all events that arrived until then were taken out.
+      const rules = await RuleSet.read(transaction, arrivals, { nowMs: isEmpty ? this.#now() : null });
+      for (const arrival of arrivals) rules.take(arrival);
       rules.passTime();
       const { told, resolved } = await followAlerts(transaction, rules.matches, titleOfMatch);
       if (isEmpty) told.push(...(await takeDueAlerts(transaction, resolved, this.#now())));
@@ -146,8 +147,8 @@ export class FanOut extends WorkLoop {
       .orderBy("dueAt")
       .limit(1)
       .executeTakeFirst();
-    const alertAt = await nextAlertDueAt(control);
-    const dueAt = Math.min(rule?.dueAt ?? Infinity, alertAt ?? Infinity);
+    const others = [await nextValueDueAt(control), await nextAlertDueAt(control)];
+    const dueAt = Math.min(rule?.dueAt ?? Infinity, ...others.map((at) => at ?? Infinity));
     return Number.isFinite(dueAt) ? dueAt : null;
   }
 

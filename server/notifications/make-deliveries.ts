@@ -1,7 +1,8 @@
 import type { Insertable, Transaction } from "kysely";
+import { nameOfValue, searchOfValue } from "../rules/for-each.ts";
 import { groupKeyOf } from "../rules/group-key.ts";
+import type { ToldMatch } from "../rules/open-rule.ts";
 import type { ToldNotification } from "../rules/rule-kind.ts";
-import type { ToldMatch } from "../rules/rule-set.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { RowsOf } from "../storage/store.ts";
@@ -223,7 +224,7 @@ function decideByPreferences(
 }
 
 function deliveryOf(
-  { projectId, rule, notification, foundMs, alertId }: ToldMatch,
+  { projectId, rule, value, notification, foundMs, alertId }: ToldMatch,
   recipient: Recipient,
   decision: Decision,
 ) {
@@ -236,8 +237,8 @@ function deliveryOf(
         ruleId: rule?.id ?? null,
         alertId,
         channel: "event" in notification ? notification.event.channelId : null,
-        groupKey: groupKeyOf(rule, notification),
-        notification: rule && textOf(rule, notification),
+        groupKey: groupKeyOf(rule, value, notification),
+        notification: rule && textOf(rule, value, notification),
       },
       foundMs,
     ),
@@ -259,8 +260,11 @@ function eventIdOf(notification: ToldNotification): string | null {
 }
 
 /** What a delivery says besides its event: null for an event itself. The rule may be renamed or deleted before. */
-function textOf({ name, q }: Rule, notification: ToldNotification): string | null {
+function textOf(rule: Rule, value: string | null, notification: ToldNotification): string | null {
   if (notification.type === "event") return null;
   const { event: _, ...rest } = { event: null, ...notification };
-  return JSON.stringify({ ...rest, rule: { name, q } });
+  return JSON.stringify({
+    ...rest,
+    rule: { name: nameOfValue(rule, value), q: searchOfValue(rule, value) },
+  });
 }

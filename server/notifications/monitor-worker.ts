@@ -208,6 +208,7 @@ export class MonitorWorker extends WorkLoop {
       const matches = notifications.map((notification) => ({
         projectId: row.projectId,
         rule: ruleOf(row),
+        value: null,
         notification,
         foundMs: nowMs,
         alertId: null,

@@ -69,12 +69,14 @@ for (const engine of stores) {
 
     async function addRule(when: Metric, fields: Partial<NewRule> = {}): Promise<string> {
       const alerts = { urgent: false, resolve: null, remindMinutes: null, escalation: [] };
+      const each = { forEach: null, forgetDays: null };
       const rule: NewRule = {
         name: "Rule",
         q: "name:Order",
         when,
         to: everyone,
         ...alerts,
+        ...each,
         enabled: true,
         ...fields,
       };
@@ -293,9 +295,9 @@ for (const engine of stores) {
         await record({ name: "Other", atMs: now - 3 * minute });
         await pass(1);
         expect(await told()).toMatchObject([{ type: "metric", value }]);
-        const asked = { projectId, q: "name:Order", when, days: 1, timeZone: "UTC" };
+        const asked = { projectId, q: "name:Order", when, forEach: null, days: 1, timeZone: "UTC" };
         const preview = await previewStored(store.events, asked, now, new AbortController().signal);
-        expect(preview.metric!.values.at(-1)).toBe(value);
+        expect(preview.metric!.lines[0]!.amounts.at(-1)).toBe(value);
       });
     }
 
@@ -309,7 +311,7 @@ for (const engine of stores) {
         const busy = Math.sin(n / 12) > 0;
         for (let each = 0; each < (busy ? seed % 3 : seed % 4 === 0 ? 1 : 0); each++) await record();
       });
-      const asked = { projectId, q: "name:Order", when, days: 1, timeZone: "UTC" };
+      const asked = { projectId, q: "name:Order", when, forEach: null, days: 1, timeZone: "UTC" };
       const { metric, notifications } = await previewStored(
         store.events,
         asked,
@@ -321,8 +323,8 @@ for (const engine of stores) {
       expect(
         notifications.toReversed().map(({ type, at, value }) => ({ type, atMs: Date.parse(at), value })),
       ).toEqual(live.map(({ type, atMs, value }) => ({ type, atMs, value })) as never);
-      expect(metric!.firing.length).toBe(live.filter(({ type }) => type === "metric").length);
-      expect(Date.parse(metric!.firing[0]!.from)).toBeGreaterThan(fromMs);
+      expect(metric!.lines[0]!.firing.length).toBe(live.filter(({ type }) => type === "metric").length);
+      expect(Date.parse(metric!.lines[0]!.firing[0]!.from)).toBeGreaterThan(fromMs);
     });
 
     test("an event that resolves ends the alert, and then the value alone does not", async () => {

@@ -456,6 +456,8 @@ for (const engine of stores) {
           name: "Payments",
           q: "",
           when: { type: "each" },
+          forEach: null,
+          forgetDays: null,
           to: { everyone: false, members: [], destinations: [], fallback: null, ...to },
           urgent,
           resolve: null,

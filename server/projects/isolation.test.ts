@@ -344,6 +344,19 @@ const table: Record<string, Row> = {
     body: () => ({ q: "", when: { type: "each" } }),
   },
   "GET /api/rules/{id}": { key: 404, session: 404, nobody: 401, path: ({ rule }) => `/api/rules/${rule}` },
+  "GET /api/rules/{id}/values": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ rule }) => `/api/rules/${rule}/values`,
+  },
+  "POST /api/rules/{id}/forget": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ rule }) => `/api/rules/${rule}/forget`,
+    body: () => ({ value: "billing" }),
+  },
   "PATCH /api/rules/{id}": {
     key: 404,
     session: 404,

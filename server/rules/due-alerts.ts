@@ -4,9 +4,11 @@ import type { AlertRow } from "../alerts/alerts.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { alertTimes, escalatesAt, reaching } from "./escalation.ts";
+import type { ToldMatch } from "./open-rule.ts";
 import { type AlertNotification, minuteMs } from "./rule-kind.ts";
-import type { ToldMatch } from "./rule-set.ts";
 import { ruleOf } from "./rules.ts";
+
+type DueAlert = Pick<AlertRow, "id" | "value" | "openedAt" | "remindAt" | "steps">;
 
 /** Alerts that are taken up in one transaction. */
 const dueAlertsMax = 200;
@@ -23,7 +25,7 @@ export async function takeDueAlerts(
 ): Promise<ToldMatch[]> {
   const due = await transaction
     .selectFrom("alerts")
-    .select(["id", "ruleId", "openedAt", "remindAt", "steps"])
+    .select(["id", "ruleId", "value", "openedAt", "remindAt", "steps"])
     .where("dueAt", "<=", nowMs)
     .orderBy("dueAt")
     .limit(dueAlertsMax)
@@ -52,11 +54,11 @@ async function remind(
   transaction: Transaction<ControlTables>,
   projectId: number,
   rule: Rule,
-  { id, openedAt, remindAt, steps }: Pick<AlertRow, "id" | "openedAt" | "remindAt" | "steps">,
+  { id, value, openedAt, remindAt, steps }: DueAlert,
   nowMs: number,
 ): Promise<ToldMatch[]> {
   const notification: AlertNotification = { type: "reminder", atMs: nowMs, sinceMs: openedAt };
-  const about = { projectId, notification, foundMs: nowMs, alertId: id };
+  const about = { projectId, value: value || null, notification, foundMs: nowMs, alertId: id };
   const told: ToldMatch[] = [];
   const isReminder = remindAt !== null && remindAt <= nowMs;
   if (isReminder) {

@@ -42,7 +42,7 @@ export function reaching(rule: Rule, steps: number): Rule {
   return { ...rule, to };
 }
 
-/** Reminds of the open alert of a rule, and escalates it, as the rule says from now on. */
+/** Reminds of the open alerts of a rule, and escalates them, as the rule says from now on. */
 export async function scheduleAnew(
   transaction: Transaction<ControlTables>,
   ruleId: string,
@@ -54,11 +54,11 @@ export async function scheduleAnew(
     .where("ruleId", "=", ruleId)
     .where("resolvedAt", "is", null)
     .where("acknowledgedAt", "is", null)
-    .executeTakeFirst();
-  if (!open) return;
-  await transaction
-    .updateTable("alerts")
-    .set(alertTimes(firstReminderAt(rule, Date.now()), escalatesAt(rule, open)))
-    .where("id", "=", open.id)
     .execute();
+  for (const alert of open)
+    await transaction
+      .updateTable("alerts")
+      .set(alertTimes(firstReminderAt(rule, Date.now()), escalatesAt(rule, alert)))
+      .where("id", "=", alert.id)
+      .execute();
 }

@@ -4,8 +4,9 @@ import { type AlertRow, isAcknowledged } from "../alerts/alerts.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { alertTimes, escalatesAt, firstReminderAt, reaching } from "./escalation.ts";
+import { nameOfValue, searchOfValue } from "./for-each.ts";
+import type { RuleMatch, ToldMatch } from "./open-rule.ts";
 import type { ToldNotification } from "./rule-kind.ts";
-import type { RuleMatch, ToldMatch } from "./rule-set.ts";
 
 type OfRule = RuleMatch & { rule: Rule };
 /** An alert that is open. `added` are the matches that are not stored yet, and `eventId` the event of the last one. */
@@ -18,19 +19,18 @@ type OpenAlert = Pick<
  * Opens, counts and resolves the alerts of what rules found. Returns what is told, each with its alert: nothing more of
  * an alert that somebody looks after, and no resolution of what is not open; and which alerts were resolved.
  *
- * Invariant: a rule has at most one open alert, and each change of an alert is made with the deliveries that tell of it.
+ * Invariant: a rule, or each of its values, has at most one open alert, and each change of an alert is made with the deliveries that tell of it.
  * Checked by `server/alerts/alerts.test.ts`.
  *
- * @param titleOf - the title of the message of a match
+ * @param titleOf - the title of the message of a rule's or value's match
  */
 export async function followAlerts(
   transaction: Transaction<ControlTables>,
   matches: readonly RuleMatch[],
-  titleOf: (rule: Rule, notification: ToldNotification) => string,
+  titleOf: (rule: Pick<Rule, "name" | "q">, notification: ToldNotification) => string,
 ): Promise<{ told: ToldMatch[]; resolved: Set<string> }> {
   const ofRules = matches.filter((match): match is OfRule => match.rule !== null);
-  const ids = new Set(ofRules.map(({ rule }) => rule.id));
-  const open = ids.size === 0 ? new Map<string, OpenAlert>() : await readOpen(transaction, [...ids]);
+  const open = await readOpen(transaction, ofRules);
   const told: ToldMatch[] = [];
   const resolved = new Set<string>();
   const firedAt = new Map<string, number>();
@@ -46,15 +46,19 @@ export async function followAlerts(
   return { told, resolved };
 
   async function follow(match: RuleMatch): Promise<ToldMatch | null> {
-    const { rule, notification, foundMs } = match;
-    const alert = rule ? open.get(rule.id) : undefined;
+    const { rule, value, notification, foundMs } = match;
+    const key = keyOf(rule?.id ?? "", value);
+    const alert = open.get(key);
     switch (notification.type) {
       case "below":
-        if (alert && rule?.resolve === null) await resolve(rule.id, alert, notification.atMs);
+        if (alert && rule?.resolve === null) await resolve(key, alert, notification.atMs);
+        return null;
+      case "forgotten":
+        if (alert) await resolve(key, alert, notification.atMs);
         return null;
       case "resolved":
         if (!alert) return null;
-        await resolve(rule!.id, alert, notification.atMs);
+        await resolve(key, alert, notification.atMs);
         return {
           ...match,
           rule: reaching(rule!, alert.steps),
@@ -62,16 +66,16 @@ export async function followAlerts(
           notification: { ...notification, sinceMs: alert.openedAt },
         };
       case "recovery":
-        if (alert) await resolve(rule!.id, alert, notification.atMs);
+        if (alert) await resolve(key, alert, notification.atMs);
         return {
           ...match,
           rule: reaching(rule!, alert?.steps ?? 0),
           notification,
-          alertId: alert?.id ?? (await lastOf(transaction, rule!.id)),
+          alertId: alert?.id ?? (await lastOf(transaction, rule!.id, value)),
         };
       case "metric-recovery":
         if (!alert || rule!.resolve !== null) return null;
-        await resolve(rule!.id, alert, notification.atMs);
+        await resolve(key, alert, notification.atMs);
         return { ...match, rule: reaching(rule!, alert.steps), notification, alertId: alert.id };
       default: {
         if (!rule || !opensAlert(rule, notification)) return { ...match, notification };
@@ -80,16 +84,17 @@ export async function followAlerts(
           alert.eventId = eventOf(notification) ?? alert.eventId;
           return isAcknowledged(alert, foundMs) ? null : { ...match, notification, alertId: alert.id };
         }
-        const opened = await openAlert(transaction, { ...match, rule }, titleOf(rule, notification));
-        open.set(rule.id, opened);
+        const told = { name: nameOfValue(rule, value), q: searchOfValue(rule, value) };
+        const opened = await openAlert(transaction, { ...match, rule }, titleOf(told, notification));
+        open.set(key, opened);
         return { ...match, notification, alertId: opened.id };
       }
     }
   }
 
-  async function resolve(ruleId: string, alert: OpenAlert, atMs: number): Promise<void> {
+  async function resolve(key: string, alert: OpenAlert, atMs: number): Promise<void> {
     const { id } = alert;
-    open.delete(ruleId);
+    open.delete(key);
     resolved.add(id);
     await storeMatches(alert);
     await transaction
@@ -117,25 +122,39 @@ function opensAlert({ resolve }: Rule, { type }: ToldNotification): boolean {
   );
 }
 
-async function readOpen(
-  transaction: Transaction<ControlTables>,
-  ruleIds: string[],
-): Promise<Map<string, OpenAlert>> {
-  const rows = await transaction
-    .selectFrom("alerts")
-    .select(["id", "ruleId", "acknowledgedAt", "acknowledgedUntil", "openedAt", "steps", "eventId"])
-    .where("ruleId", "in", ruleIds)
-    .where("resolvedAt", "is", null)
-    .execute();
-  return new Map(rows.map((row) => [row.ruleId, { ...row, added: 0 }]));
+/** What tells alerts of the same rule apart. */
+function keyOf(ruleId: string, value: string | null): string {
+  return `${ruleId} ${value ?? ""}`;
 }
 
-/** The last alert of a rule, which was resolved by hand. */
-async function lastOf(transaction: Transaction<ControlTables>, ruleId: string): Promise<string | null> {
+async function readOpen(
+  transaction: Transaction<ControlTables>,
+  matches: readonly OfRule[],
+): Promise<Map<string, OpenAlert>> {
+  if (matches.length === 0) return new Map();
+  const ids = new Set(matches.map(({ rule }) => rule.id));
+  const values = new Set(matches.map(({ value }) => value ?? ""));
+  const rows = await transaction
+    .selectFrom("alerts")
+    .select(["id", "ruleId", "value", "acknowledgedAt", "acknowledgedUntil", "openedAt", "steps", "eventId"])
+    .where("ruleId", "in", [...ids])
+    .where("value", "in", [...values])
+    .where("resolvedAt", "is", null)
+    .execute();
+  return new Map(rows.map((row) => [keyOf(row.ruleId, row.value), { ...row, added: 0 }]));
+}
+
+/** The last alert of a rule or its value, which was resolved by hand. */
+async function lastOf(
+  transaction: Transaction<ControlTables>,
+  ruleId: string,
+  value: string | null,
+): Promise<string | null> {
   const last = await transaction
     .selectFrom("alerts")
     .select("id")
     .where("ruleId", "=", ruleId)
+    .where("value", "=", value ?? "")
     .orderBy("id", "desc")
     .limit(1)
     .executeTakeFirst();
@@ -144,7 +163,7 @@ async function lastOf(transaction: Transaction<ControlTables>, ruleId: string): 
 
 async function openAlert(
   transaction: Transaction<ControlTables>,
-  { projectId, rule, notification }: OfRule,
+  { projectId, rule, value, notification }: OfRule,
   title: string,
 ): Promise<OpenAlert> {
   const { atMs: openedAt } = notification;
@@ -154,7 +173,8 @@ async function openAlert(
     projectId,
     ruleId: rule.id,
     ruleName: rule.name,
-    q: rule.q,
+    q: searchOfValue(rule, value),
+    value: value ?? "",
     title,
     urgent: rule.urgent ? 1 : 0,
     matches: matchesOf(notification),

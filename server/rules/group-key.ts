@@ -2,11 +2,17 @@ import type { Rule } from "../schemas/rule.ts";
 import type { ToldNotification } from "./rule-kind.ts";
 
 /**
- * What the inbox groups a notification by: events by channel and name, everything else by its rule. A rule for bursts
+ * What the inbox groups a notification by: events by channel and name, everything else by its rule and the
+ * rule's value. A rule for bursts
  * tells of their first event too, which stays with the summary.
  */
-export function groupKeyOf(rule: Pick<Rule, "id" | "when"> | null, notification: ToldNotification): string {
-  if (notification.type !== "event" || rule?.when.type === "burst") return `rule ${rule?.id}`;
+export function groupKeyOf(
+  rule: Pick<Rule, "id" | "when"> | null,
+  value: string | null,
+  notification: ToldNotification,
+): string {
+  if (notification.type !== "event" || rule?.when.type === "burst")
+    return value === null ? `rule ${rule?.id}` : `rule ${rule?.id} ${value}`;
   // Neither of them can contain a line break.
   return `event ${notification.event.channelId}\n${notification.event.name}`;
 }

@@ -8,7 +8,7 @@ const at = (minutes: number) => startMs + minutes * 60_000;
 describe("a preview", () => {
   test("keeps the latest notifications and counts all", async () => {
     const events = Array.from({ length: 250 }, (_, n) => ({ event: eventAt(at(n)), receivedMs: at(n) }));
-    const rule = { q: "", when: { type: "each" } as const };
+    const rule = { q: "", when: { type: "each" } as const, forEach: null };
     const preview = await previewRule(rule, asyncIterable(events), startMs, at(250));
     expect(preview.count).toBe(250);
     expect(preview.notifications).toEqual(
@@ -25,7 +25,8 @@ describe("a preview", () => {
     };
     setImmediate(count);
     const event = eventAt(startMs);
-    const rule = { q: "payment -refund", when: { type: "count", above: 5, minutes: 60 } as const };
+    const when = { type: "count", above: 5, minutes: 60 } as const;
+    const rule = { q: "payment -refund", when, forEach: null };
     const events = Array.from({ length: 20_000 }, () => ({ event, receivedMs: startMs }));
     await previewRule(rule, asyncIterable(events), startMs, startMs);
     isDone = true;

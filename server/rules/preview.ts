@@ -2,6 +2,7 @@ import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import { type TurnOwner, Turns } from "../scheduling/turns.ts";
 import type { Rule } from "../schemas/rule.ts";
+import { valueOfEvent } from "./for-each.ts";
 import type { RuleNotification, Step } from "./rule-kind.ts";
 import { ruleMatcher } from "./rule-matcher.ts";
 import { onMatch, onTime, type RuleState, startState } from "./rule-state.ts";
@@ -9,10 +10,10 @@ import { onMatch, onTime, type RuleState, startState } from "./rule-state.ts";
 /** An event, and what the server's clock showed when it arrived. */
 export type ReceivedEvent = { event: Event; receivedMs: number };
 
-type PreviewedNotification = Exclude<RuleNotification, { type: "below" }>;
+type PreviewedNotification = Exclude<RuleNotification, { type: "below" | "forgotten" }>;
 
 export const isTold = (notification: RuleNotification): notification is PreviewedNotification =>
-  notification.type !== "below";
+  notification.type !== "below" && notification.type !== "forgotten";
 
 /** How often a rule would have notified, and the latest of these notifications, in their order. */
 export type RulePreview = { count: number; notifications: PreviewedNotification[] };
@@ -22,7 +23,7 @@ export type RulePreview = { count: number; notifications: PreviewedNotification[
  * run as it would have been then, on events that arrived in that time, in the order of arrival.
  */
 export async function previewRule(
-  rule: Pick<Rule, "q" | "when">,
+  rule: Pick<Rule, "q" | "when" | "forEach">,
   events: AsyncIterable<ReceivedEvent>,
   fromMs: number,
   toMs: number,
@@ -31,19 +32,36 @@ export async function previewRule(
   const isMatch = ruleMatcher(rule);
   const turns = new Turns(owner);
   const preview: RulePreview = { count: 0, notifications: [] };
-  let state = startState(rule, fromMs);
+  const { forEach } = rule;
+  /** By value; of a rule that takes all events together, at null. */
+  const states = new Map<string | null, RuleState>();
+  if (forEach === null) states.set(null, startState(rule, fromMs));
   for await (const { event, receivedMs } of events) {
-    if (isMatch(event)) state = follow(onMatch(rule, state, event, receivedMs));
+    const value = forEach === null ? null : valueOfEvent(forEach, event);
+    if ((forEach === null || value !== null) && isMatch(event)) match(value, event, receivedMs);
     if (turns.isOver) await turns.next();
   }
-  follow(onTime(rule, state, toMs));
+  for (const state of states.values()) follow(onTime(rule, state, toMs));
+  keepLatest();
   return preview;
+
+  function match(value: string | null, event: Event, receivedMs: number): void {
+    const state = states.get(value) ?? startState(rule, receivedMs);
+    if (!states.has(value) && states.size >= limits.ruleValues) return;
+    states.set(value, follow(onMatch(rule, state, event, receivedMs)));
+  }
+
+  /** What is due for a value is found with its next event, so later than what others found. */
+  function keepLatest(): void {
+    preview.notifications.sort((a, b) => a.atMs - b.atMs);
+    preview.notifications.splice(0, preview.notifications.length - limits.previewNotifications);
+  }
 
   function follow(step: Step<RuleState>): RuleState {
     const told = step.notifications.filter(isTold);
     preview.count += told.length;
     preview.notifications.push(...told);
-    preview.notifications.splice(0, preview.notifications.length - limits.previewNotifications);
+    if (preview.notifications.length > 10 * limits.previewNotifications) keepLatest();
     return step.state;
   }
 }

@@ -3,7 +3,7 @@ import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { Done } from "../schemas/done.ts";
 import {
-  type RuleDraft as Draft,
+  ForgottenValue,
   NewRule,
   RuleChange,
   RuleDraft,
@@ -11,8 +11,11 @@ import {
   RulePreviewQuery,
   RulePreviewResponse,
   RuleResponse,
+  RuleValueList,
+  RuleValueListQuery,
 } from "../schemas/rule.ts";
 import type { Store } from "../storage/store.ts";
+import { forgetValue, listValues } from "./listed-values.ts";
 import { changeRule, createRule, deleteRule, findRule, listRules, ruleOf } from "./rules.ts";
 import { previewStored } from "./stored-preview.ts";
 import type { WatchedEventsCache } from "./watched-events.ts";
@@ -39,7 +42,7 @@ export function addRuleRoutes(
     monitorWorker.wake();
   }
 
-  async function preview(projectId: number, draft: Draft, request: Request) {
+  async function preview(projectId: number, draft: RuleDraft, request: Request) {
     const { timeZone } = await control
       .selectFrom("projects")
       .select("timeZone")
@@ -113,8 +116,8 @@ export function addRuleRoutes(
       problems: [404, 422, 503],
     },
     async ({ projectId, query, request, parameter }) => {
-      const { q, when } = ruleOf(await findRule(control, projectId, parameter("id")));
-      return preview(projectId, { q, when, days: query.days }, request);
+      const { q, when, forEach } = ruleOf(await findRule(control, projectId, parameter("id")));
+      return preview(projectId, { q, when, forEach, days: query.days }, request);
     },
   );
 
@@ -154,6 +157,41 @@ export function addRuleRoutes(
       );
       changed(projectId);
       return { rule };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/rules/{id}/values",
+      by: "rules:read",
+      tag: "Rules",
+      summary: "List the values that a rule follows by themselves, in their order",
+      query: RuleValueListQuery,
+      response: RuleValueList,
+      problems: [404],
+    },
+    async ({ projectId, query, parameter }) => ({
+      ...(await listValues(control, projectId, parameter("id"), query)),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/rules/{id}/forget",
+      operationId: "forgetRuleValue",
+      by: "rules:manage",
+      tag: "Rules",
+      summary: "Forget a value that a rule follows",
+      description: "Resolves its alert, without a message. Its next event makes it a new one.",
+      query: ProjectQuery,
+      body: ForgottenValue,
+      response: Done,
+      problems: [404],
+    },
+    async (call) => {
+      await makeChange(control, call, (change) => forgetValue(change, call.parameter("id"), call.body.value));
     },
   );
 

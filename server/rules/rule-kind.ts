@@ -29,6 +29,8 @@ export type RuleNotification = { atMs: number } & (
   | ({ type: "metric" } & ReadMetric)
   /** A metric of which the rule has notified at `sinceMs` is back. */
   | ({ type: "metric-recovery" } & ReadMetric)
+  /** A value of the rule had no event for so long that it isn't followed any more. It resolves the alert silently. */
+  | { type: "forgotten" }
 );
 
 /** The value is null if there is none, and in percent for a change, a ratio or a conversion. */
@@ -42,7 +44,7 @@ export type AlertNotification = { atMs: number; sinceMs: number } & (
 
 /** What people are told. */
 export type ToldNotification =
-  | Exclude<RuleNotification, { type: "below" }>
+  | Exclude<RuleNotification, { type: "below" | "forgotten" }>
   | AlertNotification
   /** A try of the rule, by an account or key with this name. */
   | { type: "rule-test"; atMs: number; by: string };

@@ -86,7 +86,7 @@ describe("any sequence of events", () => {
           else for (const rule of [prompt, late]) rule.match(receivedMs, event);
         }
 
-        const preview = await previewRule({ q, when }, asyncIterable(events), startMs, toMs);
+        const preview = await previewRule({ q, when, forEach: null }, asyncIterable(events), startMs, toMs);
         expect(prompt.notifications).toEqual(late.notifications);
         const told = prompt.notifications.filter(isTold);
         expect(preview).toEqual({

@@ -1,59 +1,43 @@
 import type { Transaction } from "kysely";
 import { type Event, isBackdated } from "../event/event.ts";
-import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AlertNotification, RuleNotification, ToldNotification } from "./rule-kind.ts";
-import { resolveMatcher, ruleMatcher } from "./rule-matcher.ts";
-import { afterDowntime, dueAt, onMatch, onTime, type RuleState } from "./rule-state.ts";
-import { ruleOf } from "./rules.ts";
+import { valueOfEvent } from "./for-each.ts";
+import { OpenRule, type RuleMatch } from "./open-rule.ts";
+import { countValues, openValue, type RuleValueRow, readDueValues, readValues } from "./rule-values.ts";
 
-/**
- * What a rule has found, and when, in milliseconds since 1970. Without a rule, it is an event for those who want all
- * events.
- */
-export type RuleMatch = {
-  projectId: number;
-  rule: Rule | null;
-  notification: RuleNotification | ToldNotification;
-  foundMs: number;
-  /** The alert that it belongs to. */
-  alertId: string | null;
+/** An event that a step takes in, and when it arrived, in milliseconds since 1970. */
+type Arrival = { projectId: number; event: Event; receivedMs: number };
+
+type Step = {
+  /** Null if no time passes in this step. */
+  nowMs: number | null;
+  /** Whether it takes up all values that are due, however many they are. */
+  isWhole?: boolean;
 };
 
-/** A match of which people are told. */
-export type ToldMatch = RuleMatch & { notification: ToldNotification };
-
-type OpenRule = {
-  projectId: number;
-  rule: Rule;
-  isMatch: (event: Event) => boolean;
-  /** Whether an event resolves the rule's alert. */
-  isResolving: (event: Event) => boolean;
-  /** As it is stored. */
-  stored: RuleState;
-  state: RuleState;
-};
-
-/** The enabled rules that a step applies. Their states change in memory until they are saved. */
+/** The enabled rules that a step applies. */
 export class RuleSet {
   readonly #rules: OpenRule[];
   readonly #byProject: Map<number, OpenRule[]>;
-  /** Null if no time passes in this step. */
   readonly #nowMs: number | null;
-  readonly matches: RuleMatch[] = [];
+  readonly matches: RuleMatch[];
 
-  private constructor(rules: OpenRule[], nowMs: number | null) {
+  private constructor(rules: OpenRule[], matches: RuleMatch[], nowMs: number | null) {
     this.#rules = rules;
     this.#byProject = Map.groupBy(rules, ({ projectId }) => projectId);
     this.#nowMs = nowMs;
+    this.matches = matches;
   }
 
-  /** Reads the rules of these projects, and those of any project that are due. */
+  /** Reads the rules of the projects whose events arrive, and those of any project that are due. */
   static async read(
     transaction: Transaction<ControlTables>,
-    projects: number[],
-    nowMs: number | null,
+    arrivals: readonly Arrival[],
+    { nowMs, isWhole = false }: Step,
   ): Promise<RuleSet> {
+    const projects = [...new Set(arrivals.map(({ projectId }) => projectId))];
+    const dueValues = nowMs === null ? [] : await readDueValues(transaction, nowMs, isWhole);
+    const due = [...new Set(dueValues.map(({ ruleId }) => ruleId))];
     const rows = await transaction
       .selectFrom("rules")
       .selectAll()
@@ -61,76 +45,74 @@ export class RuleSet {
       .where((eb) =>
         eb.or([
           ...(projects.length > 0 ? [eb("projectId", "in", projects)] : []),
+          ...(due.length > 0 ? [eb("id", "in", due)] : []),
           eb("dueAt", "<=", nowMs ?? -1),
         ]),
       )
       .orderBy("createdAt")
       .orderBy("id")
       .execute();
-    const rules = rows.map((row) => {
-      const rule = ruleOf(row);
-      const state = JSON.parse(row.state) as RuleState;
-      return {
-        projectId: row.projectId,
-        rule,
-        isMatch: ruleMatcher(rule),
-        isResolving: resolveMatcher(rule),
-        stored: state,
-        state,
-      };
-    });
-    return new RuleSet(rules, nowMs);
+    const matches: RuleMatch[] = [];
+    const rules = rows.map((row) => new OpenRule(row, matches));
+    await openValues(transaction, rules, arrivals, dueValues, nowMs);
+    return new RuleSet(rules, matches, nowMs);
   }
 
   /** Takes in an event, in the order of arrival. After the rules' matches comes one for those who want all events. */
-  take(projectId: number, event: Event, receivedMs: number): void {
+  take({ projectId, event, receivedMs }: Arrival): void {
     const backdated = isBackdated(Date.parse(event.createdAt), receivedMs);
-    for (const open of this.#byProject.get(projectId) ?? []) {
-      const { rule } = open;
-      const isResolving = !backdated && open.isResolving(event);
-      // What resolves an alert is no new reason for it. For a silence, it is a sign of life.
-      if ((!isResolving || rule.when.type === "silence") && open.isMatch(event))
-        this.#follow(open, onMatch(rule, open.state, event, receivedMs), receivedMs);
-      if (!isResolving) continue;
-      const notification: AlertNotification = { type: "resolved", atMs: receivedMs, sinceMs: 0, event };
-      this.matches.push({ projectId, rule, notification, foundMs: receivedMs, alertId: null });
-    }
+    for (const rule of this.#byProject.get(projectId) ?? []) rule.take(event, receivedMs, backdated);
     if (backdated) return;
-    const notification: RuleNotification = { type: "event", atMs: receivedMs, event };
-    this.matches.push({ projectId, rule: null, notification, foundMs: receivedMs, alertId: null });
+    this.matches.push({
+      projectId,
+      rule: null,
+      value: null,
+      notification: { type: "event", atMs: receivedMs, event },
+      foundMs: receivedMs,
+      alertId: null,
+    });
   }
 
   /** Ends windows that are over. */
   passTime(): void {
-    const nowMs = this.#nowMs;
-    if (nowMs === null) return;
-    for (const open of this.#rules) this.#follow(open, onTime(open.rule, open.state, nowMs), nowMs);
+    if (this.#nowMs === null) return;
+    for (const rule of this.#rules) rule.passTime(this.#nowMs);
   }
 
   /** The server begins after it was down. */
   startAgain(): void {
-    for (const open of this.#rules) open.state = afterDowntime(open.rule, open.state, this.#nowMs!);
+    for (const rule of this.#rules) rule.startAgain(this.#nowMs!);
   }
 
   async save(transaction: Transaction<ControlTables>): Promise<void> {
-    for (const { rule, stored, state } of this.#rules) {
-      if (state === stored) continue;
-      await transaction
-        .updateTable("rules")
-        .set({ state: JSON.stringify(state), dueAt: dueAt(rule, state) })
-        .where("id", "=", rule.id)
-        .execute();
-    }
+    for (const rule of this.#rules) await rule.save(transaction);
   }
+}
 
-  #follow(
-    open: OpenRule,
-    step: { state: RuleState; notifications: RuleNotification[] },
-    foundMs: number,
-  ): void {
-    open.state = step.state;
-    const { projectId, rule } = open;
-    for (const notification of step.notifications)
-      this.matches.push({ projectId, rule, notification, foundMs, alertId: null });
+/** Opens the values that the step needs, of rules that follow each value by itself. */
+async function openValues(
+  transaction: Transaction<ControlTables>,
+  rules: readonly OpenRule[],
+  arrivals: readonly Arrival[],
+  due: readonly RuleValueRow[],
+  nowMs: number | null,
+): Promise<void> {
+  const following = rules.filter(({ rule }) => rule.forEach !== null);
+  if (following.length === 0) return;
+  const ids = following.map(({ rule }) => rule.id);
+  const arriving = new Set(
+    following.flatMap(({ projectId, rule }) =>
+      arrivals.flatMap((arrival) =>
+        arrival.projectId === projectId ? (valueOfEvent(rule.forEach!, arrival.event) ?? []) : [],
+      ),
+    ),
+  );
+  const known = await readValues(transaction, ids, [...arriving]);
+  const counts = arriving.size === 0 ? new Map<string, number>() : await countValues(transaction, ids);
+  const byRule = Map.groupBy([...due, ...known], ({ ruleId }) => ruleId);
+  for (const open of following) {
+    const { id } = open.rule;
+    const values = (byRule.get(id) ?? []).map((row) => openValue(row, nowMs));
+    open.setValues(values, counts.get(id) ?? 0);
   }
 }

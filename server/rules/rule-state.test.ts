@@ -274,11 +274,12 @@ describe("events that are late", () => {
 });
 
 test("a rule begins anew if what it looks for changes, or if it is turned on", () => {
-  const rule = { q: "a", when: { type: "burst", minutes: 5 } as RuleWhen, enabled: true };
+  const rule = { q: "a", when: { type: "burst", minutes: 5 } as RuleWhen, forEach: null, enabled: true };
   expect(startsAnew(rule, { ...rule, when: { type: "burst", minutes: 5 } })).toBe(false);
   expect(startsAnew(rule, { ...rule, when: { type: "burst", minutes: 6 } })).toBe(true);
   expect(startsAnew(rule, { ...rule, when: { type: "silence", minutes: 5 } })).toBe(true);
   expect(startsAnew(rule, { ...rule, q: "b" })).toBe(true);
+  expect(startsAnew(rule, { ...rule, forEach: "user" })).toBe(true);
   expect(startsAnew(rule, { ...rule, enabled: false })).toBe(false);
   expect(startsAnew({ ...rule, enabled: false }, rule)).toBe(true);
 });

@@ -61,11 +61,12 @@ export function startState({ when }: Pick<Rule, "when">, nowMs: number): RuleSta
 
 /** Whether a changed rule begins anew. What it had counted or collected is dropped. */
 export function startsAnew(
-  before: Pick<Rule, "q" | "when" | "enabled">,
-  after: Pick<Rule, "q" | "when" | "enabled">,
+  before: Pick<Rule, "q" | "when" | "forEach" | "enabled">,
+  after: Pick<Rule, "q" | "when" | "forEach" | "enabled">,
 ): boolean {
   const isTurnedOn = after.enabled && !before.enabled;
-  return isTurnedOn || before.q !== after.q || !isDeepStrictEqual(before.when, after.when);
+  const isAboutOthers = before.q !== after.q || before.forEach !== after.forEach;
+  return isTurnedOn || isAboutOthers || !isDeepStrictEqual(before.when, after.when);
 }
 
 /** When `onTime` is needed next, in milliseconds since 1970; null as long as nothing is due without another event. */

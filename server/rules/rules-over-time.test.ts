@@ -45,19 +45,21 @@ for (const engine of stores) {
       await storage.remove();
     });
 
-    async function addRule(
-      when: RuleWhen,
-      {
-        name = "Rule",
-        urgent = false,
-        to = { everyone: true, members: [], destinations: [], fallback: null },
-        resolve = null,
-        remindMinutes = null,
-        escalation = [],
-      }: Partial<Pick<NewRule, "name" | "urgent" | "to" | "resolve" | "remindMinutes" | "escalation">> = {},
-    ): Promise<string> {
-      const alerts = { resolve, remindMinutes, escalation };
-      const rule: NewRule = { name, q: "name:Backup", when, to, urgent, ...alerts, enabled: true };
+    async function addRule(when: RuleWhen, fields: Partial<NewRule> = {}): Promise<string> {
+      const rule: NewRule = {
+        name: "Rule",
+        q: "name:Backup",
+        when,
+        forEach: null,
+        forgetDays: null,
+        to: { everyone: true, members: [], destinations: [], fallback: null },
+        urgent: false,
+        resolve: null,
+        remindMinutes: null,
+        escalation: [],
+        enabled: true,
+        ...fields,
+      };
       const created = await makeChange(store.control, { actor: commandActor, projectId }, (change) =>
         createRule(change, rule),
       );
@@ -161,6 +163,132 @@ for (const engine of stores) {
       expect(await alerts()).toMatchObject([{ resolvedAt: now, resolvedBy: null }]);
       const deliveries = await store.control.selectFrom("deliveries").select("alertId").execute();
       expect(deliveries).toEqual([{ alertId: id }, { alertId: id }]);
+    });
+
+    describe("for each value of a tag", () => {
+      const values = () =>
+        store.control.selectFrom("ruleValues").select(["value", "dueAt"]).orderBy("value").execute();
+      const of = (service: string) => record("Backup", { tags: { service } });
+
+      test("a silence of one value opens its alert, which its next event ends", async () => {
+        await addRule({ type: "silence", minutes: 60 }, { forEach: "tag.service" });
+        // Nothing is known of any value, so nothing is missing.
+        now += 5 * hour;
+        await applyRules();
+        await record("Backup");
+        expect(await values()).toEqual([]);
+        const last = await of("billing");
+        now += 30 * minute;
+        await of("search");
+        now += 30 * minute;
+        await applyRules();
+        expect(await told()).toMatchObject([
+          {
+            type: "silence",
+            newestIds: [last.id],
+            rule: { name: "Rule (billing)", q: "name:Backup service=billing" },
+          },
+        ]);
+        now += 30 * minute;
+        await applyRules();
+        expect(await alerts()).toMatchObject([
+          { value: "billing", title: "No event for 1 hour: Rule (billing)", resolvedAt: null },
+          { value: "search", resolvedAt: null },
+        ]);
+        await of("billing");
+        expect(await alerts()).toMatchObject([{ resolvedAt: now }, { resolvedAt: null }]);
+        expect(await types()).toEqual(["silence", "silence", "recovery"]);
+        const [{ id } = { id: "" }] = await alerts();
+        const ofDeliveries = await store.control.selectFrom("deliveries").select("alertId").execute();
+        expect(ofDeliveries.map(({ alertId }) => alertId === id)).toEqual([true, false, true]);
+      });
+
+      test("a value that is gone is forgotten after some days, with its alert", async () => {
+        await addRule({ type: "silence", minutes: 60 }, { forEach: "tag.service", forgetDays: 2 });
+        await of("billing");
+        now += 24 * hour;
+        await of("search");
+        now += 24 * hour;
+        await applyRules();
+        expect((await values()).map(({ value }) => value)).toEqual(["search"]);
+        expect(await alerts()).toMatchObject([
+          { value: "billing", resolvedAt: now },
+          { value: "search", resolvedAt: null },
+        ]);
+        expect(await types()).toEqual(["silence", "silence"]);
+        now += 24 * hour;
+        await applyRules();
+        expect(await values()).toEqual([]);
+      });
+
+      test("values that became silent while the server was down wait for what was sent meanwhile", async () => {
+        await addRule({ type: "silence", minutes: 60 }, { forEach: "tag.service" });
+        for (let n = 0; n < 250; n++) await of(`service-${n}`);
+        now += 5 * hour;
+        await applyRules("start");
+        expect(await types()).toEqual([]);
+        now += 4 * minute;
+        await of("service-7");
+        now += minute;
+        await until(async () => {
+          await applyRules();
+          return (await types()).length === 249;
+        });
+      });
+
+      test("each is counted by itself, and forgotten once nothing is left to count", async () => {
+        await addRule({ type: "count", above: 1, minutes: 60 }, { forEach: "tag.service" });
+        for (const service of ["a", "b", "a", "c", "a"]) await of(service);
+        expect(await told()).toMatchObject([{ type: "threshold", count: 2, rule: { name: "Rule (a)" } }]);
+        now += hour;
+        await applyRules();
+        expect(await alerts()).toMatchObject([{ value: "a", resolvedAt: start + hour }]);
+        now += hour;
+        await applyRules();
+        expect(await values()).toEqual([]);
+      });
+
+      test("a search ends the alert of its own value only", async () => {
+        await addRule(
+          { type: "each" },
+          { q: "name:Failed", resolve: "name:Works", forEach: "tag.service", remindMinutes: 30 },
+        );
+        const failed = (service: string) => record("Failed", { tags: { service } });
+        await failed("a");
+        await failed("b");
+        await failed("a");
+        await record("Works");
+        await record("Works", { tags: { service: "b" } });
+        expect(await alerts()).toMatchObject([
+          { value: "a", matches: 2, title: "Rule (a)", resolvedAt: null },
+          { value: "b", matches: 1, resolvedAt: now },
+        ]);
+        // Nothing has to be kept of the values.
+        expect(await values()).toEqual([]);
+        now += 30 * minute;
+        await applyRules();
+        expect((await told()).slice(-2)).toMatchObject([
+          { type: "resolved", rule: { name: "Rule (b)" } },
+          { type: "reminder", rule: { name: "Rule (a)" } },
+        ]);
+      });
+
+      test("bursts are of one value", async () => {
+        await addRule({ type: "burst", minutes: 5 }, { forEach: "tag.service" });
+        for (const service of ["a", "b", "a", "a"]) await of(service);
+        now += 5 * minute;
+        await applyRules();
+        expect(await told()).toMatchObject([
+          { type: "event" },
+          { type: "event" },
+          { type: "summary", count: 2, rule: { name: "Rule (a)" } },
+        ]);
+        now += 5 * minute;
+        await applyRules();
+        now += 5 * minute;
+        await applyRules();
+        expect(await values()).toEqual([]);
+      });
     });
 
     test("a count opens an alert, which ends in silence once the count has fallen", async () => {
@@ -357,7 +485,7 @@ for (const engine of stores) {
         // A week after it began, the preview looks back to its beginning.
         const { count, notifications } = await previewStored(
           store.events,
-          { projectId, q: "name:Backup", when, timeZone: "UTC" },
+          { projectId, q: "name:Backup", when, forEach: null, timeZone: "UTC" },
           fromMs + 7 * 24 * hour,
           new AbortController().signal,
         );

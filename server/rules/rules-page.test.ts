@@ -66,7 +66,7 @@ test("a rule is written by keyboard, with completion and a preview that follows"
   await page.getByRole("option", { name: "payments" }).waitFor();
   // Closes the suggestions, not the dialog.
   await page.keyboard.press("Escape");
-  await page.getByRole("option").first().waitFor({ state: "detached" });
+  await page.getByRole("option", { name: "payments" }).waitFor({ state: "detached" });
   await page.keyboard.type("m");
   await page.getByRole("option", { name: "payments" }).waitFor();
   await page.keyboard.press("ArrowDown");

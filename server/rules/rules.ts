@@ -1,5 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { resolveAlertOfRule } from "../alerts/alerts.ts";
+import { resolveAlertsOfRule } from "../alerts/alerts.ts";
 import { lockRules } from "../alerts/rule-lock.ts";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
@@ -11,6 +11,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { scheduleAnew } from "./escalation.ts";
 import { type MetricState, readingOf } from "./metric.ts";
 import { dueAt, type RuleState, readAt, startState, startsAnew } from "./rule-state.ts";
+import { restartValues, wakeValues } from "./rule-values.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type RuleRow = Selectable<ControlTables["rules"]>;
@@ -22,6 +23,8 @@ const firstRule: NewRule = {
   name: "Events sent with notify",
   q: flagSearch,
   when: { type: "each" },
+  forEach: null,
+  forgetDays: 30,
   to: { everyone: true, members: [], destinations: [], fallback: null },
   urgent: false,
   resolve: null,
@@ -109,11 +112,13 @@ async function checkEscalation(
     await checkRecipients(transaction, projectId, to, `/escalation/${at}/to`);
 }
 
-type AlertSettings = Pick<Rule, "when" | "resolve" | "remindMinutes" | "escalation">;
+type AlertSettings = Pick<Rule, "when" | "forEach" | "resolve" | "remindMinutes" | "escalation">;
 
-/** Throws `body-invalid` if a rule has settings of alerts and opens none. */
-function checkAlerts({ when, resolve, remindMinutes, escalation }: AlertSettings): void {
+/** Throws `body-invalid` if a rule has settings of alerts and opens none, or collects events for each value. */
+function checkAlerts({ when, forEach, resolve, remindMinutes, escalation }: AlertSettings): void {
   const opensByItself = when.type === "silence" || when.type === "count" || when.type === "metric";
+  if (when.type === "digest" && forEach !== null)
+    throw invalid("forEach", "must be null: a digest collects all events together");
   if (when.type === "digest" && resolve !== null)
     throw invalid("resolve", "must be null: a digest opens no alert");
   if (remindMinutes !== null && resolve === null && !opensByItself)
@@ -187,7 +192,9 @@ export async function changeRule(
   if (body.escalation) await checkEscalation(transaction, projectId, body.escalation);
   const isNew = startsAnew(before, after);
   const state = isNew ? startState(after, Date.now()) : JSON.parse(row.state);
-  if (isNew || !after.enabled || before.resolve !== after.resolve) await resolveAlertOfRule(change, id);
+  if (isNew || (before.enabled && !after.enabled)) await restartValues(transaction, before, after);
+  else if (before.forgetDays !== after.forgetDays && after.enabled) await wakeValues(transaction, id);
+  if (isNew || !after.enabled || before.resolve !== after.resolve) await resolveAlertsOfRule(change, id);
   else if (body.remindMinutes !== undefined || body.escalation !== undefined)
     await scheduleAnew(transaction, id, after);
   const changed = await transaction
@@ -195,7 +202,7 @@ export async function changeRule(
     .set({
       ...columnsOf(after),
       state: JSON.stringify(state),
-      dueAt: after.enabled ? dueAt(after, state) : null,
+      dueAt: ownDueAt(after, state),
       readAt: after.enabled ? readAt(after, state) : null,
     })
     .where("id", "=", id)
@@ -209,7 +216,7 @@ export async function changeRule(
 export async function deleteRule(change: Change, id: string): Promise<Rule> {
   const { transaction, projectId, record } = change;
   await lockRules(transaction);
-  await resolveAlertOfRule(change, id);
+  await resolveAlertsOfRule(change, id);
   const rule = ruleOf(await findRule(transaction, projectId, id));
   await transaction.deleteFrom("rules").where("id", "=", id).execute();
   await record({ action: "rule.deleted", target: rule.name, detail: { id } });
@@ -226,7 +233,7 @@ async function insertRule(control: Control, projectId: number, rule: NewRule): P
       projectId,
       ...columnsOf(rule),
       state: JSON.stringify(state),
-      dueAt: rule.enabled ? dueAt(rule, state) : null,
+      dueAt: ownDueAt(rule, state),
       readAt: rule.enabled ? readAt(rule, state) : null,
       createdAt: now,
     })
@@ -234,11 +241,20 @@ async function insertRule(control: Control, projectId: number, rule: NewRule): P
     .executeTakeFirstOrThrow();
 }
 
-function columnsOf({ name, q, when, to, urgent, resolve, remindMinutes, escalation, enabled }: NewRule) {
+/** When a rule is due that takes all events together. */
+function ownDueAt(rule: NewRule, state: RuleState): number | null {
+  return rule.enabled && rule.forEach === null ? dueAt(rule, state) : null;
+}
+
+function columnsOf(rule: NewRule) {
+  const { name, q, when, forEach, forgetDays, to, urgent, resolve, remindMinutes, escalation, enabled } =
+    rule;
   return {
     name,
     q,
     condition: JSON.stringify(when),
+    forEach,
+    forgetDays,
     recipients: JSON.stringify(to),
     urgent: urgent ? 1 : 0,
     resolveQ: resolve,
@@ -258,6 +274,8 @@ export function ruleOf(row: RuleRow): Rule {
     name: row.name,
     q: row.q,
     when,
+    forEach: row.forEach,
+    forgetDays: row.forgetDays,
     // Rules of earlier versions have no fallback.
     to: { fallback: null, ...JSON.parse(row.recipients) },
     urgent: row.urgent === 1,
@@ -266,13 +284,13 @@ export function ruleOf(row: RuleRow): Rule {
     escalation: JSON.parse(row.escalation),
     enabled,
     firedAt: isoOf(row.firedAt),
-    silentSince: isSilent ? isoOf(kind.sinceMs) : null,
+    silentSince: isSilent && row.forEach === null ? isoOf(kind.sinceMs) : null,
     // A count is looked at once it has fallen, which notifies nobody.
     dueAt: when.type === "count" ? null : isoOf(row.dueAt),
     reading: enabled && when.type === "metric" ? readingOf(kind as MetricState) : null,
     version: versionOf(
       ...[row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled],
-      ...[row.resolveQ, row.remindMinutes, row.escalation],
+      ...[row.resolveQ, row.remindMinutes, row.escalation, row.forEach, row.forgetDays],
     ),
     createdAt: new Date(row.createdAt).toISOString(),
   };

@@ -13,7 +13,11 @@ type Events = Pick<EventReader, "page"> & MetricSource["events"];
 type Preview = Omit<RulePreviewResponse, "ok">;
 
 /** `days` is how far it looks back, and `timeZone` the one whose hours a metric compares. */
-type Asked = Pick<Rule, "q" | "when"> & { projectId: number; days?: number | undefined; timeZone: string };
+type Asked = Pick<Rule, "q" | "when" | "forEach"> & {
+  projectId: number;
+  days?: number | undefined;
+  timeZone: string;
+};
 
 const hourMs = 60 * 60 * 1_000;
 const dayMs = 24 * hourMs;
@@ -25,7 +29,7 @@ const pageEvents = 1_000;
  */
 export async function previewStored(
   events: Events,
-  { projectId, q, when, days, timeZone }: Asked,
+  { projectId, q, when, forEach, days, timeZone }: Asked,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<Preview> {
@@ -33,7 +37,7 @@ export async function previewStored(
     const fromMs = nowMs - (days ?? limits.metricPreviewDays) * dayMs;
     return metricPreview({ events, projectId, q, when, timeZone, signal }, fromMs, nowMs);
   }
-  const rule = { q, when };
+  const rule = { q, when, forEach };
   const search = parseSearch(rule.q);
   const filter: EventFilter = search === null ? {} : { search };
   const fromMs = await startOf(
@@ -65,17 +69,24 @@ async function metricPreview(source: MetricSource, fromMs: number, nowMs: number
     metric: {
       stepMinutes: line.stepMs / 60_000,
       isCoarse: line.isCoarse,
-      at: ends.map(isoOf),
-      values,
-      firing: firingSpans(line).map(({ fromMs, toMs }) => ({
-        from: isoOf(fromMs),
-        to: toMs === null ? null : isoOf(toMs),
-      })),
+      lines: [
+        {
+          value: null,
+          at: ends.map(isoOf),
+          amounts: values,
+          firing: firingSpans(line).map(({ fromMs, toMs }) => ({
+            from: isoOf(fromMs),
+            to: toMs === null ? null : isoOf(toMs),
+          })),
+        },
+      ],
     },
   };
 }
 
-function listed(notifications: Exclude<RuleNotification, { type: "below" }>[]): Preview["notifications"] {
+function listed(
+  notifications: Exclude<RuleNotification, { type: "below" | "forgotten" }>[],
+): Preview["notifications"] {
   return notifications.toReversed().map((notification) => ({
     type: notification.type,
     at: isoOf(notification.atMs),

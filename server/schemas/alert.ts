@@ -22,7 +22,10 @@ export const Alert = z
     rule: z.object({ id: z.string(), name: z.string() }).openapi({
       description: "The rule as it was when the alert was opened. It can be deleted.",
     }),
-    q: z.string().openapi({ description: "The rule's search." }),
+    value: z.string().nullable().openapi({
+      description: "Of a rule with `forEach`: the value that it is about.",
+    }),
+    q: z.string().openapi({ description: "The search for its events: the rule's, with the value." }),
     urgent: z.boolean(),
     matches: z.int().openapi({ description: "How often the rule has matched since the alert was opened." }),
     event: z.string().nullable().openapi({ description: "ID of the last event by which it matched." }),
@@ -76,7 +79,7 @@ export const AlertList = z
     alerts: z.array(Alert),
     nextCursor,
     open: z.int().openapi({
-      description: `How many alerts of the project are open, at most ${limits.rules}: a rule has one.`,
+      description: `How many alerts of the project are open: a rule, or each of its values, has at most one.`,
     }),
   })
   .openapi("AlertList");

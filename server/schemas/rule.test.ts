@@ -36,7 +36,15 @@ describe("what a rule may be", () => {
   for (const when of whens) {
     test(JSON.stringify(when), () => {
       const parsed = NewRule.parse({ ...rule, when });
-      const defaults = { urgent: false, resolve: null, remindMinutes: null, escalation: [], enabled: true };
+      const defaults = {
+        forEach: null,
+        forgetDays: 30,
+        urgent: false,
+        resolve: null,
+        remindMinutes: null,
+        escalation: [],
+        enabled: true,
+      };
       expect(parsed).toEqual({ ...rule, when, ...defaults } as unknown as typeof parsed);
       expect(RuleChange.parse({ when })).toEqual({ when } as RuleChange);
       const state = { firedAt: "2026-02-01T12:00:00.000Z", silentSince: null, dueAt: null, reading: null };

@@ -2,7 +2,9 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
 import { Event, eventTexts } from "../event/event.ts";
 import { projectParameter, validSearch } from "../event/event-query.ts";
+import { nextCursor, pageLimit, textCursor } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
+import { faultInText } from "../validation/text-rule.ts";
 import { timeOfDay, timeZone } from "../validation/time.ts";
 import { wholeNumber as queryNumber } from "../validation/whole-number.ts";
 import { MetricCondition } from "./metric-condition.ts";
@@ -102,6 +104,21 @@ const fields = {
   q: validSearch.openapi({
     description: "The search that events must match (docs/search.md). Empty matches all.",
   }),
+  forEach: z
+    .string()
+    .regex(/^(channel|user|name|tag\..+)$/, 'must be "user", "channel", "name" or "tag.KEY"')
+    .refine(
+      (forEach) => !forEach.startsWith("tag.") || faultInText(forEach.slice(4), eventTexts.tagKey) === null,
+      "must be a valid tag key",
+    )
+    .nullable()
+    .openapi({
+      description: `Follows each user, channel or name, or each value of a tag, by itself: \`user\`, \`channel\`, \`name\` or \`tag.KEY\`. Each has its own counts and alert, and new ones join by themselves, up to ${limits.ruleValues.toLocaleString("en")}. Events without it don't count. Null: all events together.`,
+    }),
+  forgetDays: wholeNumber(limits.ruleForgetDays).nullable().openapi({
+    description:
+      "With `forEach`, of a rule about a silence: after how many days without an event a value is forgotten, which resolves its alert. Null: never.",
+  }),
   urgent: z.boolean().openapi({
     description: "Passes quiet hours and digests of members. Stands out where the destination can do that.",
   }),
@@ -133,6 +150,8 @@ export const NewRule = z
       .default("")
       .openapi({ description: "The search that events must match. Default: all match." }),
     when: RuleWhen,
+    forEach: fields.forEach.default(null),
+    forgetDays: fields.forgetDays.default(30),
     to: recipients,
     urgent: fields.urgent.default(false),
     resolve: fields.resolve.default(null),
@@ -184,6 +203,8 @@ export const Rule = z
     name: z.string(),
     q: z.string().openapi({ description: "The search that events match. Empty matches all." }),
     when: RuleWhen,
+    forEach: fields.forEach,
+    forgetDays: fields.forgetDays,
     to: RuleRecipients,
     urgent: fields.urgent,
     resolve: fields.resolve,
@@ -210,6 +231,43 @@ export type Rule = z.infer<typeof Rule>;
 export const RuleResponse = z.object({ ok: z.literal(true), rule: Rule }).openapi("RuleResponse");
 export const RuleList = z.object({ ok: z.literal(true), rules: z.array(Rule) }).openapi("RuleList");
 
+/** A value that a rule follows by itself. */
+const RuleValue = z
+  .object({
+    value: z.string(),
+    seenAt: timestamp.openapi({ description: "When its last event arrived." }),
+    silentSince: timestamp.nullable().openapi({
+      description: "Of a silence: since when no event has matched, once the rule has notified of that.",
+    }),
+    dueAt: timestamp.nullable().openapi({
+      description: "When the rule notifies of it next without another event. Null if it doesn't.",
+    }),
+    alert: z.string().nullable().openapi({ description: "ID of its open alert." }),
+  })
+  .openapi("RuleValue");
+export type RuleValue = z.infer<typeof RuleValue>;
+
+export const RuleValueListQuery = z.strictObject({
+  limit: pageLimit("Values"),
+  cursor: textCursor,
+  project: projectParameter,
+});
+
+export const RuleValueList = z
+  .object({
+    ok: z.literal(true),
+    values: z.array(RuleValue),
+    nextCursor,
+    count: z.int().openapi({
+      description: `How many values the rule follows, at most ${limits.ruleValues.toLocaleString("en")}. Further ones are left out.`,
+    }),
+  })
+  .openapi("RuleValueList");
+
+export const ForgottenValue = z
+  .strictObject({ value: text({ max: limits.ruleValueCharacters, lines: true }) })
+  .openapi("ForgottenValue", { example: { value: "billing" } });
+
 export const RuleTestResponse = z
   .object({
     ok: z.literal(true),
@@ -228,6 +286,7 @@ export const RuleDraft = z
   .strictObject({
     q: fields.q.default(""),
     when: RuleWhen,
+    forEach: fields.forEach.default(null),
     days: wholeNumber(limits.metricPreviewDays).optional().openapi(days),
   })
   .openapi("RuleDraft", { example: { q: 'name:"Backup done"', when: { type: "silence", minutes: 1_560 } } });
@@ -239,6 +298,20 @@ export const RulePreviewQuery = z.strictObject({
   project: projectParameter,
 });
 
+const MetricLine = z
+  .object({
+    value: z.string().nullable().openapi({ description: "With `forEach`: whose line it is." }),
+    at: z.array(timestamp).openapi({
+      description:
+        "When each amount was: the end of the time that it measures. Of a long line, those that matter.",
+    }),
+    amounts: z.array(z.number().nullable()),
+    firing: z
+      .array(z.object({ from: timestamp, to: timestamp.nullable() }))
+      .openapi({ description: "The alerts, oldest first. `to` is null for one that is still open." }),
+  })
+  .openapi("MetricLine");
+
 /** The line of a metric, and when it would have alerted. */
 const MetricPreview = z
   .object({
@@ -247,14 +320,9 @@ const MetricPreview = z
       description:
         "Readings are further apart than those of the rule: different users and funnels can't be added up.",
     }),
-    at: z.array(timestamp).openapi({
-      description:
-        "When each value was: the end of the time that it measures. Long lines have the values that matter.",
+    lines: z.array(MetricLine).openapi({
+      description: `One, or with \`forEach\` those of the ${limits.metricPreviewLines} largest values.`,
     }),
-    values: z.array(z.number().nullable()),
-    firing: z
-      .array(z.object({ from: timestamp, to: timestamp.nullable() }))
-      .openapi({ description: "The alerts, oldest first. `to` is null for one that is still open." }),
   })
   .openapi("MetricPreview");
 

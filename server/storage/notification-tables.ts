@@ -51,7 +51,21 @@ export type NotificationTables = {
     escalation: Generated<string>;
     /** When it last notified. */
     firedAt: number | null;
+    /** What it follows each value of: `user`, `channel`, `name` or `tag.KEY`. */
+    forEach: string | null;
+    /** After how many days without an event it forgets a value. */
+    forgetDays: number | null;
     createdAt: number;
+  };
+  /** The values that rules follow. */
+  ruleValues: {
+    ruleId: string;
+    value: string;
+    /** As JSON: `RuleState`. */
+    state: string;
+    /** The time when it must be evaluated without an event. */
+    dueAt: number | null;
+    seenAt: number;
   };
   /** What rules found that goes on until it is resolved. */
   alerts: {
@@ -61,6 +75,8 @@ export type NotificationTables = {
     /** The rule as it was. */
     ruleName: string;
     q: string;
+    /** Of a rule that follows each value by itself; else empty. */
+    value: Generated<string>;
     title: string;
     urgent: number;
     /** How often the rule matched while it was open, and the last event by which it did. */

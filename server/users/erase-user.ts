@@ -3,6 +3,7 @@ import { addToReceipt, changeJob, type JobDetail, type JobRow, removeSubject } f
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 import { deleteEntries } from "./activity-entries.ts";
+import { eraseRuleValues } from "./erase-rule-values.ts";
 
 /** Rows read at a time. Bodies of rejected events may be long. */
 const rejectedRows = 20;
@@ -30,6 +31,7 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
   await eraseFailures(context, job.projectId!, userId);
   await eraseWebhookRequests(context, job.projectId!, userId);
   await erasePingBodies(context, job.projectId!, userId);
+  await eraseRuleValues(context, job.projectId!, userId);
   await control.transaction().execute(async (transaction) => {
     const { numDeletedRows } = await transaction
       .deleteFrom("users")

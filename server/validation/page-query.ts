@@ -34,6 +34,20 @@ export const idCursor = pageCursor.refine((value) => value === undefined || /^\d
   message: 'must be the "nextCursor" of an earlier page',
 });
 
+/** The cursor of a list in the order of a text. Responses encode it with `cursorOfText`. */
+export const textCursor = pageCursor.refine(
+  (value) => value === undefined || cursorOfText(textOfCursor(value)) === value,
+  { message: 'must be the "nextCursor" of an earlier page' },
+);
+
+export function cursorOfText(text: string): string {
+  return Buffer.from(text).toString("base64url");
+}
+
+export function textOfCursor(cursor: string): string {
+  return Buffer.from(cursor, "base64url").toString();
+}
+
 /** The cursor in a list's response. */
 export const nextCursor = z
   .string()
