@@ -248,6 +248,10 @@ const rules = page(
   "/rules",
   lazyPart(async () => (await rulePages()).RulesPage),
 );
+const rule = page(
+  "/rules/$rule",
+  lazyPart(async () => (await rulePages()).RulePage),
+);
 const alerts = createRoute({
   getParentRoute: () => project,
   path: "/alerts",
@@ -311,6 +315,7 @@ const short = [
   "/keys",
   "/members",
   "/rules",
+  "/rules/$",
   "/alerts",
   "/destinations",
   "/deliveries",
@@ -357,6 +362,7 @@ export const router = createRouter({
         keys,
         members,
         rules,
+        rule,
         alerts,
         destinations,
         deliveries,

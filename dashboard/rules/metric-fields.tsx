@@ -166,14 +166,14 @@ function StepFields({ form: { steps, windowHours }, change }: Props) {
           required
         />
         <Button
-          className="h-9"
+          className="h-9 max-md:h-11"
           disabled={steps.length >= limits.funnelSteps}
           onClick={() => change({ steps: [...steps, ""] })}
         >
           Add step
         </Button>
         <Button
-          className="h-9"
+          className="h-9 max-md:h-11"
           variant="ghost"
           disabled={steps.length <= 2}
           onClick={() => change({ steps: steps.slice(0, -1) })}

@@ -2,4 +2,5 @@
 export { AlertsPage } from "../alerts/alerts-page.tsx";
 export { DeliveriesPage } from "../deliveries/deliveries-page.tsx";
 export { DestinationsPage } from "../destinations/destinations-page.tsx";
+export { RulePage } from "./rule-page.tsx";
 export { RulesPage } from "./rules-page.tsx";

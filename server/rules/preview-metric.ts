@@ -100,21 +100,21 @@ export function firingSpans({ notifications }: MetricLine): { fromMs: number; to
 }
 
 /**
- * A line with no more values than a chart can show. Of several, it keeps the one that is nearest to the alert or beyond,
- * so that no alert is without its reason.
+ * The last reading of each part of a line, so that there are no more than a chart can show, and the value of that part:
+ * the one that is nearest to the alert or beyond, so that no alert is without its reason.
  */
 export function shortened({ ends, values }: MetricLine, { below, change }: MetricSource["when"]) {
   const size = Math.ceil(ends.length / limits.metricPreviewValues);
-  const rank = (value: number) =>
-    below !== undefined ? -value : change !== undefined ? Math.abs(value) : value;
-  const kept = Array.from({ length: Math.ceil(ends.length / size) }, (_, group) => {
-    const from = group * size;
-    let best = from;
-    for (let index = from + 1; index < Math.min(from + size, ends.length); index++) {
-      const [value, known] = [values[index]!, values[best]!];
-      if (known === null || (value !== null && rank(value) > rank(known))) best = index;
-    }
-    return best;
+  const rank = (value: number | null) => {
+    if (value === null) return Number.NEGATIVE_INFINITY;
+    return below !== undefined ? -value : change !== undefined ? Math.abs(value) : value;
+  };
+  const parts = Array.from({ length: Math.ceil(ends.length / size) }, (_, part) => {
+    const all = values.slice(part * size, (part + 1) * size);
+    return {
+      endMs: ends[Math.min((part + 1) * size, ends.length) - 1]!,
+      value: all.reduce((best, value) => (rank(value) > rank(best) ? value : best)),
+    };
   });
-  return { ends: kept.map((index) => ends[index]!), values: kept.map((index) => values[index]!) };
+  return { ends: parts.map(({ endMs }) => endMs), values: parts.map(({ value }) => value) };
 }

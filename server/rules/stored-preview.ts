@@ -69,10 +69,10 @@ async function metricPreview(source: MetricSource, fromMs: number, nowMs: number
     metric: {
       stepMinutes: line.stepMs / 60_000,
       isCoarse: line.isCoarse,
+      at: ends.map(isoOf),
       lines: [
         {
           value: null,
-          at: ends.map(isoOf),
           amounts: values,
           firing: firingSpans(line).map(({ fromMs, toMs }) => ({
             from: isoOf(fromMs),

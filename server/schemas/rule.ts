@@ -301,11 +301,9 @@ export const RulePreviewQuery = z.strictObject({
 const MetricLine = z
   .object({
     value: z.string().nullable().openapi({ description: "With `forEach`: whose line it is." }),
-    at: z.array(timestamp).openapi({
-      description:
-        "When each amount was: the end of the time that it measures. Of a long line, those that matter.",
+    amounts: z.array(z.number().nullable()).openapi({
+      description: "One for each time in `at`. Of several readings, the one that is nearest to an alert.",
     }),
-    amounts: z.array(z.number().nullable()),
     firing: z
       .array(z.object({ from: timestamp, to: timestamp.nullable() }))
       .openapi({ description: "The alerts, oldest first. `to` is null for one that is still open." }),
@@ -320,6 +318,7 @@ const MetricPreview = z
       description:
         "Readings are further apart than those of the rule: different users and funnels can't be added up.",
     }),
+    at: z.array(timestamp).openapi({ description: "The end of the time that was measured." }),
     lines: z.array(MetricLine).openapi({
       description: `One, or with \`forEach\` those of the ${limits.metricPreviewLines} largest values.`,
     }),
