@@ -297,6 +297,8 @@ export const limits = {
   reminderMinutes: 31 * 24 * 60,
   /** Longest time for which an alert is acknowledged until it reminds again. */
   acknowledgeMinutes: 31 * 24 * 60,
+  /** Values that a rule about a metric follows, the largest ones first. */
+  metricValues: 200,
   /** How long one reading of a rule about a metric may take. */
   metricReadingSeconds: 20,
   /** Readings in progress on a node, of all projects and of one: charts need the same turns. */

@@ -6,8 +6,10 @@ import { WorkLoop } from "../core/work-loop.ts";
 import { lockMembers } from "../projects/members.ts";
 import { followAlerts } from "../rules/follow-alerts.ts";
 import { dueReading, type MetricState, metric, onFailure, onReading } from "../rules/metric.ts";
-import { readMetric } from "../rules/read-metric.ts";
-import { minuteMs, type RuleNotification, type WhenOf } from "../rules/rule-kind.ts";
+import { applyToValues, endPending } from "../rules/metric-values.ts";
+import type { RuleMatch } from "../rules/open-rule.ts";
+import { type ReadValue, readMetric } from "../rules/read-metric.ts";
+import { minuteMs, type WhenOf } from "../rules/rule-kind.ts";
 import type { RuleState } from "../rules/rule-state.ts";
 import { ruleOf } from "../rules/rules.ts";
 import { withDeadline } from "../scheduling/deadline.ts";
@@ -30,7 +32,7 @@ type RuleRow = Selectable<ControlTables["rules"]>;
 /** A rule that this node reads. `readAt` marks it as its own. */
 type Claimed = RuleRow & { readAt: number; timeZone: string };
 /** A reading of a rule's metric that was due at `dueMs`: a value, or why it failed. */
-type Result = { dueMs: number } & ({ value: number | null } | { failure: string });
+type Result = { dueMs: number } & ({ values: Map<string | null, ReadValue> } | { failure: string });
 
 /** Rules that are claimed at a time, in all and of one project. */
 const claimedMax = 20;
@@ -90,12 +92,13 @@ export class MonitorWorker extends WorkLoop {
       for (const row of rows) {
         const before = stateIn(row);
         const state = metric.afterDowntime!(whenOf(row), before, nowMs);
-        if (state !== before)
-          await transaction
-            .updateTable("rules")
-            .set(columnsOf(state, nowMs))
-            .where("id", "=", row.id)
-            .execute();
+        if (state === before) continue;
+        await transaction
+          .updateTable("rules")
+          .set(columnsOf(state, nowMs))
+          .where("id", "=", row.id)
+          .execute();
+        await endPending(transaction, row.id);
       }
     });
     this.#isStarting = false;
@@ -202,17 +205,11 @@ export class MonitorWorker extends WorkLoop {
         .executeTakeFirst();
       if (!row) return false;
       const nowMs = this.#now();
-      const { state, notifications, failure } = applied(row, result, nowMs);
+      const { state, found, failure } = await apply(transaction, row, result, nowMs);
       await transaction.updateTable("rules").set(columnsOf(state, nowMs)).where("id", "=", row.id).execute();
       if (failure !== null) await tellFailure(transaction, row, failure, nowMs);
-      const matches = notifications.map((notification) => ({
-        projectId: row.projectId,
-        rule: ruleOf(row),
-        value: null,
-        notification,
-        foundMs: nowMs,
-        alertId: null,
-      }));
+      const about = { projectId: row.projectId, rule: ruleOf(row), foundMs: nowMs, alertId: null };
+      const matches = found.map((each) => ({ ...about, ...each }));
       const { told } = await followAlerts(transaction, matches, titleOfMatch);
       const made = await makeDeliveries(transaction, rowsOf, told, nowMs);
       return made > 0 || failure !== null;
@@ -224,16 +221,17 @@ export class MonitorWorker extends WorkLoop {
   async #resultOf(rule: Claimed): Promise<Result | null> {
     const { signal } = this.#end;
     if (signal.aborted) return null;
-    const { projectId, q, timeZone } = rule;
+    const { projectId, q, forEach, timeZone } = rule;
     const when = whenOf(rule);
     const { dueMs, endMs } = dueReading(when, stateIn(rule), this.#now());
     try {
-      const { events } = this.#deps.store;
-      const source = { events, projectId, q, when, timeZone, signal };
-      const value = await withDeadline(signal, () => readMetric(source, endMs), {
+      const { events, control } = this.#deps.store;
+      const source = { events, projectId, q, when, forEach, timeZone, signal };
+      const known = forEach === null ? [] : await knownValues(control, rule.id);
+      const values = await withDeadline(signal, () => readMetric(source, endMs, known), {
         seconds: limits.metricReadingSeconds,
       });
-      return { dueMs, value };
+      return { dueMs, values };
     } catch (error) {
       if (signal.aborted) return null;
       if (!(error instanceof ProblemError) || error.code === "storage-unavailable") throw error;
@@ -252,20 +250,48 @@ export class MonitorWorker extends WorkLoop {
   }
 }
 
-/** The state after a reading, what it tells of, and what the owners are told if readings have failed for long. */
-function applied(
+type Applied = {
+  state: MetricState;
+  found: Pick<RuleMatch, "value" | "notification">[];
+  failure: string | null;
+};
+
+/** The state after a reading, what was found, and what the owners are told if readings have failed for long. */
+async function apply(
+  transaction: Transaction<ControlTables>,
   row: RuleRow,
   result: Result,
   nowMs: number,
-): { state: MetricState; notifications: RuleNotification[]; failure: string | null } {
+): Promise<Applied> {
   const before = stateIn(row);
-  if (!("failure" in result)) return { ...onReading(whenOf(row), before, result), failure: null };
-  const state = onFailure(before, result.failure, nowMs);
+  if ("failure" in result) return applyFailure(before, result.failure, nowMs);
+  const { dueMs, values } = result;
+  const when = whenOf(row);
+  if (row.forEach === null) {
+    const { state, notifications } = onReading(when, before, { dueMs, value: values.get(null)!.value });
+    return {
+      state,
+      found: notifications.map((notification) => ({ value: null, notification })),
+      failure: null,
+    };
+  }
+  const { found, ...since } = await applyToValues(transaction, { ...ruleOf(row), when }, result, nowMs);
+  // Of the rule itself, only the times are of interest.
+  const { state } = onReading(when, before, { dueMs, value: null });
+  return { state: { ...state, ...since }, found, failure: null };
+}
+
+function applyFailure(before: MetricState, why: string, nowMs: number): Applied {
+  const state = onFailure(before, why, nowMs);
   const { sinceMs, isTold } = state.failure!;
   if (isTold || nowMs - sinceMs < limits.metricFailureMinutes * minuteMs)
-    return { state, notifications: [], failure: null };
-  const told = { ...state, failure: { ...state.failure!, isTold: true } };
-  return { state: told, notifications: [], failure: result.failure };
+    return { state, found: [], failure: null };
+  return { state: { ...state, failure: { ...state.failure!, isTold: true } }, found: [], failure: why };
+}
+
+async function knownValues(control: Store["control"], ruleId: string): Promise<string[]> {
+  const rows = await control.selectFrom("ruleValues").select("value").where("ruleId", "=", ruleId).execute();
+  return rows.map(({ value }) => value);
 }
 
 async function tellFailure(

@@ -69,7 +69,7 @@ for (const engine of stores) {
 
     async function addRule(when: Metric, fields: Partial<NewRule> = {}): Promise<string> {
       const alerts = { urgent: false, resolve: null, remindMinutes: null, escalation: [] };
-      const each = { forEach: null, forgetDays: null };
+      const each = { forEach: null, forgetDays: 30 };
       const rule: NewRule = {
         name: "Rule",
         q: "name:Order",
@@ -325,6 +325,82 @@ for (const engine of stores) {
       ).toEqual(live.map(({ type, atMs, value }) => ({ type, atMs, value })) as never);
       expect(metric!.lines[0]!.firing.length).toBe(live.filter(({ type }) => type === "metric").length);
       expect(Date.parse(metric!.lines[0]!.firing[0]!.from)).toBeGreaterThan(fromMs);
+    });
+
+    describe("for each value", () => {
+      const values = async () =>
+        (await store.control.selectFrom("ruleValues").select("value").orderBy("value").execute()).map(
+          ({ value }) => value,
+        );
+      const open = async () =>
+        (await alerts())
+          .filter(({ resolvedAt }) => resolvedAt === null)
+          .map(({ value, title }) => ({ value, title }));
+
+      test("each has its own alert, and joins with its first events", async () => {
+        const id = await addRule({ ...events, above: 1 }, { forEach: "tag.shop" });
+        await record({ tags: { shop: "b" } });
+        await record({ tags: { shop: "a" } });
+        await record({ tags: { shop: "a" } });
+        await record();
+        await pass(2);
+        expect(await values()).toEqual(["a", "b"]);
+        expect(await open()).toEqual([{ value: "a", title: "Number of events is 2, above 1: Rule (a)" }]);
+        expect((await rule(id)).reading).toMatchObject({ state: "firing" });
+        await record({ tags: { shop: "b" } });
+        await pass(2);
+        expect((await open()).map(({ value }) => value)).toEqual(["a", "b"]);
+        await pass(12);
+        expect(await types()).toEqual(["metric", "metric", "metric-recovery", "metric-recovery"]);
+        expect(await open()).toEqual([]);
+        // Nothing is left to follow.
+        expect(await values()).toEqual([]);
+        expect((await rule(id)).reading).toMatchObject({ state: "ok" });
+      });
+
+      test("one that falls silent is below, until it is forgotten", async () => {
+        await addRule({ ...events, below: 1, pendingMinutes: 2 }, { forEach: "channel", forgetDays: 1 });
+        await record();
+        await pass(8);
+        expect(await types()).toEqual([]);
+        await pass(8);
+        expect(await types()).toEqual(["metric"]);
+        expect(await values()).toEqual(["c"]);
+        now += 24 * hour;
+        await check();
+        expect(await types()).toEqual(["metric"]);
+        expect(await open()).toEqual([]);
+        expect(await values()).toEqual([]);
+      });
+
+      for (const measure of [
+        { metric: "average", tag: "ms" },
+        { metric: "ratio", of: "" },
+      ] as const)
+        test(`a ${measure.metric} against the time before`, async () => {
+          const when: Metric = { ...events, measure, against: "before", change: 40 };
+          for (const [shop, ms, age, name] of [
+            ["a", "10", 15, "Order"],
+            ["a", "20", 5, "Order"],
+            ["a", "20", 5, "Other"],
+            ["b", "10", 15, "Order"],
+            ["b", "12", 5, "Order"],
+            ["a", "10", 15, "Order"],
+          ] as const)
+            await record({ name, tags: { shop, ms }, atMs: now - age * minute });
+          await addRule(when, { forEach: "tag.shop" });
+          await pass(1);
+          expect((await told()).map(({ value }) => value)).toEqual([
+            measure.metric === "average" ? 100 : -50,
+          ]);
+          expect((await open()).map(({ value }) => value)).toEqual(["a"]);
+          const asked = { projectId, q: "name:Order", when, forEach: "tag.shop", days: 1, timeZone: "UTC" };
+          const { metric } = await previewStored(store.events, asked, now, new AbortController().signal);
+          const lines = metric!.lines.map(({ value, amounts }) => [value, amounts.at(-1)]);
+          expect(new Map(lines as [string, number][]).get("a")).toBe(
+            measure.metric === "average" ? 100 : -50,
+          );
+        });
     });
 
     test("an event that resolves ends the alert, and then the value alone does not", async () => {

@@ -1,15 +1,21 @@
 import { limits } from "../core/limits.ts";
 import { metric, onReading, stepMinutes } from "./metric.ts";
 import { addsUp, changeOf, metricValue } from "./metric-value.ts";
-import { amountsIn, type MetricSource, weekBefore } from "./read-metric.ts";
+import { amountsIn, type MetricSource, type Wanted, weekBefore } from "./read-metric.ts";
 import { minuteMs, type RuleNotification } from "./rule-kind.ts";
 
-/** The line of a metric, one value for each reading, and what its rule would have notified of. */
-export type MetricLine = {
+/** The lines of a metric, and what its rule would have notified of. */
+export type MetricLines = {
   stepMs: number;
   isCoarse: boolean;
   /** The ends of what is measured, ascending, milliseconds since 1970. */
   ends: number[];
+  lines: MetricLine[];
+};
+
+/** One value for each reading. `of` is whose line it is; null for all events together. */
+export type MetricLine = {
+  of: string | null;
   values: (number | null)[];
   notifications: Extract<RuleNotification, { type: "metric" | "metric-recovery" }>[];
 };
@@ -17,24 +23,30 @@ export type MetricLine = {
 /** Readings of what doesn't add up are apart by so much: each reads its events by itself. */
 const coarseMinutes = { users: 60, conversion: 24 * 60 };
 
-/** Reads a metric as its rule would have done, from `fromMs` on up to the last full minute before `nowMs`. */
+/**
+ * Reads a metric as its rule would have done, from `fromMs` on up to the last full minute before `nowMs`. For each value
+ * by itself, these are the largest ones.
+ */
 export async function previewMetric(
   source: MetricSource,
   fromMs: number,
   nowMs: number,
-): Promise<MetricLine> {
+): Promise<MetricLines> {
   const { when } = source;
   const { measure, minutes } = when;
-  const own = stepMinutes(when);
-  const isCoarse = !addsUp(measure);
   const coarse =
     measure.metric === "users" || measure.metric === "conversion" ? coarseMinutes[measure.metric] : 0;
-  const stepMs = (isCoarse ? Math.max(minutes, coarse) : own) * minuteMs;
+  const isCoarse = !addsUp(measure);
+  const stepMs = (isCoarse ? Math.max(minutes, coarse) : stepMinutes(when)) * minuteMs;
   const lastMs = Math.floor(nowMs / minuteMs) * minuteMs;
   const count = Math.max(1, Math.floor((lastMs - fromMs) / stepMs) + 1);
   const ends = Array.from({ length: count }, (_, index) => lastMs - (count - 1 - index) * stepMs);
-  const values = await valuesAt(source, ends);
-  return { stepMs, isCoarse, ends, values, notifications: notificationsOf(when, ends, values) };
+  const lines = [...(await valuesAt(source, ends))].map(([of, values]) => ({
+    of,
+    values,
+    notifications: notificationsOf(when, ends, values),
+  }));
+  return { stepMs, isCoarse, ends, lines };
 }
 
 function notificationsOf(
@@ -51,26 +63,39 @@ function notificationsOf(
   });
 }
 
-async function valuesAt(source: MetricSource, ends: readonly number[]): Promise<(number | null)[]> {
+type Values = Map<string | null, (number | null)[]>;
+
+async function valuesAt(source: MetricSource, ends: readonly number[]): Promise<Values> {
   const { minutes, against } = source.when;
-  const current = await amountsAt(source, ends);
+  const current = await windowsAt(source, ends, { largest: limits.metricPreviewLines });
   if (against === null) return current;
   const earlier = ends.map((ms) =>
     against === "before" ? ms - minutes * minuteMs : weekBefore(ms, source.timeZone),
   );
-  const before = await amountsAt(source, earlier);
-  return current.map((value, index) => changeOf(value, before[index]!));
+  const values = [...current.keys()].filter((value) => value !== null);
+  const before = await windowsAt(source, earlier, { values });
+  return new Map(
+    [...current].map(([of, values]) => [
+      of,
+      values.map((value, index) => changeOf(value, before.get(of)?.[index] ?? null)),
+    ]),
+  );
 }
 
 /** The values of the windows that end at these times, ascending. */
-async function amountsAt(source: MetricSource, ends: readonly number[]): Promise<(number | null)[]> {
+async function windowsAt(source: MetricSource, ends: readonly number[], wanted: Wanted): Promise<Values> {
   const { measure, minutes } = source.when;
   const windowMs = minutes * minuteMs;
   const bounds = addsUp(measure) ? evenBounds(ends, windowMs) : edgesOf(ends, windowMs);
-  const amounts = await amountsIn(source, bounds);
+  const amounts = await amountsIn(source, bounds, wanted);
   const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
-  return ends.map((endMs) =>
-    metricValue(measure, amounts.slice(indexOf.get(endMs - windowMs), indexOf.get(endMs))),
+  return new Map(
+    [...amounts].map(([of, parts]) => [
+      of,
+      ends.map((endMs) =>
+        metricValue(measure, parts.slice(indexOf.get(endMs - windowMs), indexOf.get(endMs))),
+      ),
+    ]),
   );
 }
 
@@ -99,22 +124,31 @@ export function firingSpans({ notifications }: MetricLine): { fromMs: number; to
   return spans;
 }
 
+/** The last reading of each part of the time, so that there are no more than a chart can show. */
+export function shortenedEnds(ends: readonly number[]): number[] {
+  return partsOf(ends).map((part) => part.at(-1)!);
+}
+
 /**
- * The last reading of each part of a line, so that there are no more than a chart can show, and the value of that part:
- * the one that is nearest to the alert or beyond, so that no alert is without its reason.
+ * A value for each of these parts: the one that is nearest to the alert or beyond, so that no alert is without its
+ * reason.
  */
-export function shortened({ ends, values }: MetricLine, { below, change }: MetricSource["when"]) {
-  const size = Math.ceil(ends.length / limits.metricPreviewValues);
+export function shortenedValues(
+  values: readonly (number | null)[],
+  { below, change }: MetricSource["when"],
+): (number | null)[] {
   const rank = (value: number | null) => {
     if (value === null) return Number.NEGATIVE_INFINITY;
     return below !== undefined ? -value : change !== undefined ? Math.abs(value) : value;
   };
-  const parts = Array.from({ length: Math.ceil(ends.length / size) }, (_, part) => {
-    const all = values.slice(part * size, (part + 1) * size);
-    return {
-      endMs: ends[Math.min((part + 1) * size, ends.length) - 1]!,
-      value: all.reduce((best, value) => (rank(value) > rank(best) ? value : best)),
-    };
-  });
-  return { ends: parts.map(({ endMs }) => endMs), values: parts.map(({ value }) => value) };
+  return partsOf(values).map((part) =>
+    part.reduce((best, value) => (rank(value) > rank(best) ? value : best)),
+  );
+}
+
+function partsOf<Each>(all: readonly Each[]): Each[][] {
+  const size = Math.ceil(all.length / limits.metricPreviewValues);
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, part) =>
+    all.slice(part * size, (part + 1) * size),
+  );
 }

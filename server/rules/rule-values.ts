@@ -93,6 +93,8 @@ export function isForgotten(rule: Rule, value: RuleValue, nowMs: number): boolea
  */
 function forgottenAt({ when, forgetDays }: Rule, { state, seenMs }: RuleValue): number | null {
   if (when.type === "silence") return forgetDays === null ? null : seenMs + forgetDays * dayMs;
+  // Its readings say which of its values are gone.
+  if (when.type === "metric") return null;
   if (dueAt({ when }, state) !== null) return null;
   return seenMs + ("minutes" in when ? 2 * when.minutes * minuteMs : 0);
 }

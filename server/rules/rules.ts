@@ -119,6 +119,13 @@ function checkAlerts({ when, forEach, resolve, remindMinutes, escalation }: Aler
   const opensByItself = when.type === "silence" || when.type === "count" || when.type === "metric";
   if (when.type === "digest" && forEach !== null)
     throw invalid("forEach", "must be null: a digest collects all events together");
+  if (when.type === "metric" && forEach === "user")
+    throw invalid(
+      "forEach",
+      'must be "channel", "name" or "tag.KEY": a metric is not computed for each user',
+    );
+  if (when.type === "metric" && when.measure.metric === "conversion" && forEach !== null)
+    throw invalid("forEach", "must be null: a conversion is of all users together");
   if (when.type === "digest" && resolve !== null)
     throw invalid("resolve", "must be null: a digest opens no alert");
   if (remindMinutes !== null && resolve === null && !opensByItself)

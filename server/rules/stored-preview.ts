@@ -5,7 +5,7 @@ import { parseSearch } from "../event/search.ts";
 import type { Rule, RulePreviewResponse } from "../schemas/rule.ts";
 import type { EventReader } from "../storage/event-store.ts";
 import { previewRule, type ReceivedEvent } from "./preview.ts";
-import { firingSpans, previewMetric, shortened } from "./preview-metric.ts";
+import { firingSpans, previewMetric, shortenedEnds, shortenedValues } from "./preview-metric.ts";
 import type { MetricSource } from "./read-metric.ts";
 import type { RuleNotification } from "./rule-kind.ts";
 
@@ -35,7 +35,7 @@ export async function previewStored(
 ): Promise<Preview> {
   if (when.type === "metric") {
     const fromMs = nowMs - (days ?? limits.metricPreviewDays) * dayMs;
-    return metricPreview({ events, projectId, q, when, timeZone, signal }, fromMs, nowMs);
+    return metricPreview({ events, projectId, q, when, forEach, timeZone, signal }, fromMs, nowMs);
   }
   const rule = { q, when, forEach };
   const search = parseSearch(rule.q);
@@ -59,27 +59,25 @@ export async function previewStored(
 }
 
 async function metricPreview(source: MetricSource, fromMs: number, nowMs: number): Promise<Preview> {
-  const line = await previewMetric(source, fromMs, nowMs);
-  const { ends, values } = shortened(line, source.when);
+  const { stepMs, isCoarse, ends, lines } = await previewMetric(source, fromMs, nowMs);
+  const notifications = lines.flatMap((line) => line.notifications).toSorted((a, b) => a.atMs - b.atMs);
   return {
-    from: isoOf(line.ends[0]!),
-    to: isoOf(line.ends.at(-1)!),
-    count: line.notifications.length,
-    notifications: listed(line.notifications.slice(-limits.previewNotifications)),
+    from: isoOf(ends[0]!),
+    to: isoOf(ends.at(-1)!),
+    count: notifications.length,
+    notifications: listed(notifications.slice(-limits.previewNotifications)),
     metric: {
-      stepMinutes: line.stepMs / 60_000,
-      isCoarse: line.isCoarse,
-      at: ends.map(isoOf),
-      lines: [
-        {
-          value: null,
-          amounts: values,
-          firing: firingSpans(line).map(({ fromMs, toMs }) => ({
-            from: isoOf(fromMs),
-            to: toMs === null ? null : isoOf(toMs),
-          })),
-        },
-      ],
+      stepMinutes: stepMs / 60_000,
+      isCoarse,
+      at: shortenedEnds(ends).map(isoOf),
+      lines: lines.map((line) => ({
+        value: line.of,
+        amounts: shortenedValues(line.values, source.when),
+        firing: firingSpans(line).map(({ fromMs, toMs }) => ({
+          from: isoOf(fromMs),
+          to: toMs === null ? null : isoOf(toMs),
+        })),
+      })),
     },
   };
 }

@@ -117,7 +117,7 @@ const fields = {
     }),
   forgetDays: wholeNumber(limits.ruleForgetDays).nullable().openapi({
     description:
-      "With `forEach`, of a rule about a silence: after how many days without an event a value is forgotten, which resolves its alert. Null: never.",
+      "With `forEach`, of a rule about a silence or metric: after how many days without an event a value is forgotten, which resolves its alert. Null: never.",
   }),
   urgent: z.boolean().openapi({
     description: "Passes quiet hours and digests of members. Stands out where the destination can do that.",
