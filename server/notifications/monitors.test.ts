@@ -38,6 +38,7 @@ for (const engine of stores) {
     let now: number;
     let clock: ArrivalClock;
     let worker: MonitorWorker;
+    const workers: MonitorWorker[] = [];
     const realNow = Date.now;
 
     beforeEach(async () => {
@@ -51,13 +52,14 @@ for (const engine of stores) {
     });
     afterEach(async () => {
       Date.now = realNow;
-      await worker.close();
+      for (const each of workers.splice(0)) await each.close();
       await store.close();
       await storage.remove();
     });
 
+    /** It is closed after the test. */
     function workerOf(of: Pick<Store, "control" | "together" | "rowsOf" | "events">): MonitorWorker {
-      return new MonitorWorker({
+      const opened = new MonitorWorker({
         store: of,
         onMade() {},
         onError(error) {
@@ -65,6 +67,8 @@ for (const engine of stores) {
         },
         now: () => now,
       });
+      workers.push(opened);
+      return opened;
     }
 
     async function addRule(when: Metric, fields: Partial<NewRule> = {}): Promise<string> {
@@ -171,7 +175,11 @@ for (const engine of stores) {
       await record();
       const hanging = workerOf({
         ...store,
-        events: { ...store.events, count: () => new Promise<never>(() => {}) } as never,
+        events: {
+          ...store.events,
+          count: (_: unknown, signal: AbortSignal) =>
+            new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+        } as never,
       });
       now += minute;
       hanging.wake();
