@@ -34,7 +34,7 @@ export function metricTexts(when: MetricCondition): [before: string, after: stri
 }
 
 /** "is above 500", "has changed by more than 50%". */
-export function thresholdText(when: MetricCondition): string {
+function thresholdText(when: MetricCondition): string {
   const { above, below, change, against } = when;
   if (change !== undefined) return `has changed by more than ${valueText(when, change)}`;
   if (against === null)
