@@ -72,6 +72,7 @@ function splitText(split: string): string {
 export function titleOf(tile: ShownTile): string {
   if (tile.title) return tile.title;
   if (tile.type === "feed") return "Newest events";
+  if (tile.type === "alerts") return "Open alerts";
   if (tile.type === "funnel") return "Funnel";
   if (tile.type === "retention") return "Retention";
   if (tile.type === "value") return "key" in tile ? tile.key : "Insight";

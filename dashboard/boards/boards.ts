@@ -119,7 +119,8 @@ export function tileDataQuery(
     queryKey: [...source.key, content, range],
     queryFn: ({ signal }) =>
       source.load(tile, rangeQuery(range), { signal, ...(onProgress && { onProgress }) }),
-    refetchInterval: isLive(range) ? refreshMs : false,
+    // Alerts also open because nothing happens.
+    refetchInterval: isLive(range) || tile.type === "alerts" ? refreshMs : false,
     enabled: isComplete(tile),
     // Also keeps the results from before the board was edited.
     placeholderData: (previous) =>

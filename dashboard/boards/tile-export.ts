@@ -56,6 +56,16 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
         ["createdAt", "channel", "name", "userId"],
         ...data.events.map(({ createdAt, channelId, name, userId }) => [createdAt, channelId, name, userId]),
       ];
+    case "alerts":
+      return [
+        ["openedAt", "state", "title", "acknowledgedBy"],
+        ...data.alerts.map(({ openedAt, state, title, acknowledgedBy = "" }) => [
+          openedAt,
+          state,
+          title,
+          acknowledgedBy,
+        ]),
+      ];
     case "value":
       return [["at", data.insight?.title ?? "value"], ...data.points.map(({ at, value }) => [at, value])];
     default:

@@ -32,6 +32,7 @@ export const tileTypes: Record<TileType, { label: string; w: number; h: number }
   funnel: { label: "Funnel", w: 4, h: 5 },
   retention: { label: "Retention", w: 6, h: 5 },
   feed: { label: "Events", w: 4, h: 5 },
+  alerts: { label: "Alerts", w: 4, h: 4 },
   value: { label: "Insight", w: 3, h: 2 },
   text: { label: "Text", w: 4, h: 2 },
 };
@@ -87,7 +88,7 @@ export function needsTag(metric: Metric): boolean {
 /** Says in a sentence what the form still needs; null if it is complete. */
 export function missingIn(form: TileForm): string | null {
   const { type, metric, splitBy } = form;
-  const hasMetric = !["funnel", "retention", "feed", "value", "text"].includes(type);
+  const hasMetric = !["funnel", "retention", "feed", "alerts", "value", "text"].includes(type);
   const hasSplit = (hasMetric && type !== "number") || type === "funnel";
   if (hasMetric && needsTag(metric) && form.tag.trim() === "") return "Enter the tag to compute it from.";
   return hasSplit && splitBy === "tag" && form.splitTag.trim() === "" ? "Enter the tag to split by." : null;
@@ -125,6 +126,8 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
       return { type, ...common, q, again: form.again, first: form.first };
     case "feed":
       return { type, ...common, q };
+    case "alerts":
+      return { type, ...common };
     case "value":
       return { type, ...common, key: form.key };
     default:

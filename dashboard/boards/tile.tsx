@@ -7,6 +7,7 @@ import { lazyPart } from "../components/lazy-part.tsx";
 import { LazyMenu } from "../components/ui/lazy-menu.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import type { RuleForm } from "../rules/rule-form.ts";
+import { AlertsBody } from "./alerts-body.tsx";
 import { titleOf } from "./amounts.ts";
 import { type ShownTile, tileDataQuery, useTileSource } from "./boards.ts";
 import { FeedBody } from "./feed-body.tsx";
@@ -123,6 +124,8 @@ function TileBody({ tile, data, range }: { tile: ShownTile; data: TileData; rang
       return <RetentionBody tile={tile} data={data} />;
     case "feed":
       return <FeedBody data={data} title={titleOf(tile)} />;
+    case "alerts":
+      return <AlertsBody data={data} title={titleOf(tile)} />;
     case "value":
       return <ValueBody data={data} />;
     default:

@@ -4,9 +4,10 @@ import { clsx } from "clsx";
 import { Filter, Hash } from "lucide-react";
 import { Suspense, useCallback, useEffect, useMemo } from "react";
 import type { Channel } from "../../server/schemas/channel.ts";
+import type { Sidebar } from "../../server/schemas/view.ts";
 import { isTemporary } from "../api.ts";
 import { ChannelLine } from "../channels/channel-line.tsx";
-import { channelsQuery } from "../channels/channels.ts";
+import { channelsQuery, sidebarQuery } from "../channels/channels.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
@@ -43,7 +44,12 @@ import { useFeed, useSettled } from "./use-feed.ts";
 const EditChannel = lazyPart<{ channel: Channel }>(
   async () => (await import("../channels/edit-channel.tsx")).EditChannel,
 );
+const OpenAlertsNote = lazyPart<{ project: string; open: number }>(
+  async () => (await import("../alerts/open-alerts-note.tsx")).OpenAlertsNote,
+);
 const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-feed.tsx")).EmptyFeed);
+
+const openAlertsIn = (sidebar: Sidebar) => sidebar.openAlerts;
 
 /** The live feed of a project or a channel. An open event is next to it, or covers it on phones. */
 export function FeedPage() {
@@ -65,6 +71,7 @@ export function FeedPage() {
     if (hasEvents && loadSetupResult()?.project.slug === project) clearSetupResult();
   }, [hasEvents, project]);
   const { data: channels } = useQuery(channelsQuery(project));
+  const { data: openAlerts = 0 } = useQuery({ ...sidebarQuery(project), select: openAlertsIn });
   const mistake = mistakeIn(stableFilters.q ?? "");
   const navigate = useNavigate();
   const can = useCan();
@@ -148,6 +155,14 @@ export function FeedPage() {
       />
       {channel && !openView && (
         <ChannelLine channel={channel} {...(eventOpen && { className: "max-md:hidden" })} />
+      )}
+      {openAlerts > 0 && !eventOpen && (
+        // The page is of use without it.
+        <ErrorBoundary resetKey={project} fallback={() => null}>
+          <Suspense fallback={null}>
+            <OpenAlertsNote project={project} open={openAlerts} />
+          </Suspense>
+        </ErrorBoundary>
       )}
       <div className="flex min-h-0 flex-1">
         <section

@@ -33,6 +33,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   "metric-recovery": "bell",
   resolved: "bell",
   reminder: "alert",
+  group: "alert",
   "rule-test": "bell",
   "destination-off": "alert",
   "delivery-dead": "alert",

@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { Bell, Gauge, HeartPulse, type LucideIcon, Users } from "lucide-react";
+import { Gauge, type LucideIcon, Users } from "lucide-react";
+import { AlertNav } from "../alerts/alert-nav.tsx";
 import { navItemClass } from "../components/ui/button.tsx";
 import { ConnectionNav } from "../connections/connection-nav.tsx";
 import { useProjectSlug } from "./current-project.ts";
 
-type LinkedPage = "heartbeats" | "insights" | "members" | "rules";
+type LinkedPage = "insights" | "members";
 
 /** The project's pages that the bar of phones has no room for. */
 export function PageNav({ onNavigate }: { onNavigate: () => void }) {
@@ -26,8 +27,7 @@ export function PageNav({ onNavigate }: { onNavigate: () => void }) {
     <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
       {page("insights", "Insights", Gauge)}
       {page("members", "Members", Users)}
-      {page("rules", "Rules", Bell)}
-      {page("heartbeats", "Heartbeats", HeartPulse)}
+      <AlertNav onNavigate={onNavigate} />
       <ConnectionNav onNavigate={onNavigate} />
     </nav>
   );

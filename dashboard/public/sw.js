@@ -16,13 +16,18 @@ self.addEventListener("push", (event) => {
       icon: "/icon-192.png",
       badge: "/badge-96.png",
       tag: message.tag,
-      data: { url: message.url || "/", mute: message.mute },
-      actions: message.mute ? muteActions(message.mute) : [],
+      data: { url: message.url || "/", mute: message.mute, alert: message.alert },
+      actions: message.alert ? alertActions : message.mute ? muteActions(message.mute) : [],
     }),
   );
 });
 
 /** Browsers show at most two buttons. */
+const alertActions = [
+  { action: "acknowledge", title: "Acknowledge" },
+  { action: "resolve", title: "Resolve" },
+];
+
 function muteActions({ channel }) {
   return [
     { action: "mute-name", title: "Mute this for 2 hours" },
@@ -32,16 +37,37 @@ function muteActions({ channel }) {
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
-  const { url = "/", mute } = event.notification.data ?? {};
-  event.waitUntil(mute && event.action.startsWith("mute-") ? muteFor(event.action, mute) : open(url));
+  const { url = "/", mute, alert } = event.notification.data ?? {};
+  const { action } = event;
+  event.waitUntil(
+    mute && action.startsWith("mute-")
+      ? muteFor(action, mute)
+      : alert && action !== ""
+        ? changeAlert(action, alert)
+        : open(url),
+  );
 });
+
+/** Acknowledges or resolves an alert by the link of its message, and shows if that failed. */
+async function changeAlert(action, link) {
+  await act(link, { do: action }, { title: "The alert wasn't changed", tag: "alert-failed", url: link });
+}
 
 /** Mutes as the person who is signed in here, and shows if that failed. */
 async function muteFor(action, { project, channel, name }) {
   const body = { project, channel, name: action === "mute-name" ? name : null, minutes: 120 };
+  await act("/api/preferences/mutes", body, {
+    title: "Nothing was muted",
+    tag: "mute-failed",
+    url: "/notifications",
+  });
+}
+
+/** Sends a request, and shows a notification with the reason if it fails. */
+async function act(path, body, { title, tag, url }) {
   let why = "The server can't be reached.";
   try {
-    const response = await fetch("/api/preferences/mutes", {
+    const response = await fetch(path, {
       method: "POST",
       credentials: "same-origin",
       headers: { "content-type": "application/json" },
@@ -50,17 +76,17 @@ async function muteFor(action, { project, channel, name }) {
     if (response.ok) return;
     why =
       response.status === 401
-        ? "Sign in again, then mute it in the dashboard."
+        ? "Sign in again, then do it in the dashboard."
         : (await response.json()).detail;
   } catch {
     // The reason above holds.
   }
-  await self.registration.showNotification("Nothing was muted", {
+  await self.registration.showNotification(title, {
     body: why,
     icon: "/icon-192.png",
     badge: "/badge-96.png",
-    tag: "mute-failed",
-    data: { url: "/notifications" },
+    tag,
+    data: { url },
   });
 }
 

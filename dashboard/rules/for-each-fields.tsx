@@ -1,12 +1,12 @@
 import { limits } from "../../server/core/limits.ts";
 import { Field, SelectField } from "../components/ui/field.tsx";
-import type { RuleForm } from "./rule-form.ts";
+import { opensAlert, type RuleForm } from "./rule-form.ts";
 
 type Props = { form: RuleForm; onChange: (form: RuleForm) => void };
 
 /** Whether a rule takes all events together, or follows each value by itself. */
 export function ForEachFields({ form, onChange }: Props) {
-  const { type, each, eachTag, forgetDays } = form;
+  const { type, each, eachTag, forgetDays, groupBy } = form;
   if (type === "digest") return null;
   return (
     <div className="grid gap-x-2 gap-y-4 sm:grid-cols-2">
@@ -46,6 +46,18 @@ export function ForEachFields({ form, onChange }: Props) {
           max={limits.ruleForgetDays}
           placeholder="Never"
           hint="Without an event. This ends its alert."
+          autoComplete="off"
+        />
+      )}
+      {each !== "" && opensAlert(form) && (
+        <Field
+          label="Group alerts by tag (optional)"
+          member="groupBy"
+          value={groupBy}
+          onChange={(event) => onChange({ ...form, groupBy: event.target.value })}
+          placeholder="host"
+          hint="The first one notifies at once, further ones together."
+          autoCapitalize="none"
           autoComplete="off"
         />
       )}

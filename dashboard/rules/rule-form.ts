@@ -42,6 +42,8 @@ export type RuleForm = RecipientForm &
     eachTag: string;
     /** After how many days a silence forgets a value; empty for never. */
     forgetDays: string;
+    /** By what alerts are told together: a tag, or `user`, `channel` or `name`; empty for none. */
+    groupBy: string;
     urgent: boolean;
     /** The search that resolves its alert; empty for none. */
     resolve: string;
@@ -76,6 +78,7 @@ export function newRuleForm(): RuleForm {
     each: "",
     eachTag: "",
     forgetDays: "30",
+    groupBy: "",
     everyone: true,
     members: [],
     destinations: [],
@@ -89,7 +92,8 @@ export function newRuleForm(): RuleForm {
 }
 
 export function formOf(rule: Rule): RuleForm {
-  const { name, q, when, forEach, forgetDays, to, urgent, resolve, remindMinutes, escalation } = rule;
+  const { name, q, when, forEach, forgetDays, groupBy, to, urgent, resolve, remindMinutes, escalation } =
+    rule;
   const form = {
     ...newRuleForm(),
     name,
@@ -99,6 +103,7 @@ export function formOf(rule: Rule): RuleForm {
     urgent,
     type: when.type,
     forgetDays: String(forgetDays ?? ""),
+    groupBy: groupBy?.replace(/^tag\./, "") ?? "",
     resolve: resolve ?? "",
     escalation: escalation.map(({ minutes, to }) => ({
       ...to,
@@ -167,6 +172,7 @@ export function ruleOf(form: RuleForm): Omit<NewRule, "enabled" | "when"> & { wh
     when: whenOf(form),
     forEach: forEachOf(form),
     forgetDays: forgetDays === "" ? null : Number(forgetDays),
+    groupBy: groupByOf(form),
     to: recipientsOf(form),
     urgent,
     ...alerts,
@@ -177,6 +183,12 @@ export function ruleOf(form: RuleForm): Omit<NewRule, "enabled" | "when"> & { wh
 function forEachOf({ type, each, eachTag }: RuleForm): string | null {
   if (type === "digest" || each === "") return null;
   return each === "tag" ? `tag.${eachTag.trim()}` : each;
+}
+
+function groupByOf(form: RuleForm): string | null {
+  const field = form.groupBy.trim();
+  if (forEachOf(form) === null || field === "") return null;
+  return field === "user" || field === "channel" || field === "name" ? field : `tag.${field}`;
 }
 
 function recipientsOf(form: RecipientForm): NewRule["to"] {

@@ -22,6 +22,7 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
     part("Forget a value", ["forgetDays"], ({ forgetDays }) =>
       forgetDays === "" ? "Never" : `After ${forgetDays} days`,
     ),
+    part("Group alerts by", ["groupBy"], ({ groupBy }) => orNone(groupBy)),
     part("Whom to notify", ["everyone", "members", "destinations"], (form) =>
       listText(recipientNames(ruleOf(form).to, members, destinations)),
     ),

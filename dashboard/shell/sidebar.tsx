@@ -1,11 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useMatches } from "@tanstack/react-router";
 import {
-  Bell,
-  BellRing,
   ChevronsUpDown,
   Hash,
-  HeartPulse,
   LayoutDashboard,
   type LucideIcon,
   Newspaper,
@@ -15,6 +12,7 @@ import {
 } from "lucide-react";
 import type { Sidebar as SidebarLists } from "../../server/schemas/view.ts";
 import { useMe } from "../account/me.ts";
+import { AlertNav } from "../alerts/alert-nav.tsx";
 import { ChannelNav, useInFeed } from "../channels/channel-nav.tsx";
 import { sidebarQuery } from "../channels/channels.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
@@ -64,13 +62,7 @@ export function Sidebar() {
         <PageLink to="/p/$project/users" icon={UserRound}>
           Users
         </PageLink>
-        <PageLink to="/p/$project/rules" icon={Bell}>
-          Rules
-        </PageLink>
-        <AlertsLink />
-        <PageLink to="/p/$project/heartbeats" icon={HeartPulse}>
-          Heartbeats
-        </PageLink>
+        <AlertNav canFold />
         <ConnectionNav canFold />
         <PageLink to="/p/$project/members" icon={Users}>
           Members
@@ -97,30 +89,17 @@ export function Sidebar() {
   );
 }
 
-const openAlerts = (sidebar: SidebarLists) => sidebar.openAlerts;
-
-function AlertsLink() {
-  const { data: open = 0 } = useQuery({ ...sidebarQuery(useProjectSlug()), select: openAlerts });
-  return (
-    <PageLink to="/p/$project/alerts" icon={BellRing} open={open}>
-      Alerts
-    </PageLink>
-  );
-}
-
 type PageLinkProps = {
-  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "heartbeats" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "members" | "settings"}`;
   icon: LucideIcon;
   /** Pages that are reached from this one, and have no entry of their own. */
   also?: readonly string[];
-  /** How many of its items are open, which its name and a dot tell. */
-  open?: number;
   children: string;
 };
 
 const noPages: readonly string[] = [];
 
-function PageLink({ to, icon: Icon, also = noPages, open = 0, children }: PageLinkProps) {
+function PageLink({ to, icon: Icon, also = noPages, children }: PageLinkProps) {
   const project = useProjectSlug();
   const isAlso = useMatches({
     select: (matches) => also.some((name) => matches.at(-1)?.routeId.endsWith(`/$project/${name}`)),
@@ -134,14 +113,8 @@ function PageLink({ to, icon: Icon, also = noPages, open = 0, children }: PageLi
       activeProps={{ "data-active": true }}
       title={children}
     >
-      <RailIcon icon={Icon} dot={open > 0 && "bg-danger"} />
+      <RailIcon icon={Icon} dot={false} />
       <span className={labelClass}>{children}</span>
-      {open > 0 && (
-        <span className="font-medium text-danger text-xs md:max-lg:sr-only">
-          {open}
-          <span className="sr-only"> open</span>
-        </span>
-      )}
     </Link>
   );
 }

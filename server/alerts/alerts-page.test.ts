@@ -46,6 +46,9 @@ test("a rule that another event resolves is written, and its alert is acknowledg
     .waitFor();
 
   await dashboard.post({ channel: "servers", name: "Disk full" });
+  await page.goto(`${dashboard.address}/p/default`);
+  await page.getByRole("link", { name: /^1 open alert/ }).click();
+  await page.getByText("The rule opened it.").waitFor();
   await page.goto(`${dashboard.address}/p/default/alerts`);
   const item = section("Open").getByRole("listitem").filter({ hasText: "Disks" });
   await item.getByText("Firing").waitFor();
@@ -76,6 +79,20 @@ test("the link in a message asks first, and then resolves without a session", as
   await stranger.getByRole("button", { name: "Resolve" }).click();
   await stranger.getByRole("status").getByText("Resolved").waitFor();
   expect(others).toEqual([]);
+});
+
+test("a button of a push notification acknowledges the alert", async () => {
+  await dashboard.post({ channel: "servers", name: "Disk full" });
+  const link = new URL(/Resolve: (\S+)/.exec((await inbox.next()).text)![1]!);
+  const registered = page.context().waitForEvent("serviceworker");
+  await page.goto(`${dashboard.address}/p/default/alerts`);
+  await page.evaluate("navigator.serviceWorker.register('/sw.js')");
+  const worker = await registered;
+  expect(await worker.evaluate("alertActions.map(({ title }) => title)")).toEqual(["Acknowledge", "Resolve"]);
+  // What a click on the first one does: this Chromium shows no notifications to click on.
+  await worker.evaluate(`changeAlert("acknowledge", ${JSON.stringify(link.pathname)})`);
+  await page.reload();
+  await section("Open").getByText("Acknowledged").waitFor();
 });
 
 test("an alert fits on a phone", async () => {

@@ -12,8 +12,8 @@ type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type AlertRow = Selectable<ControlTables["alerts"]>;
 
 const minuteMs = 60_000;
-/** It neither reminds nor escalates. */
-const noTimes = { remindAt: null, escalateAt: null, dueAt: null };
+/** It is not told, and neither reminds nor escalates. */
+const noTimes = { tellAt: null, remindAt: null, escalateAt: null, dueAt: null };
 
 /** A page of a project's alerts, newest first. */
 export async function listAlerts(
@@ -38,6 +38,22 @@ export async function listAlerts(
     alerts: page.map((row) => alertOf(row, Date.now())),
     nextCursor: rows.length > limit ? page.at(-1)!.id : null,
   };
+}
+
+/** The alerts that a message about an alert tells of: all open ones of its group, or the alert itself. */
+export async function toldTogether(
+  control: Control,
+  { id, groupId }: Pick<AlertRow, "id" | "groupId">,
+): Promise<string[]> {
+  if (groupId === null) return [id];
+  const open = await control
+    .selectFrom("alerts")
+    .select("id")
+    .where("groupId", "=", groupId)
+    .where("resolvedAt", "is", null)
+    .orderBy("id")
+    .execute();
+  return open.length === 0 ? [id] : open.map((alert) => alert.id);
 }
 
 /** How many of a project's alerts are open. */
@@ -107,6 +123,7 @@ export async function acknowledgeAlert(
       acknowledgedAt: nowMs,
       acknowledgedBy: by,
       acknowledgedUntil: until,
+      tellAt: null,
       remindAt: until,
       dueAt: until,
     })
@@ -201,6 +218,7 @@ export function alertOf(row: AlertRow, nowMs: number): Alert {
     title: row.title,
     rule: { id: row.ruleId, name: row.ruleName },
     value: row.value === "" ? null : row.value,
+    group: row.groupId === null ? null : { id: row.groupId, value: row.groupValue },
     q: row.q,
     urgent: row.urgent === 1,
     matches: Number(row.matches),

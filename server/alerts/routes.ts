@@ -24,6 +24,7 @@ import {
   listAlertChanges,
   listAlerts,
   resolveAlert,
+  toldTogether,
 } from "./alerts.ts";
 
 type Deps = {
@@ -149,7 +150,7 @@ export function addAlertRoutes(
       tag,
       summary: "Acknowledge or resolve an alert with the link in its message",
       description:
-        "Needs no session: the link is signed for its recipient. It can be used once for each action, as long as the recipient may change alerts.",
+        "Needs no session: the link is signed for its recipient. It can be used once for each action, as long as the recipient may change alerts. Of a group of alerts, it changes all that are open.",
       body: AlertAction,
       response: AlertLinkResponse,
       problems: [404, 409, 429],
@@ -161,11 +162,12 @@ export function addAlertRoutes(
       const { alert, actor } = await openAlertLink(control, link);
       const by = { actor: { ...from, ...actor }, projectId: alert.projectId };
       const recipient = link.accountId ?? link.destinationId;
-      await makeChange(control, by, (change) =>
-        body.do === "resolve"
-          ? resolveAlert(change, alert.id, recipient)
-          : acknowledgeAlert(change, alert.id, body.minutes, recipient),
-      );
+      await makeChange(control, by, async (change) => {
+        for (const id of await toldTogether(change.transaction, alert))
+          await (body.do === "resolve"
+            ? resolveAlert(change, id, recipient)
+            : acknowledgeAlert(change, id, body.minutes, recipient));
+      });
       fanOut.wake();
       return openLink(token);
     },

@@ -50,7 +50,9 @@ const newBoard = async (name: string, tiles: object[] = []) =>
 type Failure = { detail: string; type: string; errors: { pointer: string; detail: string }[] };
 
 /** The result of a tile that is not saved. */
-async function preview<Type extends "number" | "table" | "feed" | "value" | "funnel" | "retention" | "chart">(
+async function preview<
+  Type extends "number" | "table" | "feed" | "alerts" | "value" | "funnel" | "retention" | "chart",
+>(
   type: Type,
   tile: Record<string, unknown>,
   query = range(-4, 0),
@@ -173,6 +175,7 @@ test("results are those of the search, in the range, split and compared", async 
     ["Paid", "ada"],
   ]);
   expect(Object.keys(feed.events[0]!.tags!)).toEqual(["country", "reason", "method"]);
+  expect(await preview("alerts", {})).toEqual({ type: "alerts", open: 0, alerts: [] });
   expect((await preview("value", { key: "unset" })).insight).toBeNull();
   for (const query of [range(0, -4), range(-24 * 800, 0), `${range(-4, 0)}&timeZone=Mars`])
     await call("POST", `/api/boards/preview?${query}`, { tile: { id: "t", type: "number", ...place } }, 400);

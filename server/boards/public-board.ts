@@ -25,8 +25,13 @@ export function publicBoard({ name, tiles }: Board, timeZone: string | null) {
   return { name, version: versionOf(name, shown, timeZone), timeZone, tiles: shown };
 }
 
-/** A tile's result without the users and tags of events. */
+/** A tile's result without the users and tags of events, and without the values and people of alerts. */
 export function publicTileData(data: TileData): TileData {
+  if (data.type === "alerts")
+    return {
+      ...data,
+      alerts: data.alerts.map(({ acknowledgedBy: _, rule, ...alert }) => ({ ...alert, rule, title: rule })),
+    };
   if (data.type !== "feed") return data;
   return { ...data, events: data.events.map(({ userId: _, tags: __, ...event }) => event) };
 }

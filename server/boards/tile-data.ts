@@ -1,3 +1,4 @@
+import { countOpenAlerts, listAlerts } from "../alerts/alerts.ts";
 import { firstTagsOf } from "../channels/channels.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
@@ -42,6 +43,8 @@ export async function tileData(tile: Tile, context: Context): Promise<TileData> 
       return retentionData(tile, context);
     case "feed":
       return feedData(tile, context);
+    case "alerts":
+      return alertsData(context);
     case "value":
       return valueData(tile, context);
     case "text":
@@ -199,6 +202,18 @@ async function feedData(
         tagsInOrder(tags, firstTags.get(channelId) ?? []).slice(0, limits.feedRowTags),
       ),
       ...(icon !== undefined && { icon }),
+    })),
+  };
+}
+
+async function alertsData({ store: { control }, projectId }: Context): Promise<TileDataOf<"alerts">> {
+  const { alerts } = await listAlerts(control, projectId, { state: "open", limit: limits.feedRows });
+  return {
+    type: "alerts",
+    open: await countOpenAlerts(control, projectId),
+    alerts: alerts.map(({ id, state, title, rule, urgent, openedAt, acknowledged }) => ({
+      ...{ id, state, title, rule: rule.name, urgent, openedAt },
+      acknowledgedBy: acknowledged?.by ?? null,
     })),
   };
 }

@@ -32,6 +32,7 @@ function ruleWith(change: Partial<Rule> & { when?: RuleWhen } = {}): Rule {
     when: { type: "each" },
     forEach: null,
     forgetDays: null,
+    groupBy: null,
     to: { everyone: true, members: [], destinations: [], fallback: null },
     urgent: false,
     resolve: null,

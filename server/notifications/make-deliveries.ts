@@ -1,5 +1,5 @@
 import type { Insertable, Transaction } from "kysely";
-import { nameOfValue, searchOfValue } from "../rules/for-each.ts";
+import { aboutGroup, aboutValue } from "../rules/for-each.ts";
 import { groupKeyOf } from "../rules/group-key.ts";
 import type { ToldMatch } from "../rules/open-rule.ts";
 import type { ToldNotification } from "../rules/rule-kind.ts";
@@ -224,7 +224,7 @@ function decideByPreferences(
 }
 
 function deliveryOf(
-  { projectId, rule, value, notification, foundMs, alertId }: ToldMatch,
+  { projectId, rule, value, notification, foundMs, alertId, group }: ToldMatch,
   recipient: Recipient,
   decision: Decision,
 ) {
@@ -238,7 +238,7 @@ function deliveryOf(
         alertId,
         channel: "event" in notification ? notification.event.channelId : null,
         groupKey: groupKeyOf(rule, value, notification),
-        notification: rule && textOf(rule, value, notification),
+        notification: rule && textOf(rule, value, notification, group),
       },
       foundMs,
     ),
@@ -260,11 +260,14 @@ function eventIdOf(notification: ToldNotification): string | null {
 }
 
 /** What a delivery says besides its event: null for an event itself. The rule may be renamed or deleted before. */
-function textOf(rule: Rule, value: string | null, notification: ToldNotification): string | null {
+function textOf(
+  rule: Rule,
+  value: string | null,
+  notification: ToldNotification,
+  group: ToldMatch["group"],
+): string | null {
   if (notification.type === "event") return null;
   const { event: _, ...rest } = { event: null, ...notification };
-  return JSON.stringify({
-    ...rest,
-    rule: { name: nameOfValue(rule, value), q: searchOfValue(rule, value) },
-  });
+  const about = group ? aboutGroup(rule, group.value) : aboutValue(rule, value);
+  return JSON.stringify({ ...rest, ...(group && { alerts: group.alerts }), rule: about });
 }

@@ -208,7 +208,13 @@ export class MonitorWorker extends WorkLoop {
       const { state, found, failure } = await apply(transaction, row, result, nowMs);
       await transaction.updateTable("rules").set(columnsOf(state, nowMs)).where("id", "=", row.id).execute();
       if (failure !== null) await tellFailure(transaction, row, failure, nowMs);
-      const about = { projectId: row.projectId, rule: ruleOf(row), foundMs: nowMs, alertId: null };
+      const about = {
+        projectId: row.projectId,
+        rule: ruleOf(row),
+        groupValue: "",
+        foundMs: nowMs,
+        alertId: null,
+      };
       const matches = found.map((each) => ({ ...about, ...each }));
       const { told } = await followAlerts(transaction, matches, titleOfMatch);
       const made = await makeDeliveries(transaction, rowsOf, told, nowMs);

@@ -73,7 +73,7 @@ for (const engine of stores) {
 
     async function addRule(when: Metric, fields: Partial<NewRule> = {}): Promise<string> {
       const alerts = { urgent: false, resolve: null, remindMinutes: null, escalation: [] };
-      const each = { forEach: null, forgetDays: 30 };
+      const each = { forEach: null, forgetDays: 30, groupBy: null };
       const rule: NewRule = {
         name: "Rule",
         q: "name:Order",

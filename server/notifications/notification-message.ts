@@ -10,6 +10,8 @@ type WithoutEvent<Match> = Match extends unknown ? Omit<Match, "event"> : never;
 /** What a rule over time found, with the rule as it was then. */
 type OverTime = WithoutEvent<Exclude<ToldNotification, { type: "event" }>> & {
   rule: { name: string; q: string };
+  /** Of what is about a group: how many alerts it is about. */
+  alerts?: number;
 };
 
 /** What the owners of a project or of the server are told, as sentences. */
@@ -137,6 +139,7 @@ export function titleOfMatch(rule: { name: string; q: string }, notification: To
 function textOfNotification(notification: OverTime): string | null {
   if ("groups" in notification) return listOf(notification);
   if ("when" in notification) return escapeMarkdown(textOfMetric(notification));
+  if (notification.type === "group") return namesOf(notification);
   if (notification.type !== "rule-test") return null;
   return escapeMarkdown(
     `${notification.by} tries the rule. This is where its messages come, and nothing has happened.`,
@@ -227,7 +230,8 @@ function pathOfNotice(notice: OwnerNotice, slug: string): string {
 
 export function titleOfNotification(notification: OverTime | OwnerNotice): string {
   if ("title" in notification) return notification.title;
-  const { name } = notification.rule;
+  const { alerts = 0, rule } = notification;
+  const { name } = rule;
   switch (notification.type) {
     case "summary":
       return `${name}: ${numberOf(notification.count)} more in ${formatDuration(notification.atMs - notification.fromMs)}`;
@@ -238,10 +242,16 @@ export function titleOfNotification(notification: OverTime | OwnerNotice): strin
     case "rule-test":
       return `Test: ${name}`;
     case "resolved":
+      if (alerts) return `All ${numberOf(alerts)} alerts are over: ${name}`;
       return `Resolved after ${formatDuration(notification.atMs - notification.sinceMs)}: ${name}`;
-    case "reminder":
-      return `Still open after ${formatDuration(notification.atMs - notification.sinceMs)}: ${name}`;
+    case "group":
+      return alerts === 1 ? `1 more alert: ${name}` : `${numberOf(alerts)} more alerts: ${name}`;
+    case "reminder": {
+      const still = `still open after ${formatDuration(notification.atMs - notification.sinceMs)}: ${name}`;
+      return alerts ? `${numberOf(alerts)} alerts are ${still}` : `S${still.slice(1)}`;
+    }
     case "recovery":
+      if (alerts) return `All ${numberOf(alerts)} alerts are over: ${name}`;
       return `Again after ${formatDuration(notification.afterMs)}: ${name}`;
     case "metric":
     case "metric-recovery":
@@ -265,6 +275,13 @@ function rangeOf(notification: OverTime): { count: number; fromMs: number; toMs:
     default:
       return null;
   }
+}
+
+/** The values whose alerts were collected, as a list. */
+function namesOf({ values, alerts = 0 }: Extract<OverTime, { type: "group" }>): string {
+  const others = alerts - values.length;
+  const lines = values.map((value) => `- ${escapeMarkdown(value)}`);
+  return [...lines, ...(others > 0 ? [`- others: ${numberOf(others)}`] : [])].join("\n");
 }
 
 /** Events by name and channel, as a list. Null if there is nothing to compare. */

@@ -458,6 +458,7 @@ for (const engine of stores) {
           when: { type: "each" },
           forEach: null,
           forgetDays: null,
+          groupBy: null,
           to: { everyone: false, members: [], destinations: [], fallback: null, ...to },
           urgent,
           resolve: null,

@@ -4,12 +4,16 @@ import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { minuteMs } from "./rule-kind.ts";
 
-/** When an open alert reminds and escalates next. `dueAt` is the earlier of the two. */
-export type AlertTimes = Pick<AlertRow, "remindAt" | "escalateAt" | "dueAt">;
+/** When an open alert is told with others, reminds and escalates next. `dueAt` is the earliest of these. */
+export type AlertTimes = Pick<AlertRow, "tellAt" | "remindAt" | "escalateAt" | "dueAt">;
 
-export function alertTimes(remindAt: number | null, escalateAt: number | null): AlertTimes {
-  const dueAt = Math.min(remindAt ?? Number.POSITIVE_INFINITY, escalateAt ?? Number.POSITIVE_INFINITY);
-  return { remindAt, escalateAt, dueAt: Number.isFinite(dueAt) ? dueAt : null };
+export function alertTimes(
+  remindAt: number | null,
+  escalateAt: number | null,
+  tellAt: number | null = null,
+): AlertTimes {
+  const dueAt = Math.min(...[remindAt, escalateAt, tellAt].map((at) => at ?? Number.POSITIVE_INFINITY));
+  return { tellAt, remindAt, escalateAt, dueAt: Number.isFinite(dueAt) ? dueAt : null };
 }
 
 /** When the first reminder of an alert is due that begins to remind now; null if its rule has none. */
@@ -50,7 +54,7 @@ export async function scheduleAnew(
 ): Promise<void> {
   const open = await transaction
     .selectFrom("alerts")
-    .select(["id", "openedAt", "steps"])
+    .select(["id", "openedAt", "steps", "tellAt"])
     .where("ruleId", "=", ruleId)
     .where("resolvedAt", "is", null)
     .where("acknowledgedAt", "is", null)
@@ -58,7 +62,7 @@ export async function scheduleAnew(
   for (const alert of open)
     await transaction
       .updateTable("alerts")
-      .set(alertTimes(firstReminderAt(rule, Date.now()), escalatesAt(rule, alert)))
+      .set(alertTimes(firstReminderAt(rule, Date.now()), escalatesAt(rule, alert), alert.tellAt))
       .where("id", "=", alert.id)
       .execute();
 }

@@ -3,8 +3,9 @@ import { addAlertChange, byRule } from "../alerts/alert-changes.ts";
 import { type AlertRow, isAcknowledged } from "../alerts/alerts.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { alertTimes, escalatesAt, firstReminderAt, reaching } from "./escalation.ts";
-import { nameOfValue, searchOfValue } from "./for-each.ts";
+import { AlertGroups } from "./alert-groups.ts";
+import { type AlertTimes, alertTimes, escalatesAt, firstReminderAt, reaching } from "./escalation.ts";
+import { aboutValue } from "./for-each.ts";
 import type { RuleMatch, ToldMatch } from "./open-rule.ts";
 import type { ToldNotification } from "./rule-kind.ts";
 
@@ -12,17 +13,27 @@ type OfRule = RuleMatch & { rule: Rule };
 /** An alert that is open. `added` are the matches that are not stored yet, and `eventId` the event of the last one. */
 type OpenAlert = Pick<
   AlertRow,
-  "id" | "acknowledgedAt" | "acknowledgedUntil" | "openedAt" | "steps" | "eventId"
+  | "id"
+  | "ruleId"
+  | "groupId"
+  | "groupValue"
+  | "tellAt"
+  | "acknowledgedAt"
+  | "acknowledgedUntil"
+  | "openedAt"
+  | "steps"
+  | "eventId"
 > & { added: number };
 
 /**
  * Opens, counts and resolves the alerts of what rules found. Returns what is told, each with its alert: nothing more of
- * an alert that somebody looks after, and no resolution of what is not open; and which alerts were resolved.
+ * an alert that somebody looks after or that is told later with others of its group, and no resolution of what is not
+ * open or while others of the group are; and which alerts were resolved.
  *
- * Invariant: a rule, or each of its values, has at most one open alert, and each change of an alert is made with the deliveries that tell of it.
- * Checked by `server/alerts/alerts.test.ts`.
+ * Invariant: a rule, or each of its values, has at most one open alert, and each change of an alert is made with the
+ * deliveries that tell of it. Checked by `server/alerts/alerts.test.ts`.
  *
- * @param titleOf - the title of the message of a rule's or value's match
+ * @param titleOf - the title of the message of a match
  */
 export async function followAlerts(
   transaction: Transaction<ControlTables>,
@@ -31,6 +42,7 @@ export async function followAlerts(
 ): Promise<{ told: ToldMatch[]; resolved: Set<string> }> {
   const ofRules = matches.filter((match): match is OfRule => match.rule !== null);
   const open = await readOpen(transaction, ofRules);
+  const groups = await AlertGroups.read(transaction, matches, open.values());
   const told: ToldMatch[] = [];
   const resolved = new Set<string>();
   const firedAt = new Map<string, number>();
@@ -58,44 +70,47 @@ export async function followAlerts(
         return null;
       case "resolved":
         if (!alert) return null;
-        await resolve(key, alert, notification.atMs);
-        return {
-          ...match,
-          rule: reaching(rule!, alert.steps),
-          alertId: alert.id,
-          notification: { ...notification, sinceMs: alert.openedAt },
-        };
-      case "recovery":
-        if (alert) await resolve(key, alert, notification.atMs);
-        return {
-          ...match,
-          rule: reaching(rule!, alert?.steps ?? 0),
-          notification,
-          alertId: alert?.id ?? (await lastOf(transaction, rule!.id, value)),
-        };
+        return end({ ...match, notification: { ...notification, sinceMs: alert.openedAt } }, key, alert);
+      case "recovery": {
+        if (alert) return end({ ...match, notification }, key, alert);
+        return { ...match, notification, alertId: await lastOf(transaction, rule!.id, value) };
+      }
       case "metric-recovery":
         if (!alert || rule!.resolve !== null) return null;
-        await resolve(key, alert, notification.atMs);
-        return { ...match, rule: reaching(rule!, alert.steps), notification, alertId: alert.id };
+        return end({ ...match, notification }, key, alert);
       default: {
         if (!rule || !opensAlert(rule, notification)) return { ...match, notification };
         if (alert) {
           alert.added += matchesOf(notification);
           alert.eventId = eventOf(notification) ?? alert.eventId;
-          return isAcknowledged(alert, foundMs) ? null : { ...match, notification, alertId: alert.id };
+          const isQuiet = alert.tellAt !== null || isAcknowledged(alert, foundMs);
+          return isQuiet ? null : { ...match, notification, alertId: alert.id };
         }
-        const told = { name: nameOfValue(rule, value), q: searchOfValue(rule, value) };
-        const opened = await openAlert(transaction, { ...match, rule }, titleOf(told, notification));
+        const title = titleOf(aboutValue(rule, value), notification);
+        const joined = groups.join(match);
+        const opened = await openAlert(transaction, { ...match, rule }, title, joined);
         open.set(key, opened);
-        return { ...match, notification, alertId: opened.id };
+        groups.add(opened);
+        return joined ? null : { ...match, notification, alertId: opened.id };
       }
     }
+  }
+
+  /** Ends an alert. Of a group, the end of the last one is told. */
+  async function end(match: ToldMatch, key: string, alert: OpenAlert): Promise<ToldMatch | null> {
+    await resolve(key, alert, match.notification.atMs);
+    const ended = { ...match, rule: reaching(match.rule!, alert.steps), alertId: alert.groupId ?? alert.id };
+    if (alert.groupId === null) return ended;
+    if (groups.sizeOf(alert) > 0) return null;
+    const alerts = await groups.count(alert.groupId);
+    return alerts < 2 ? ended : { ...ended, group: { value: alert.groupValue, alerts } };
   }
 
   async function resolve(key: string, alert: OpenAlert, atMs: number): Promise<void> {
     const { id } = alert;
     open.delete(key);
     resolved.add(id);
+    groups.leave(alert);
     await storeMatches(alert);
     await transaction
       .updateTable("alerts")
@@ -136,7 +151,19 @@ async function readOpen(
   const values = new Set(matches.map(({ value }) => value ?? ""));
   const rows = await transaction
     .selectFrom("alerts")
-    .select(["id", "ruleId", "value", "acknowledgedAt", "acknowledgedUntil", "openedAt", "steps", "eventId"])
+    .select([
+      "id",
+      "ruleId",
+      "value",
+      "groupId",
+      "groupValue",
+      "tellAt",
+      "acknowledgedAt",
+      "acknowledgedUntil",
+      "openedAt",
+      "steps",
+      "eventId",
+    ])
     .where("ruleId", "in", [...ids])
     .where("value", "in", [...values])
     .where("resolvedAt", "is", null)
@@ -161,26 +188,38 @@ async function lastOf(
   return last?.id ?? null;
 }
 
+/** @param joined - its place among the open alerts of its group */
 async function openAlert(
   transaction: Transaction<ControlTables>,
-  { projectId, rule, value, notification }: OfRule,
+  { projectId, rule, value, groupValue, notification, foundMs }: OfRule,
   title: string,
-): Promise<OpenAlert> {
+  joined: ReturnType<AlertGroups["join"]>,
+): Promise<OpenAlert & AlertTimes & Pick<AlertRow, "toldAt">> {
   const { atMs: openedAt } = notification;
-  const began = { openedAt, steps: 0 };
+  const began = { openedAt, steps: joined?.steps ?? 0 };
+  const times = joined
+    ? alertTimes(joined.remindAt, joined.escalateAt, joined.tellAt)
+    : alertTimes(firstReminderAt(rule, openedAt), escalatesAt(rule, began));
+  const id = Bun.randomUUIDv7();
+  const group = {
+    groupId: groupValue === "" ? null : (joined?.groupId ?? id),
+    groupValue,
+    toldAt: joined ? null : foundMs,
+  };
   const alert: Insertable<ControlTables["alerts"]> = {
-    id: Bun.randomUUIDv7(),
+    id,
     projectId,
     ruleId: rule.id,
     ruleName: rule.name,
-    q: searchOfValue(rule, value),
+    q: aboutValue(rule, value).q,
     value: value ?? "",
     title,
     urgent: rule.urgent ? 1 : 0,
     matches: matchesOf(notification),
     eventId: eventOf(notification),
     ...began,
-    ...alertTimes(firstReminderAt(rule, openedAt), escalatesAt(rule, began)),
+    ...times,
+    ...group,
     acknowledgedAt: null,
     acknowledgedBy: null,
     acknowledgedUntil: null,
@@ -189,8 +228,9 @@ async function openAlert(
   };
   await transaction.insertInto("alerts").values(alert).execute();
   await addAlertChange(transaction, alert.id, byRule("opened", openedAt));
-  const { id, eventId = null } = alert;
-  return { id, eventId, ...began, acknowledgedAt: null, acknowledgedUntil: null, added: 0 };
+  const { ruleId, eventId = null } = alert;
+  const notAcknowledged = { acknowledgedAt: null, acknowledgedUntil: null };
+  return { id, ruleId, eventId, ...began, ...times, ...group, ...notAcknowledged, added: 0 };
 }
 
 function matchesOf(notification: OfRule["notification"]): number {

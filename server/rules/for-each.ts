@@ -3,8 +3,10 @@ import type { Event } from "../event/event.ts";
 import { parseSearch, printSearch, type Search } from "../event/search.ts";
 import type { Rule } from "../schemas/rule.ts";
 
-/** Each value of a rule is followed by itself: its matches are counted, and its alerts opened, apart from others. */
+/** Tells events apart: `user`, `channel`, `name` or `tag.KEY`. */
 type ForEach = NonNullable<Rule["forEach"]>;
+/** What a message is about: a rule, one of its values, or one of its groups of alerts. */
+type About = Pick<Rule, "name" | "q">;
 
 /** The value that an event belongs to; null if it has none, or an empty one. Long ones are cut. */
 export function valueOfEvent(forEach: ForEach, event: Event): string | null {
@@ -20,18 +22,23 @@ function fieldOf(forEach: ForEach, { channelId, name, userId, tags }: Event): st
   return Object.hasOwn(tags, key) ? tags[key]! : "";
 }
 
-/** What messages call a rule, or one of its values. */
-export function nameOfValue({ name }: Pick<Rule, "name">, value: string | null): string {
-  if (value === null) return name;
-  return `${name} (${value.replaceAll(/\s*\n\s*/g, " ")})`;
+/** A rule, or one of its values, as messages show it. */
+export function aboutValue({ name, q, forEach }: Rule, value: string | null): About {
+  return value === null || forEach === null ? { name, q } : aboutPart({ name, q }, forEach, value);
 }
 
-/** The search for the events of a rule, or for those of one of its values. */
-export function searchOfValue({ q, forEach }: Pick<Rule, "q" | "forEach">, value: string | null): string {
-  if (value === null || forEach === null) return q;
+/** A group of a rule's alerts, as messages show it. */
+export function aboutGroup({ name, q, groupBy }: Rule, value: string): About {
+  return groupBy === null ? { name, q } : aboutPart({ name, q }, groupBy, value);
+}
+
+function aboutPart({ name, q }: About, field: ForEach, value: string): About {
   const search = parseSearch(q);
-  const ofValue = searchFor(forEach, value);
-  return printSearch(search === null ? ofValue : { kind: "all", of: [search, ofValue] });
+  const ofValue = searchFor(field, value);
+  return {
+    name: `${name} (${value.replaceAll(/\s*\n\s*/g, " ")})`,
+    q: printSearch(search === null ? ofValue : { kind: "all", of: [search, ofValue] }),
+  };
 }
 
 function searchFor(forEach: ForEach, value: string): Search {

@@ -59,7 +59,14 @@ export async function applyToValues(
     if (row && isSame && seenAt - row.seenAt < seenMs) continue;
     await transaction
       .insertInto("ruleValues")
-      .values({ ruleId: id, value, state: textOf({ pendingSinceMs, firingSinceMs }), dueAt: null, seenAt })
+      .values({
+        ruleId: id,
+        value,
+        state: textOf({ pendingSinceMs, firingSinceMs }),
+        groupValue: "",
+        dueAt: null,
+        seenAt,
+      })
       .onConflict((conflict) =>
         conflict.columns(["ruleId", "value"]).doUpdateSet((eb) => ({
           state: eb.ref("excluded.state"),

@@ -19,14 +19,19 @@ export type RuleMatch = {
   rule: Rule | null;
   /** The value of the rule that it is about; null if the rule takes all events together. */
   value: string | null;
+  /** The group of its alert; empty for none. */
+  groupValue: string;
   notification: RuleNotification | ToldNotification;
   foundMs: number;
   /** The alert that it belongs to. */
   alertId: string | null;
 };
 
-/** A match of which people are told. */
-export type ToldMatch = RuleMatch & { notification: ToldNotification };
+/** A match of which people are told. With `group`, it is about so many alerts of one group. */
+export type ToldMatch = RuleMatch & {
+  notification: ToldNotification;
+  group?: { value: string; alerts: number };
+};
 
 /** A rule in a step. Its states change in memory until they are saved. */
 export class OpenRule {
@@ -63,21 +68,22 @@ export class OpenRule {
 
   /** Takes in an event. */
   take(event: Event, receivedMs: number, isBackdated: boolean): void {
-    const { forEach, when } = this.rule;
+    const { forEach, groupBy, when } = this.rule;
     const value = forEach === null ? null : valueOfEvent(forEach, event);
     if (forEach !== null && value === null) return;
+    const groupValue = groupBy === null ? "" : (valueOfEvent(groupBy, event) ?? "");
     const isResolving = !isBackdated && this.#isResolving(event);
     // What resolves an alert is no new reason for it. For a silence, it is a sign of life.
     if ((!isResolving || when.type === "silence") && this.#isMatch(event))
-      this.#match(value, event, receivedMs);
+      this.#match(value, groupValue, event, receivedMs);
     if (!isResolving) return;
     const notification: AlertNotification = { type: "resolved", atMs: receivedMs, sinceMs: 0, event };
-    this.#found(value, [notification], receivedMs);
+    this.#found(value, groupValue, [notification], receivedMs);
   }
 
-  #match(value: string | null, event: Event, receivedMs: number): void {
+  #match(value: string | null, groupValue: string, event: Event, receivedMs: number): void {
     if (value === null) {
-      this.#state = this.#follow(null, onMatch(this.rule, this.#state, event, receivedMs), receivedMs);
+      this.#state = this.#follow(null, "", onMatch(this.rule, this.#state, event, receivedMs), receivedMs);
       return;
     }
     const known = this.#values.get(value);
@@ -85,7 +91,8 @@ export class OpenRule {
     const progress = known ?? newValue(this.rule, value, receivedMs);
     const step = onMatch(this.rule, progress.state, event, receivedMs);
     const isChanged = step.state !== progress.state;
-    progress.state = this.#follow(value, step, receivedMs);
+    progress.groupValue = groupValue;
+    progress.state = this.#follow(value, groupValue, step, receivedMs);
     if (!isChanged) return;
     progress.seenMs = receivedMs;
     if (known) return;
@@ -96,14 +103,14 @@ export class OpenRule {
   /** Ends windows that are over. */
   passTime(nowMs: number): void {
     const { rule } = this;
-    if (rule.forEach === null) this.#state = this.#follow(null, onTime(rule, this.#state, nowMs), nowMs);
+    if (rule.forEach === null) this.#state = this.#follow(null, "", onTime(rule, this.#state, nowMs), nowMs);
     for (const progress of this.#values.values()) {
-      const { value } = progress;
-      progress.state = this.#follow(value, onTime(rule, progress.state, nowMs), nowMs);
+      const { value, groupValue } = progress;
+      progress.state = this.#follow(value, groupValue, onTime(rule, progress.state, nowMs), nowMs);
       if (!isForgotten(rule, progress, nowMs)) continue;
       this.#values.delete(value);
       this.#forgotten.push(progress);
-      this.#found(value, [{ type: "forgotten", atMs: nowMs }], nowMs);
+      this.#found(value, groupValue, [{ type: "forgotten", atMs: nowMs }], nowMs);
     }
   }
 
@@ -127,20 +134,22 @@ export class OpenRule {
 
   #follow(
     value: string | null,
+    groupValue: string,
     { state, notifications }: { state: RuleState; notifications: RuleNotification[] },
     foundMs: number,
   ): RuleState {
-    this.#found(value, notifications, foundMs);
+    this.#found(value, groupValue, notifications, foundMs);
     return state;
   }
 
   #found(
     value: string | null,
+    groupValue: string,
     notifications: readonly (RuleNotification | AlertNotification)[],
     foundMs: number,
   ): void {
     const { rule, projectId } = this;
     for (const notification of notifications)
-      this.#matches.push({ projectId, rule, value, notification, foundMs, alertId: null });
+      this.#matches.push({ projectId, rule, value, groupValue, notification, foundMs, alertId: null });
   }
 }

@@ -40,6 +40,8 @@ export type ReadMetric = { sinceMs: number; value: number | null; when: WhenOf<"
 export type AlertNotification = { atMs: number; sinceMs: number } & (
   | { type: "resolved"; event: Event }
   | { type: "reminder" }
+  /** Further alerts of a group, which were collected. `values` are some of theirs. */
+  | { type: "group"; values: string[] }
 );
 
 /** What people are told. */

@@ -67,6 +67,7 @@ export class RuleSet {
       projectId,
       rule: null,
       value: null,
+      groupValue: "",
       notification: { type: "event", atMs: receivedMs, event },
       foundMs: receivedMs,
       alertId: null,

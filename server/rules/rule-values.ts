@@ -11,6 +11,8 @@ export type RuleValueRow = Selectable<ControlTables["ruleValues"]>;
 /** How a value of a rule stands. Times are milliseconds since 1970. */
 export type RuleValue = {
   value: string;
+  /** Of its last event; empty for none. */
+  groupValue: string;
   state: RuleState;
   seenMs: number;
   /** Null if it isn't stored yet. */
@@ -70,15 +72,16 @@ export async function countValues(
   return new Map(rows.map(({ ruleId, count }) => [ruleId, Number(count)]));
 }
 
-export function openValue({ value, state, seenAt, dueAt }: RuleValueRow, nowMs: number | null): RuleValue {
+export function openValue(row: RuleValueRow, nowMs: number | null): RuleValue {
+  const { value, groupValue, state, seenAt, dueAt } = row;
   const opened = JSON.parse(state) as RuleState;
   const isDue = dueAt !== null && nowMs !== null && dueAt <= nowMs;
-  return { value, state: opened, seenMs: seenAt, stored: opened, isDue };
+  return { value, groupValue, state: opened, seenMs: seenAt, stored: opened, isDue };
 }
 
 /** A value whose first event arrives. */
 export function newValue(rule: Rule, value: string, nowMs: number): RuleValue {
-  return { value, state: startState(rule, nowMs), seenMs: nowMs, stored: null, isDue: false };
+  return { value, groupValue: "", state: startState(rule, nowMs), seenMs: nowMs, stored: null, isDue: false };
 }
 
 /** Whether a value was gone for so long that its rule forgets it. It may come back as a new one. */
@@ -113,6 +116,7 @@ export async function saveValues(
       .values(changed.slice(at, at + rowsPerWrite).map((value) => rowOf(rule, value)))
       .onConflict((conflict) =>
         conflict.columns(["ruleId", "value"]).doUpdateSet((eb) => ({
+          groupValue: eb.ref("excluded.groupValue"),
           state: eb.ref("excluded.state"),
           dueAt: eb.ref("excluded.dueAt"),
           seenAt: eb.ref("excluded.seenAt"),
@@ -133,6 +137,7 @@ function rowOf(rule: Rule, value: RuleValue): RuleValueRow {
   return {
     ruleId: rule.id,
     value: value.value,
+    groupValue: value.groupValue,
     state: JSON.stringify(value.state),
     dueAt: Number.isFinite(dueMs) ? dueMs : null,
     seenAt: value.seenMs,

@@ -52,6 +52,7 @@ for (const engine of stores) {
         when,
         forEach: null,
         forgetDays: null,
+        groupBy: null,
         to: { everyone: true, members: [], destinations: [], fallback: null },
         urgent: false,
         resolve: null,
@@ -271,6 +272,89 @@ for (const engine of stores) {
           { type: "resolved", rule: { name: "Rule (b)" } },
           { type: "reminder", rule: { name: "Rule (a)" } },
         ]);
+      });
+
+      describe("grouped by another tag", () => {
+        const each = { forEach: "tag.service", groupBy: "tag.host" } as const;
+        const on = (host: string, service: string, name = "Backup") =>
+          record(name, { tags: { service, host } });
+        /** Type, number of alerts and name of what was told. */
+        const tellings = async () =>
+          (await told()).map((each) => {
+            const { type, alerts, rule } = each as { type: string; alerts?: number; rule?: { name: string } };
+            return [type, alerts ?? 1, rule?.name];
+          });
+
+        test("the first silence is told at once, others of its host together, and their end once", async () => {
+          await addRule({ type: "silence", minutes: 60 }, { ...each, remindMinutes: 30 });
+          for (const service of ["a", "b", "c"]) await on("db-1", service);
+          await on("db-2", "d");
+          now += 10_000;
+          await on("db-1", "e");
+          now += hour;
+          await applyRules();
+          expect(await tellings()).toEqual([
+            ["silence", 1, "Rule (a)"],
+            ["silence", 1, "Rule (d)"],
+          ]);
+          now += 5 * minute;
+          await applyRules();
+          await applyRules();
+          expect((await tellings()).slice(2)).toEqual([["group", 3, "Rule (db-1)"]]);
+          expect((await told()).at(-1)).toMatchObject({ values: ["b", "c", "e"] });
+          now += 25 * minute;
+          await applyRules();
+          expect((await tellings()).slice(3)).toEqual([
+            ["reminder", 4, "Rule (db-1)"],
+            ["reminder", 1, "Rule (d)"],
+          ]);
+          for (const service of ["a", "b", "c"]) await on("db-1", service);
+          expect(await tellings()).toHaveLength(5);
+          await on("db-1", "e");
+          expect((await tellings()).slice(5)).toEqual([["recovery", 4, "Rule (db-1)"]]);
+          const ofGroup = (await alerts()).filter(({ groupValue }) => groupValue === "db-1");
+          expect(ofGroup.every(({ resolvedAt }) => resolvedAt === now)).toBe(true);
+          const threads = await store.control.selectFrom("deliveries").select("alertId").execute();
+          expect(new Set(threads.map(({ alertId }) => alertId)).size).toBe(2);
+        });
+
+        test("what ends before it was told is told to nobody", async () => {
+          await addRule({ type: "each" }, { ...each, q: "", resolve: "name:Works" });
+          await on("db-1", "a", "Failed");
+          await on("db-1", "b", "Failed");
+          await on("db-1", "b", "Failed");
+          await on("db-1", "b", "Works");
+          now += 5 * minute;
+          await applyRules();
+          expect(await types()).toEqual(["event"]);
+          await on("db-1", "a", "Works");
+          expect((await tellings()).slice(1)).toEqual([["resolved", 2, "Rule (db-1)"]]);
+          // A new group begins.
+          await on("db-1", "b", "Failed");
+          expect(await types()).toEqual(["event", "resolved", "event"]);
+        });
+
+        test("they escalate together", async () => {
+          const to = { everyone: true, members: [], destinations: [], fallback: null };
+          const escalation = [10, 25].map((minutes) => ({ minutes, to }));
+          await addRule({ type: "each" }, { ...each, q: "", resolve: "name:Works", escalation });
+          await on("db-1", "a", "Failed");
+          now += 4 * minute;
+          await on("db-1", "b", "Failed");
+          for (const minutes of [1, 5, 14, 1]) {
+            now += minutes * minute;
+            await applyRules();
+          }
+          expect((await tellings()).slice(1)).toEqual([
+            ["group", 1, "Rule (db-1)"],
+            ["reminder", 2, "Rule (db-1)"],
+            ["reminder", 2, "Rule (db-1)"],
+          ]);
+          expect(await alerts()).toMatchObject([
+            { steps: 2, dueAt: null },
+            { steps: 2, dueAt: null },
+          ]);
+        });
       });
 
       test("bursts are of one value", async () => {

@@ -175,6 +175,33 @@ test("each type of rule has its fields, and is told in a sentence", async () => 
   ]);
 });
 
+test("a rule for each value lists them, and forgets one", async () => {
+  await page.goto(dashboard.address + path);
+  await page.getByRole("button", { name: "New rule" }).click();
+  await page.getByLabel("Name").fill("Backups");
+  await page.getByRole("radio", { name: /^Silence/ }).check();
+  await page.getByLabel("Follow", { exact: true }).selectOption({ label: "each value of a tag" });
+  await page.getByLabel("Tag to follow").fill("service");
+  await page.getByLabel("Group alerts by tag").fill("host");
+  await expectAccessible("a rule for each value", page);
+  await page.getByRole("button", { name: "Create rule" }).click();
+  await item("Backups").getByText("for each value of service, to everyone").waitFor();
+  expect((await rules()).find(({ name }) => name === "Backups")).toMatchObject({
+    forEach: "tag.service",
+    forgetDays: 30,
+    groupBy: "tag.host",
+  });
+  for (const service of ["billing", "search"])
+    await dashboard.post({ channel: "jobs", name: "Backup done", tags: { service } });
+  await chooseAction(page, "Backups", "Values…");
+  const dialog = page.getByRole("dialog", { name: "Values of Backups" });
+  await dialog.getByText("The rule follows 2 values.").waitFor();
+  await expectAccessible("the values of a rule", page);
+  await dialog.getByRole("button", { name: "Forget billing" }).click();
+  await dialog.getByText("The rule follows 1 value.").waitFor();
+  await page.keyboard.press("Escape");
+});
+
 test("a rule is edited and turned off", async () => {
   await page.goto(dashboard.address + path);
   await chooseAction(page, "Backup missing", "Edit…");

@@ -25,6 +25,7 @@ const firstRule: NewRule = {
   when: { type: "each" },
   forEach: null,
   forgetDays: 30,
+  groupBy: null,
   to: { everyone: true, members: [], destinations: [], fallback: null },
   urgent: false,
   resolve: null,
@@ -112,13 +113,18 @@ async function checkEscalation(
     await checkRecipients(transaction, projectId, to, `/escalation/${at}/to`);
 }
 
-type AlertSettings = Pick<Rule, "when" | "forEach" | "resolve" | "remindMinutes" | "escalation">;
+type AlertSettings = Pick<Rule, "when" | "forEach" | "groupBy" | "resolve" | "remindMinutes" | "escalation">;
 
 /** Throws `body-invalid` if a rule has settings of alerts and opens none, or collects events for each value. */
-function checkAlerts({ when, forEach, resolve, remindMinutes, escalation }: AlertSettings): void {
+function checkAlerts(rule: AlertSettings): void {
+  const { when, forEach, groupBy, resolve, remindMinutes, escalation } = rule;
   const opensByItself = when.type === "silence" || when.type === "count" || when.type === "metric";
   if (when.type === "digest" && forEach !== null)
     throw invalid("forEach", "must be null: a digest collects all events together");
+  if (when.type === "metric" && groupBy !== null)
+    throw invalid("groupBy", "must be null: a metric has no single event to group its alerts by");
+  if (groupBy !== null && forEach === null)
+    throw invalid("groupBy", 'needs "forEach": without it, the rule has one alert at a time');
   if (when.type === "metric" && forEach === "user")
     throw invalid(
       "forEach",
@@ -254,14 +260,27 @@ function ownDueAt(rule: NewRule, state: RuleState): number | null {
 }
 
 function columnsOf(rule: NewRule) {
-  const { name, q, when, forEach, forgetDays, to, urgent, resolve, remindMinutes, escalation, enabled } =
-    rule;
+  const {
+    name,
+    q,
+    when,
+    forEach,
+    forgetDays,
+    groupBy,
+    to,
+    urgent,
+    resolve,
+    remindMinutes,
+    escalation,
+    enabled,
+  } = rule;
   return {
     name,
     q,
     condition: JSON.stringify(when),
     forEach,
     forgetDays,
+    groupBy,
     recipients: JSON.stringify(to),
     urgent: urgent ? 1 : 0,
     resolveQ: resolve,
@@ -283,6 +302,7 @@ export function ruleOf(row: RuleRow): Rule {
     when,
     forEach: row.forEach,
     forgetDays: row.forgetDays,
+    groupBy: row.groupBy,
     // Rules of earlier versions have no fallback.
     to: { fallback: null, ...JSON.parse(row.recipients) },
     urgent: row.urgent === 1,
@@ -297,7 +317,7 @@ export function ruleOf(row: RuleRow): Rule {
     reading: enabled && when.type === "metric" ? readingOf(kind as MetricState) : null,
     version: versionOf(
       ...[row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled],
-      ...[row.resolveQ, row.remindMinutes, row.escalation, row.forEach, row.forgetDays],
+      ...[row.resolveQ, row.remindMinutes, row.escalation, row.forEach, row.forgetDays, row.groupBy],
     ),
     createdAt: new Date(row.createdAt).toISOString(),
   };

@@ -6,7 +6,7 @@ import { nextCursor, pageCursor, pageLimit } from "../validation/page-query.ts";
 const timestamp = z.string().openapi({ format: "date-time" });
 
 /** `firing`, `acknowledged` by somebody who looks after it, or `resolved`. */
-const alertStates = ["firing", "acknowledged", "resolved"] as const;
+export const alertStates = ["firing", "acknowledged", "resolved"] as const;
 export type AlertState = (typeof alertStates)[number];
 
 const by = z.string().nullable().openapi({
@@ -24,6 +24,9 @@ export const Alert = z
     }),
     value: z.string().nullable().openapi({
       description: "Of a rule with `forEach`: the value that it is about.",
+    }),
+    group: z.object({ id: z.string(), value: z.string() }).nullable().openapi({
+      description: "The group of alerts that are told together with it: of a rule with `groupBy`.",
     }),
     q: z.string().openapi({ description: "The search for its events: the rule's, with the value." }),
     urgent: z.boolean(),

@@ -15,6 +15,7 @@ export const notificationTypes = [
   "metric-recovery",
   "resolved",
   "reminder",
+  "group",
   "rule-test",
   "destination-off",
   "delivery-dead",

@@ -39,6 +39,7 @@ describe("what a rule may be", () => {
       const defaults = {
         forEach: null,
         forgetDays: 30,
+        groupBy: null,
         urgent: false,
         resolve: null,
         remindMinutes: null,

@@ -99,25 +99,30 @@ const EscalationStep = z
   })
   .openapi("EscalationStep");
 
+/** What tells events apart. */
+const eventField = z
+  .string()
+  .regex(/^(channel|user|name|tag\..+)$/, 'must be "user", "channel", "name" or "tag.KEY"')
+  .refine(
+    (field) => !field.startsWith("tag.") || faultInText(field.slice(4), eventTexts.tagKey) === null,
+    "must be a valid tag key",
+  );
+
 const fields = {
   name: text({ max: limits.ruleNameCharacters, filled: true }),
   q: validSearch.openapi({
     description: "The search that events must match (docs/search.md). Empty matches all.",
   }),
-  forEach: z
-    .string()
-    .regex(/^(channel|user|name|tag\..+)$/, 'must be "user", "channel", "name" or "tag.KEY"')
-    .refine(
-      (forEach) => !forEach.startsWith("tag.") || faultInText(forEach.slice(4), eventTexts.tagKey) === null,
-      "must be a valid tag key",
-    )
-    .nullable()
-    .openapi({
-      description: `Follows each user, channel or name, or each value of a tag, by itself: \`user\`, \`channel\`, \`name\` or \`tag.KEY\`. Each has its own counts and alert, and new ones join by themselves, up to ${limits.ruleValues.toLocaleString("en")}. Events without it don't count. Null: all events together.`,
-    }),
+  forEach: eventField.nullable().openapi({
+    description: `Follows each user, channel or name, or each value of a tag, by itself: \`user\`, \`channel\`, \`name\` or \`tag.KEY\`. Each has its own counts and alert, and new ones join by themselves, up to ${limits.ruleValues.toLocaleString("en")}. Events without it don't count. Null: all events together.`,
+  }),
   forgetDays: wholeNumber(limits.ruleForgetDays).nullable().openapi({
     description:
       "With `forEach`, of a rule about a silence or metric: after how many days without an event a value is forgotten, which resolves its alert. Null: never.",
+  }),
+  groupBy: eventField.nullable().openapi({
+    description:
+      "With `forEach`: alerts whose last event has the same value of this field are told together. Null: each by itself.",
   }),
   urgent: z.boolean().openapi({
     description: "Passes quiet hours and digests of members. Stands out where the destination can do that.",
@@ -152,6 +157,7 @@ export const NewRule = z
     when: RuleWhen,
     forEach: fields.forEach.default(null),
     forgetDays: fields.forgetDays.default(30),
+    groupBy: fields.groupBy.default(null),
     to: recipients,
     urgent: fields.urgent.default(false),
     resolve: fields.resolve.default(null),
@@ -205,6 +211,7 @@ export const Rule = z
     when: RuleWhen,
     forEach: fields.forEach,
     forgetDays: fields.forgetDays,
+    groupBy: fields.groupBy,
     to: RuleRecipients,
     urgent: fields.urgent,
     resolve: fields.resolve,

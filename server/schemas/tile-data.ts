@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
+import { alertStates } from "./alert.ts";
 import { Funnel } from "./funnel.ts";
 import { Insight, InsightPoint } from "./insight.ts";
 import { Retention } from "./retention.ts";
@@ -106,6 +107,30 @@ const FeedData = z
   })
   .openapi("FeedData");
 
+const AlertsData = z
+  .object({
+    type: z.literal("alerts"),
+    open: z.int().openapi({ description: "How many are open." }),
+    alerts: z
+      .array(
+        z.object({
+          id: z.string(),
+          state: z.enum(alertStates),
+          rule: z.string().openapi({ description: "The name of its rule." }),
+          title: z.string().openapi({ description: "With a public link: the name of its rule." }),
+          urgent: z.boolean(),
+          openedAt: time,
+          acknowledgedBy: z
+            .string()
+            .nullable()
+            .optional()
+            .openapi({ description: "Not with a public link." }),
+        }),
+      )
+      .openapi({ description: `The newest ${limits.feedRows}.` }),
+  })
+  .openapi("AlertsData");
+
 const ValueData = z
   .object({
     type: z.literal("value"),
@@ -126,6 +151,7 @@ export const TileData = z
     FunnelData,
     RetentionData,
     FeedData,
+    AlertsData,
     ValueData,
     TextData,
   ])

@@ -111,6 +111,9 @@ const RetentionTile = z
 const FeedTile = z
   .strictObject({ type: z.literal("feed"), ...place, q })
   .openapi("FeedTile", { description: "The newest events." });
+const AlertsTile = z
+  .strictObject({ type: z.literal("alerts"), ...place })
+  .openapi("AlertsTile", { description: "The open alerts of the project, whatever the range is." });
 const ValueTile = z
   .strictObject({ type: z.literal("value"), ...place, key: insightKey })
   .openapi("ValueTile", {
@@ -135,6 +138,7 @@ export const Tile = z
     FunnelTile,
     RetentionTile,
     FeedTile,
+    AlertsTile,
     ValueTile,
     TextTile,
   ])

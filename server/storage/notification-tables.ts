@@ -55,12 +55,16 @@ export type NotificationTables = {
     forEach: string | null;
     /** After how many days without an event it forgets a value. */
     forgetDays: number | null;
+    /** By what its alerts are told together, as `forEach`. */
+    groupBy: string | null;
     createdAt: number;
   };
   /** The values that rules follow. */
   ruleValues: {
     ruleId: string;
     value: string;
+    /** Of its last event; empty for none. */
+    groupValue: string;
     /** As JSON: `RuleState`. */
     state: string;
     /** The time when it must be evaluated without an event. */
@@ -77,6 +81,13 @@ export type NotificationTables = {
     q: string;
     /** Of a rule that follows each value by itself; else empty. */
     value: Generated<string>;
+    /** The group by which it is told with others; empty for none. */
+    groupValue: Generated<string>;
+    /** The first alert of the group. */
+    groupId: string | null;
+    /** Of one that is told with others: when it was told, or will be. */
+    toldAt: number | null;
+    tellAt: number | null;
     title: string;
     urgent: number;
     /** How often the rule matched while it was open, and the last event by which it did. */
@@ -95,7 +106,7 @@ export type NotificationTables = {
     steps: number;
     /** When the next step is notified. */
     escalateAt: number | null;
-    /** The earlier of the two times. */
+    /** The earliest of these times and `tellAt`. */
     dueAt: number | null;
   };
   alertChanges: {

@@ -257,10 +257,11 @@ async function addMonitor(call: Call): Promise<string> {
   return rule.id;
 }
 
-/** Adds a rule for disks, and an alert of each state. */
+/** Adds rules for servers, one of them for each server, and an alert of each state. */
 async function addAlerts(call: Call): Promise<void> {
   const rules = [
     { name: "Disk of the database", q: 'name:"Disk full" server=db-1', urgent: true, remindMinutes: 60 },
+    { name: "Load of a server", q: "name:Overload", forEach: "tag.server", groupBy: "tag.rack" },
     { name: "Queue of payments", q: 'name:"Queue grows"' },
     { name: "Certificate of the shop", q: 'name:"Certificate expires"' },
   ];
@@ -273,12 +274,13 @@ async function addAlerts(call: Call): Promise<void> {
     { name: "Certificate expires", tags: { days: "7" } },
     { name: "Certificate renewed", tags: { state: "ok" } },
     { name: "Queue grows", tags: { waiting: "1204" } },
+    { name: "Overload", tags: { server: "web-2", rack: "r1" } },
     { name: "Disk full", tags: { server: "db-1", used: "97" } },
     { name: "Disk full", tags: { server: "db-1", used: "98" } },
   ];
   for (const event of events) await call("POST", "/api/events", { channel: "servers", ...event });
   const list = () => call<{ alerts: { id: string; title: string }[]; open: number }>("GET", "/api/alerts");
-  await until(async () => (await list()).alerts.length === rules.length && (await list()).open === 2);
+  await until(async () => (await list()).alerts.length === rules.length && (await list()).open === 3);
   const { alerts } = await list();
   const { id } = alerts.find(({ title }) => title === "Queue of payments")!;
   await call("POST", `/api/alerts/${id}/acknowledge`, { minutes: 240 }, "session");

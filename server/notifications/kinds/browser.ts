@@ -19,6 +19,8 @@ export function browserKind(vapid: Vapid, baseUrl: string): DestinationKind<type
         body: bodyOf(message),
         url: message.url.slice(baseUrl.length),
         tag: message.type === "event" ? message.event!.id : message.id,
+        // Its buttons are those of the alert, if there is one.
+        ...(message.alert && { alert: message.alert.url.slice(baseUrl.length) }),
         ...(message.type === "event" && {
           mute: {
             project: message.project.slug,

@@ -75,6 +75,7 @@ const types = {
   "metric-recovery": "rule.metric-recovery",
   resolved: "rule.resolved",
   reminder: "rule.reminder",
+  group: "rule.group",
   "rule-test": "rule.test",
   test: "webhook.test",
 } as const satisfies Record<Exclude<Message["type"], AccountMessageType>, string>;
