@@ -1,5 +1,4 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { limits } from "../core/limits.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { minuteMs } from "./rule-kind.ts";
@@ -177,9 +176,4 @@ export async function restartValues(
 /** Lets the next step work out when the values of a rule are due. */
 export async function wakeValues(transaction: Transaction<ControlTables>, ruleId: string): Promise<void> {
   await transaction.updateTable("ruleValues").set({ dueAt: 0 }).where("ruleId", "=", ruleId).execute();
-}
-
-/** Whether a rule follows as many values as it can, so that further ones are left out. */
-export function isFull(values: number): boolean {
-  return values >= limits.ruleValues;
 }
