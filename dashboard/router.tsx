@@ -248,6 +248,10 @@ const rules = page(
   "/rules",
   lazyPart(async () => (await rulePages()).RulesPage),
 );
+const rule = page(
+  "/rules/$rule",
+  lazyPart(async () => (await rulePages()).RulePage),
+);
 const alerts = createRoute({
   getParentRoute: () => project,
   path: "/alerts",
@@ -319,6 +323,7 @@ const short = [
   "/keys",
   "/members",
   "/rules",
+  "/rules/$",
   "/alerts",
   "/silences",
   "/destinations",
@@ -367,6 +372,7 @@ export const router = createRouter({
         keys,
         members,
         rules,
+        rule,
         alerts,
         silences,
         destinations,

@@ -20,8 +20,8 @@ export function AlertsPage() {
         <div className="mx-auto flex max-w-5xl flex-col gap-6 px-4 py-6 md:px-8 md:py-8">
           <div className="flex flex-wrap items-center justify-between gap-4">
             <p className="max-w-2xl text-pretty text-muted text-sm">
-              What a rule found that goes on until it is resolved: a silence, too many events, or what another
-              event ends.
+              What a rule found that goes on until it is resolved: a silence, too many events, a metric, or
+              what another event ends.
             </p>
             <div className="flex flex-wrap gap-2">
               <Link to="/p/$project/silences" params={{ project }} className={buttonClass()}>
@@ -93,7 +93,8 @@ function NoAlerts({ state }: { state: "open" | "resolved" }) {
   if (state === "resolved") return <p className="text-muted text-sm">No alert was resolved yet.</p>;
   return (
     <EmptyState icon={<BellRing aria-hidden />} title="Nothing is wrong">
-      Rules about silences and counts open alerts, and so does each rule with a search for what resolves it.
+      Rules about silences, counts and metrics open alerts, and so does each rule with a search for what
+      resolves it.
     </EmptyState>
   );
 }

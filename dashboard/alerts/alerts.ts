@@ -24,6 +24,20 @@ export function alertsQuery(project: string, state: "open" | "resolved") {
   });
 }
 
+/** The alerts of one rule, newest first. */
+export function ruleAlertsQuery(project: string, rule: string) {
+  return infiniteQueryOptions({
+    queryKey: [...keyOf(project), "rule", rule],
+    queryFn: ({ pageParam }) =>
+      api<AlertPage>("/api/alerts", {
+        query: { project, rule, limit: "20", cursor: pageParam ?? undefined },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: refetchMs,
+  });
+}
+
 export function alertQuery(project: string, id: string) {
   return queryOptions({
     queryKey: [...keyOf(project), "alert", id],

@@ -1,11 +1,14 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Image, Newspaper, Table, UserRound } from "lucide-react";
+import { Bell, Image, Newspaper, Table, UserRound } from "lucide-react";
 import type { RefObject } from "react";
 import type { TileData } from "../../server/schemas/tile-data.ts";
 import { errorMessage } from "../api.ts";
 import { download } from "../charts/png.ts";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem } from "../components/ui/menu.tsx";
+import { useCan } from "../projects/can.ts";
+import type { RuleForm } from "../rules/rule-form.ts";
+import { ruleFormOfTile } from "../rules/rule-of-tile.ts";
 import { toast } from "../shell/toasts.tsx";
 import { titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
@@ -18,12 +21,15 @@ export type TileMenuProps = MenuContentProps & {
   data: TileData | undefined;
   range: BoardRange;
   box: RefObject<HTMLElement | null>;
+  /** Opens the dialog for a new rule. */
+  alert: (rule: RuleForm) => void;
 };
 
 /** The menu of a tile's result. */
-export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuProps) {
+export default function TileMenu({ tile, data, range, box, alert, ...menu }: TileMenuProps) {
   const { project } = useTileSource();
   const navigate = useNavigate();
+  const rule = ruleFormOfTile(tile);
   const name = fileNameOf(titleOf(tile), range);
   const q = "q" in tile ? tile.q : undefined;
   // A table of retention leads to users of its own.
@@ -68,6 +74,7 @@ export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuPr
           Open in the feed
         </MenuItem>
       )}
+      {project !== null && rule && <AlertItem rule={rule} alert={alert} />}
       {data && data.type !== "text" && (
         <MenuItem
           onSelect={() =>
@@ -83,5 +90,16 @@ export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuPr
         Save as PNG
       </MenuItem>
     </Menu>
+  );
+}
+
+/** Leads from a tile to a rule about its metric. Public boards have no account that could. */
+function AlertItem({ rule, alert }: Pick<TileMenuProps, "alert"> & { rule: RuleForm }) {
+  if (!useCan()("rules:manage")) return null;
+  return (
+    <MenuItem onSelect={() => alert(rule)}>
+      <Bell aria-hidden />
+      Alert on this…
+    </MenuItem>
   );
 }

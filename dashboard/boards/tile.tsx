@@ -6,6 +6,7 @@ import { errorMessage } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { LazyMenu } from "../components/ui/lazy-menu.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
+import type { RuleForm } from "../rules/rule-form.ts";
 import { AlertsBody } from "./alerts-body.tsx";
 import { titleOf } from "./amounts.ts";
 import { type ShownTile, tileDataQuery, useTileSource } from "./boards.ts";
@@ -20,6 +21,9 @@ import { ValueBody } from "./value-body.tsx";
 
 const ChartBody = lazyPart(async () => (await import("./chart-body.tsx")).ChartBody);
 const Markdown = lazyPart<{ text: string }>(async () => (await import("../event/markdown.tsx")).default);
+const NewRuleDialog = lazyPart<{ close: () => void; initial?: RuleForm }>(
+  async () => (await import("../rules/rule-dialogs.tsx")).NewRuleDialog,
+);
 const TileMenu = lazyPart<TileMenuProps>(async () => (await import("./tile-menu.tsx")).default);
 
 type TileProps = {
@@ -33,6 +37,7 @@ type TileProps = {
 export function TileBox({ tile, range, actions }: TileProps) {
   const box = useRef<HTMLElement>(null);
   const [done, setDone] = useState(0);
+  const [rule, setRule] = useState<RuleForm | null>(null);
   const { data, error, isFetching } = useQuery(tileDataQuery(useTileSource(), tile, range, setDone));
   const title = tile.title || (data?.type === "value" && data.insight?.title) || titleOf(tile);
   const isUnset = "key" in tile && tile.key === "";
@@ -49,7 +54,7 @@ export function TileBox({ tile, range, actions }: TileProps) {
         {actions ?? (
           <LazyMenu
             menu={TileMenu}
-            props={{ tile, data, range, box }}
+            props={{ tile, data, range, box, alert: setRule }}
             label={`Menu of ${title}`}
             className="tile-menu"
           >
@@ -57,6 +62,11 @@ export function TileBox({ tile, range, actions }: TileProps) {
           </LazyMenu>
         )}
       </header>
+      {rule && (
+        <Suspense fallback={null}>
+          <NewRuleDialog initial={rule} close={() => setRule(null)} />
+        </Suspense>
+      )}
       {isFetching && done > 0 && done < 1 && <TileProgress share={done} title={title} />}
       <div className="tile-body">
         {/* Of its own, so that the first chart doesn't hide the page while its code loads. */}

@@ -72,10 +72,13 @@ export function plotData(
   ];
 }
 
-/** uPlot's options for a chart whose x axis runs over `range`, which is read again at each change of the data. */
+/** The range of the x axis, and values that the y axis includes; both are read again at each change of the data. */
+type PlotRange = { times: () => [fromMs: number, toMs: number]; thresholds: () => readonly number[] };
+
+/** uPlot's options for a chart. */
 export function plotOptions(
   look: PlotLook,
-  range: () => [fromMs: number, toMs: number],
+  { times, thresholds }: PlotRange,
   size: { width: number; height: number },
 ): uPlot.Options {
   const { kind, isCount, format } = look;
@@ -93,9 +96,14 @@ export function plotOptions(
     // At the right, half of the last label of the time axis.
     padding: [6, 26, 0, 0],
     scales: {
-      x: { time: true, range },
+      x: { time: true, range: times },
       // From zero, so that heights are proportional; an empty chart has an axis, too.
-      y: { range: (_, min, max) => [Math.min(0, min ?? 0), headroom(max ?? 0, isCount)] },
+      y: {
+        range: (_, min, max) => [
+          Math.min(0, min ?? 0, ...thresholds()),
+          headroom(Math.max(max ?? 0, ...thresholds()), isCount),
+        ],
+      },
     },
     axes: [
       {

@@ -12,6 +12,7 @@ import { formatNumber } from "../components/locale.ts";
 import { zone } from "../components/zone.ts";
 import { useDark } from "../theme/theme.ts";
 import { bucketLabel, soFar } from "./labels.ts";
+import { type Marks, markHooks, noMarks } from "./marks.ts";
 import { onPickIn } from "./pick.ts";
 import { drawPlot, type PlotKind, plotData, plotOptions, type TimeSeries } from "./plot.ts";
 import { chartPng } from "./png.ts";
@@ -51,6 +52,8 @@ export type TimeChartProps = {
   isLastPartial?: boolean;
   /** The total of all series in each bucket. By default, stacked series are added up. */
   totals?: readonly (number | null)[] | undefined;
+  /** Thresholds and times that stand out. */
+  marks?: Marks;
   ref?: Ref<ChartHandle>;
 };
 
@@ -75,6 +78,7 @@ export function TimeChart({
   onPick,
   isLastPartial = false,
   totals,
+  marks = noMarks,
   ref,
 }: TimeChartProps) {
   const isDark = useDark();
@@ -86,8 +90,8 @@ export function TimeChart({
   /** The bucket at which a selection with the keyboard began. */
   const anchor = useRef<number | null>(null);
   // For uPlot's callbacks, which are made only once.
-  const latest = useRef({ starts, endMs, onSelect, onZoomOut, onPick });
-  latest.current = { starts, endMs, onSelect, onZoomOut, onPick };
+  const latest = useRef({ starts, endMs, onSelect, onZoomOut, onPick, marks });
+  latest.current = { starts, endMs, onSelect, onZoomOut, onPick, marks };
 
   // uPlot is created again only if its series or its look change, not for new values.
   const look = { kind, isStacked, isLastPartial, isDark, isCount, format, series };
@@ -100,6 +104,7 @@ export function TimeChart({
     zone(),
     series.map((each) => [each.key, each.color]),
   ]);
+  const marksKey = JSON.stringify(marks);
   const data = useMemo(
     () => plotData(starts, series, { kind, isStacked, isLastPartial }),
     [starts, series, kind, isStacked, isLastPartial],
@@ -108,10 +113,14 @@ export function TimeChart({
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the look
   useEffect(() => {
     const element = container.current!;
-    const options = plotOptions(look, () => [latest.current.starts[0] ?? 0, latest.current.endMs], {
-      width: Math.max(element.clientWidth, 1),
-      height,
-    });
+    const options = plotOptions(
+      look,
+      {
+        times: () => [latest.current.starts[0] ?? 0, latest.current.endMs],
+        thresholds: () => latest.current.marks.thresholds,
+      },
+      { width: Math.max(element.clientWidth, 1), height },
+    );
     options.cursor!.bind = {
       dblclick: () => () => {
         latest.current.onZoomOut?.();
@@ -119,6 +128,7 @@ export function TimeChart({
       },
     };
     options.hooks = {
+      ...markHooks(() => latest.current.marks),
       setCursor: [
         (u) => {
           const isOver = u.cursor.idx != null && (u.cursor.left ?? -1) >= 0;
@@ -156,9 +166,10 @@ export function TimeChart({
     };
   }, [lookKey, height]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: marks are read while it draws
   useEffect(() => {
     plot.current?.setData(data);
-  }, [data]);
+  }, [data, marksKey]);
 
   useImperativeHandle(ref, () => ({
     toPng: (title) => chartPng(plot.current!.ctx.canvas, title, series, isDark),

@@ -17,9 +17,9 @@ export function useDraftKey(kind: string): (id: string) => string {
   return (id) => `${account.id}.${project}.${kind}.${id}`;
 }
 
-/** The form of something new. What was entered outlasts a reload. */
-export function useNewForm<Form>(key: string, initial: () => Form) {
-  const [form, setForm] = useState<Form>(() => loadDraft<never, Form>(key)?.form ?? initial());
+/** The form of something new. What was entered outlasts a reload. @param given - what it begins with in any case */
+export function useNewForm<Form>(key: string, initial: () => Form, given?: Form) {
+  const [form, setForm] = useState<Form>(() => given ?? loadDraft<never, Form>(key)?.form ?? initial());
   return {
     form,
     change(next: Form) {

@@ -29,6 +29,8 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   silence: "alert",
   recovery: "bell",
   threshold: "alert",
+  metric: "alert",
+  "metric-recovery": "bell",
   resolved: "bell",
   reminder: "alert",
   group: "alert",
@@ -36,6 +38,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   "destination-off": "alert",
   "delivery-dead": "alert",
   "messages-held": "bell",
+  "rule-failing": "alert",
   "server-notice": "alert",
   "on-call": "bell",
 };

@@ -112,7 +112,7 @@ function useProjectActions({ open, mute }: Props): Item[] {
     ...(can("boards:change") ? [dialog("New board", "create add dashboard chart", "new-board")] : []),
     ...(can("rules:manage")
       ? [
-          dialog("New rule", "create add alert notify", "new-rule", () =>
+          dialog("New rule", "create add alert notify monitor metric threshold", "new-rule", () =>
             navigate({ to: "/p/$project/rules", params }),
           ),
           dialog("New destination", "create add slack discord telegram", "new-destination", () =>

@@ -56,4 +56,5 @@ const hints = {
   number: forEvents,
   silence: "A search for events that end the alert, besides those that the rule waits for.",
   count: "A search for events that end the alert. Without it, it ends once there are fewer events.",
+  metric: "A search for events that end the alert. Without it, it ends once the value is back.",
 };

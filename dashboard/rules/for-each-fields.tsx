@@ -34,7 +34,7 @@ export function ForEachFields({ form, onChange }: Props) {
           autoComplete="off"
         />
       )}
-      {each !== "" && type === "silence" && (
+      {each !== "" && (type === "silence" || type === "metric") && (
         <Field
           label="Forget after days"
           member="forgetDays"

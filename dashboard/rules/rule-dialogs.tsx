@@ -24,9 +24,10 @@ import { rulesQuery } from "./rules.ts";
 import { SearchField } from "./search-field.tsx";
 import { WhenFields } from "./when-fields.tsx";
 
-export function NewRuleDialog({ close }: { close: () => void }) {
+/** @param initial - what the form begins with. Default: what was entered before a reload, or nothing. */
+export function NewRuleDialog({ close, initial }: { close: () => void; initial?: RuleForm }) {
   const project = useProjectSlug();
-  const { form, change, discard } = useNewForm(useDraftKey("rule")(""), newRuleForm);
+  const { form, change, discard } = useNewForm(useDraftKey("rule")(""), newRuleForm, initial);
   const create = useMutation({
     mutationFn: () => api("/api/rules", { method: "POST", query: { project }, body: ruleOf(form) }),
     onSuccess() {

@@ -1,4 +1,5 @@
 import type { NewRule, Rule, RuleWhen } from "../../server/schemas/rule.ts";
+import { conditionOf, type MetricForm, metricFormOf, newMetricForm } from "./metric-form.ts";
 import { minutesOf, type Unit, unitOf } from "./rules.ts";
 
 export type WhenType = RuleWhen["type"];
@@ -29,39 +30,37 @@ export type RecipientForm = {
 export type StepForm = RecipientForm & { minutes: string };
 
 /** The fields of the form for a rule. Numbers are texts, as they are typed. */
-export type RuleForm = RecipientForm & {
-  name: string;
-  q: string;
-  type: WhenType;
-  amount: string;
-  unit: Unit;
-  above: string;
-  tag: string;
-  every: "hour" | "day" | "week";
-  at: string;
-  weekday: Weekday;
-  timeZone: string;
-  /** `user`, `channel`, `name` or `tag`, whose key is `eachTag`; empty for all events together. */
-  each: "" | "user" | "channel" | "name" | "tag";
-  eachTag: string;
-  /** After how many days a silence forgets a value; empty for never. */
-  forgetDays: string;
-  /** By what alerts are told together: a tag, or `user`, `channel` or `name`; empty for none. */
-  groupBy: string;
-  urgent: boolean;
-  /** The search that resolves its alert; empty for none. */
-  resolve: string;
-  /** How often it reminds, in `remindUnit`; empty for never. */
-  remind: string;
-  remindUnit: Unit;
-  escalation: StepForm[];
-};
+export type RuleForm = RecipientForm &
+  MetricForm & {
+    name: string;
+    q: string;
+    type: WhenType;
+    every: "hour" | "day" | "week";
+    at: string;
+    weekday: Weekday;
+    timeZone: string;
+    /** `user`, `channel`, `name` or `tag`, whose key is `eachTag`; empty for all events together. */
+    each: "" | "user" | "channel" | "name" | "tag";
+    eachTag: string;
+    /** After how many days a silence forgets a value; empty for never. */
+    forgetDays: string;
+    /** By what alerts are told together: a tag, or `user`, `channel` or `name`; empty for none. */
+    groupBy: string;
+    urgent: boolean;
+    /** The search that resolves its alert; empty for none. */
+    resolve: string;
+    /** How often it reminds, in `remindUnit`; empty for never. */
+    remind: string;
+    remindUnit: Unit;
+    escalation: StepForm[];
+  };
 
 /** The time that a type of rule begins with. */
 const usualTimes: Partial<Record<WhenType, Pick<RuleForm, "amount" | "unit">>> = {
   burst: { amount: "5", unit: "minutes" },
   silence: { amount: "24", unit: "hours" },
   count: { amount: "10", unit: "minutes" },
+  metric: { amount: "1", unit: "hours" },
 };
 
 export function newRuleForm(): RuleForm {
@@ -73,6 +72,7 @@ export function newRuleForm(): RuleForm {
     unit: "minutes",
     above: "",
     tag: "",
+    ...newMetricForm,
     every: "day",
     at: "08:00",
     weekday: "monday",
@@ -124,7 +124,8 @@ export function formOf(rule: Rule): RuleForm {
     form.unit = unitOf(when.minutes);
     form.amount = String(when.minutes / minutesOf[form.unit]);
   }
-  if ("above" in when) form.above = String(when.above);
+  if (when.type === "metric") Object.assign(form, metricFormOf(when));
+  else if ("above" in when) form.above = String(when.above);
   if (when.type === "number") form.tag = when.tag;
   if (when.type === "digest") Object.assign(form, when);
   return form;
@@ -135,7 +136,8 @@ export function withType(form: RuleForm, type: WhenType): RuleForm {
 }
 
 /** When the rule notifies, or null while a field is empty. */
-function whenOf({ type, amount, unit, above, tag, every, at, weekday, timeZone }: RuleForm): RuleWhen | null {
+function whenOf(form: RuleForm): RuleWhen | null {
+  const { type, amount, unit, above, tag, every, at, weekday, timeZone } = form;
   const minutes = Number(amount) * minutesOf[unit];
   const isTimed = minutes > 0;
   switch (type) {
@@ -146,6 +148,8 @@ function whenOf({ type, amount, unit, above, tag, every, at, weekday, timeZone }
       return isTimed ? { type, minutes } : null;
     case "count":
       return isTimed && above !== "" ? { type, above: Number(above), minutes } : null;
+    case "metric":
+      return conditionOf(form);
     case "number":
       return tag.trim() !== "" && above !== "" ? { type, tag: tag.trim(), above: Number(above) } : null;
     case "digest":
@@ -199,7 +203,12 @@ function recipientsOf(form: RecipientForm): NewRule["to"] {
 
 /** Whether the rule opens an alert, which goes on until it is resolved. */
 export function opensAlert({ type, resolve }: RuleForm): boolean {
-  return type === "silence" || type === "count" || (type !== "digest" && resolve.trim() !== "");
+  return (
+    type === "silence" ||
+    type === "count" ||
+    type === "metric" ||
+    (type !== "digest" && resolve.trim() !== "")
+  );
 }
 
 /** Only a rule with destinations has one. */

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { clsx } from "clsx";
-import { ListTree, Pencil, Power, Send, Trash2 } from "lucide-react";
+import { ChartLine, ListTree, Pencil, Power, Send, Trash2 } from "lucide-react";
 import type { Rule } from "../../server/schemas/rule.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
@@ -33,9 +34,23 @@ export function RuleList({ rules, ...actions }: Actions & { rules: Rule[] }) {
           <li key={rule.id} className="flex min-h-16 items-center gap-3 px-4 py-2.5">
             <div className="min-w-0 flex-1">
               <p className={clsx("hostile font-medium", !rule.enabled && "text-muted")}>
-                {rule.name}
+                {rule.when.type === "metric" ? (
+                  <Link
+                    to="/p/$project/rules/$rule"
+                    params={{ project, rule: rule.id }}
+                    className="hover:underline"
+                  >
+                    {rule.name}
+                  </Link>
+                ) : (
+                  rule.name
+                )}
                 {!rule.enabled && <Badge className="bg-pressed text-muted">Off</Badge>}
                 {rule.urgent && <Badge className="bg-accent-soft text-accent">Urgent</Badge>}
+                {rule.reading?.state === "firing" && (
+                  <Badge className="bg-danger-soft text-danger">Firing</Badge>
+                )}
+                {rule.reading?.failure && <Badge className="bg-danger-soft text-danger">Can't be read</Badge>}
                 {rule.silentSince !== null && rule.enabled && (
                   <Badge className="bg-danger-soft text-danger">Silent</Badge>
                 )}
@@ -110,10 +125,21 @@ function RuleActions({ rule, edit, remove, showValues }: Actions & { rule: Rule 
     onError: (error) =>
       toast({ title: "The test wasn't sent", description: errorMessage(error), failed: true }),
   });
+  const navigate = useNavigate();
   return (
     <RowMenu
       name={name}
       actions={[
+        ...(rule.when.type === "metric"
+          ? [
+              {
+                label: "Show",
+                icon: ChartLine,
+                onSelect: () =>
+                  void navigate({ to: "/p/$project/rules/$rule", params: { project, rule: id } }),
+              },
+            ]
+          : []),
         { label: "Edit…", icon: Pencil, onSelect: () => edit(rule) },
         ...(rule.forEach === null
           ? []

@@ -10,7 +10,10 @@ export function ruleParts(recipients: Recipients): Part<RuleForm>[] {
     part("Search", ["q"], ({ q }) => q.trim() || "All events"),
     part(
       "When to notify",
-      ["type", "amount", "unit", "above", "tag", "every", "at", "weekday", "timeZone"],
+      [
+        ...(["type", "amount", "unit", "above", "tag", "every", "at", "weekday", "timeZone"] as const),
+        ...metricParts,
+      ],
       whenText,
     ),
     part("For each", ["each", "eachTag"], (form) => eachText(ruleOf(form).forEach)),
@@ -42,6 +45,18 @@ export function ruleParts(recipients: Recipients): Part<RuleForm>[] {
     part("Urgent", ["urgent"], ({ urgent }) => (urgent ? "Yes" : "No")),
   ];
 }
+
+const metricParts = [
+  "metric",
+  "of",
+  "steps",
+  "windowHours",
+  "compare",
+  "against",
+  "clear",
+  "pending",
+  "alertsWithoutData",
+] as const;
 
 function whenText(form: RuleForm): string {
   const { when } = ruleOf(form);

@@ -1,14 +1,21 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
 import type { Event } from "../../server/event/event.ts";
 import type { RulePreviewResponse, RuleWhen } from "../../server/schemas/rule.ts";
 import { errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
+import { lazyPart } from "../components/lazy-part.tsx";
 import { formatNumber } from "../components/locale.ts";
+import { Skeleton } from "../components/ui/states.tsx";
 import { mistakeIn } from "../feed/filters.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
+import type { MetricChartProps } from "./metric-chart.tsx";
 import { previewQuery, type RuleDraft } from "./rules.ts";
+
+export const MetricChart = lazyPart<MetricChartProps>(
+  async () => (await import("./metric-chart.tsx")).default,
+);
 
 /** How long nothing was typed before the preview is updated. */
 const typingMs = 300;
@@ -43,7 +50,12 @@ export function RulePreview({ q, when, forEach }: Props) {
                 ? countText(data)
                 : "Looking at the last events…"}
       </p>
-      {when !== null && isValid && !error && data && data.notifications.length > 0 && (
+      {when?.type === "metric" && isValid && !error && data?.metric && (
+        <Suspense fallback={<Skeleton className="h-40" />}>
+          <MetricChart when={when} metric={data.metric} toMs={Date.parse(data.to)} height={160} />
+        </Suspense>
+      )}
+      {when !== null && !data?.metric && isValid && !error && data && data.notifications.length > 0 && (
         <ul className="flex flex-col gap-0.5 text-muted text-xs">
           {data.notifications.slice(0, listed).map((notification, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: two may be alike, and the list is replaced as a whole
@@ -71,15 +83,19 @@ function useTypedDraft(draft: RuleDraft | null) {
   return JSON.parse(typed) as RuleDraft | null;
 }
 
-function countText({ count, from, to }: RulePreviewResponse): string {
-  const times = count === 0 ? "not have notified" : `have notified ${timesText(count)}`;
+function countText({ count, from, to, metric }: RulePreviewResponse): string {
+  const alerts = metric ? metric.lines.reduce((sum, { firing }) => sum + firing.length, 0) : count;
+  const done = metric ? "alerted" : "notified";
+  const times = alerts === 0 ? `not have ${done}` : `have ${done} ${timesText(alerts)}`;
   const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
-  // Fewer days if many events match.
+  const wanted = metric ? limits.metricPreviewDays : limits.previewDays;
+  // Fewer days if many events match. The first reading of a metric can be up to a day after the range begins.
   const since =
-    days < limits.previewDays - 0.01
+    days < wanted - (metric ? 1.01 : 0.01)
       ? `since ${formatDate(from, "medium")}`
-      : `in the last ${limits.previewDays} days`;
-  return `Would ${times} ${since}${count === 0 ? "." : count > listed ? `. The last ${listed}:` : ":"}`;
+      : `in the last ${wanted} days`;
+  const end = metric || alerts === 0 ? "." : alerts > listed ? `. The last ${listed}:` : ":";
+  return `Would ${times} ${since}${end}`;
 }
 
 function timesText(count: number): string {
@@ -99,6 +115,9 @@ function notificationText({ type, count, event }: RulePreviewResponse["notificat
       return event ? eventText(event) : `Too many: ${events}`;
     case "recovery":
       return event ? `Again: ${eventText(event)}` : "Events come again";
+    // A chart shows these.
+    case "metric":
+    case "metric-recovery":
     case "event":
       return event ? eventText(event) : "An event";
   }

@@ -5,6 +5,7 @@ import type { OnCallSchedule } from "../../server/schemas/on-call.ts";
 import type { Rule, RuleWhen } from "../../server/schemas/rule.ts";
 import { formatTimeOfDay } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";
+import { metricTexts } from "./metric-text.ts";
 import { durationText } from "./rules.ts";
 
 /** Whom a rule can name. */
@@ -65,6 +66,8 @@ export function whenTexts(when: RuleWhen): [before: string, after: string] {
         `If more than ${when.above === 1 ? "1 event" : `${formatNumber(when.above)} events`}`,
         ` come within ${durationText(when.minutes)}`,
       ];
+    case "metric":
+      return metricTexts(when);
     case "number":
       return ["Each event", ` whose ${when.tag} is above ${formatNumber(when.above)}`];
   }

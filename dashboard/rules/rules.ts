@@ -12,6 +12,34 @@ export function rulesQuery(project: string) {
 
 export type RuleDraft = { q: string; when: RuleWhen; forEach: string | null };
 
+/** A rule about a metric is read every minute. */
+const refetchMs = 30_000;
+
+export function ruleQuery(project: string, id: string) {
+  return queryOptions({
+    // Below the list's, so that it is refreshed with it.
+    queryKey: [...rulesQuery(project).queryKey, id],
+    queryFn: async () =>
+      (await api<{ ok: true; rule: Rule }>(`/api/rules/${id}`, { query: { project } })).rule,
+    refetchInterval: refetchMs,
+    retry: false,
+  });
+}
+
+/** The line of a rule's metric in the last days. */
+export function ruleLineQuery(project: string, { id, version }: Rule, days: number) {
+  return queryOptions({
+    queryKey: ["rule-line", project, id, version, days],
+    queryFn: ({ signal }) =>
+      api<RulePreviewResponse>(`/api/rules/${id}/preview`, {
+        query: { project, days: String(days) },
+        signal,
+      }),
+    refetchInterval: days === 1 ? 2 * refetchMs : false,
+    retry: false,
+  });
+}
+
 /** The alerts that a rule would have raised lately. */
 export function previewQuery(project: string, draft: RuleDraft | null) {
   return queryOptions({

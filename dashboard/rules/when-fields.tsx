@@ -1,6 +1,7 @@
 import { limits } from "../../server/core/limits.ts";
 import { Choice, Choices, Field, SelectField } from "../components/ui/field.tsx";
 import { TimeZoneField } from "../components/ui/time-zone-field.tsx";
+import { MetricFields } from "./metric-fields.tsx";
 import { type RuleForm, type Weekday, type WhenType, weekdays, withType } from "./rule-form.ts";
 import type { Unit } from "./rules.ts";
 
@@ -11,6 +12,7 @@ const types: Record<WhenType, { label: string; hint: string }> = {
   silence: { label: "Silence", hint: "If no event comes, and again when one does" },
   count: { label: "Count", hint: "If there are too many events" },
   number: { label: "Number", hint: "If a number in a tag is too large" },
+  metric: { label: "Metric", hint: "If a value of many events is too high or low, or changes" },
 };
 
 type Props = { form: RuleForm; onChange: (form: RuleForm) => void };
@@ -80,6 +82,7 @@ export function WhenFields({ form, onChange }: Props) {
           </SelectField>
         </div>
       )}
+      {type === "metric" && <MetricFields form={form} change={change} />}
       {type === "digest" && (
         <div className="grid grid-cols-2 gap-x-2 gap-y-4">
           <SelectField

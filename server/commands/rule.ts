@@ -101,7 +101,9 @@ async function findByText(
 
 function columnsOf({ name, q, when, enabled }: Rule): string[] {
   const { type, ...settings } = when;
-  const values = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
+  const values = Object.entries(settings).flatMap(([key, value]) =>
+    value === null ? [] : [`${key}=${typeof value === "object" ? JSON.stringify(value) : value}`],
+  );
   return [name, q === "" ? "(all)" : q, [type, ...values].join(" "), enabled ? "on" : "off"];
 }
 

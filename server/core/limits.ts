@@ -297,6 +297,15 @@ export const limits = {
   reminderMinutes: 31 * 24 * 60,
   /** Longest time for which an alert is acknowledged until it reminds again. */
   acknowledgeMinutes: 31 * 24 * 60,
+  /** Values that a rule about a metric follows, the largest ones first. */
+  metricValues: 200,
+  /** How long one reading of a rule about a metric may take. */
+  metricReadingSeconds: 20,
+  /** Readings in progress on a node, of all projects and of one: charts need the same turns. */
+  metricReadings: 2,
+  metricReadingsOfProject: 1,
+  /** How long a metric can't be read before the owners are told. */
+  metricFailureMinutes: 30,
   /** Steps of a rule's escalation. */
   escalationSteps: 5,
   /** What happened to an alert, of which the newest are listed. */
@@ -319,6 +328,10 @@ export const limits = {
   /** A rule's preview looks back a week, but at no more matching events than these. */
   previewDays: 7,
   previewEvents: 200_000,
+  /** How far the preview of a rule about a metric looks back, and how many values of its line it returns. */
+  metricPreviewDays: 30,
+  metricPreviewValues: 720,
+  metricPreviewLines: 5,
   /** Latest notifications that a rule's preview lists. All are counted. */
   previewNotifications: 100,
   /** Destinations of a project, such as webhooks and chats. */

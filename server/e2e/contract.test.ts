@@ -223,7 +223,10 @@ test("views, rules and destinations", async () => {
   await call("POST /api/rules/preview", 200, { as: "key", body: { q: rule.q, when: rule.when } });
   await call("GET /api/rules", 200, { as: "key" });
   await call("GET /api/rules/{id}", 200, { as: "key", params });
+  await call("GET /api/rules/{id}/preview", 200, { as: "key", params });
   await call("POST /api/rules/{id}/test", 200, { as: "key", params });
+  const metric = { type: "metric", measure: { metric: "users" }, minutes: 60, above: 5 };
+  await call("POST /api/rules/preview", 200, { as: "key", body: { q: rule.q, when: metric, days: 2 } });
   await app.post({ channel: "payments", name: "Refund" });
   const dead = () => call("GET /api/deliveries", 200, { as: "key", query: "?state=dead" });
   await until(async () => (await dead()).deliveries.length > 0);

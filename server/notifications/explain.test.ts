@@ -42,6 +42,7 @@ function ruleWith(change: Partial<Rule> & { when?: RuleWhen } = {}): Rule {
     firedAt: null,
     silentSince: null,
     dueAt: null,
+    reading: null,
     version: "1",
     createdAt: new Date(0).toISOString(),
     ...change,

@@ -3,7 +3,7 @@ import { minuteMs } from "../rules/rule-kind.ts";
 import { resolveMatcher, ruleMatcher } from "../rules/rule-matcher.ts";
 import type { Explanation } from "../schemas/delivery.ts";
 import type { Rule } from "../schemas/rule.ts";
-import { formatDuration } from "./notification-message.ts";
+import { formatDuration } from "./format-duration.ts";
 import type { OnCallRecipients } from "./on-call-recipients.ts";
 
 /** A delivery of the event itself. */
@@ -225,6 +225,8 @@ function explainFolding({ folded, acknowledged, arrivedMs, event }: Known, rule:
         "rule-not-met",
         `"${name}" counted it, and notifies if there are more than ${when.above} in ${formatDuration(when.minutes * minuteMs)}.`,
       );
+    case "metric":
+      return because("rule-not-met", `"${name}" measures it with others, and notifies by the result.`);
     case "number":
       return because(
         "rule-not-met",

@@ -11,7 +11,7 @@ import type { Store } from "../storage/store.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
 import { tellHeldMessages } from "./held-messages.ts";
 import { nextHourEndAt } from "./hourly-limit.ts";
-import { deliveriesOf, newDeliveryColumns } from "./make-deliveries.ts";
+import { makeDeliveries } from "./make-deliveries.ts";
 import { titleOfMatch } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
@@ -121,15 +121,9 @@ export class FanOut extends WorkLoop {
       const step = { silences, findEvent: this.#findEvent, nowMs };
       const { told, resolved } = await followAlerts(transaction, rules.matches, titleOfMatch, step);
       if (isEmpty) told.push(...(await takeDueAlerts(transaction, resolved, step)));
-      const deliveries = await deliveriesOf(transaction, told, nowMs);
-      if (deliveries.length > 0)
-        await transaction
-          .insertInto("deliveries")
-          .columns(newDeliveryColumns)
-          .expression(rowsOf("deliveries", newDeliveryColumns, deliveries))
-          .execute();
+      const deliveries = await makeDeliveries(transaction, rowsOf, told, nowMs);
       await rules.save(transaction);
-      return { events: entries.length, deliveries: deliveries.length };
+      return { events: entries.length, deliveries };
     });
     if (made.events > 0) this.#perEvent = Math.max(1, made.deliveries / made.events);
     // After the events, because what these add may be due at once.

@@ -6,6 +6,7 @@ import type { ToldNotification } from "../rules/rule-kind.ts";
 import type { Rule } from "../schemas/rule.ts";
 import { silenceText } from "../silences/coverage.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { RowsOf } from "../storage/store.ts";
 import { type Decision, decide, defaultSettings, digestOfAll, emailDueMs } from "./apply-preferences.ts";
 import { noticesOf } from "./held-messages.ts";
 import { HourlyLimits } from "./hourly-limit.ts";
@@ -17,7 +18,7 @@ import { ProjectPreferences } from "./preferences.ts";
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
 
 /** What a new delivery has; the other columns have their default. */
-export const newDeliveryColumns = [
+const newDeliveryColumns = [
   "projectId",
   "eventId",
   "accountId",
@@ -102,6 +103,23 @@ function prevails(match: ToldMatch, earlier: ToldMatch): boolean {
   if (match.silence !== null) return false;
   if (earlier.silence !== null) return true;
   return match.rule?.urgent === true && earlier.rule?.urgent !== true;
+}
+
+/** Stores the deliveries of matches. Returns how many there are. */
+export async function makeDeliveries(
+  transaction: Transaction<ControlTables>,
+  rowsOf: RowsOf,
+  matches: readonly ToldMatch[],
+  nowMs: number,
+): Promise<number> {
+  const deliveries = await deliveriesOf(transaction, matches, nowMs);
+  if (deliveries.length > 0)
+    await transaction
+      .insertInto("deliveries")
+      .columns(newDeliveryColumns)
+      .expression(rowsOf("deliveries", newDeliveryColumns, deliveries))
+      .execute();
+  return deliveries.length;
 }
 
 function isByEmail(recipient: ProjectRecipient): recipient is MemberRecipient {

@@ -33,6 +33,8 @@ export type Message = {
   urgent: boolean;
   /** The link by which its recipient acknowledges or resolves the open alert that it tells of. */
   alert?: { url: string };
+  /** The value of a rule's metric, and the time in which it was measured (ISO 8601). */
+  metric?: { value: number | null; from: string; to: string };
   /** What a digest by email lists. */
   digest?: Digest;
   /** The message of the event that began the burst of a summary. */
@@ -43,6 +45,7 @@ export type Message = {
 export type AccountMessageType =
   | "destination-off"
   | "delivery-dead"
+  | "rule-failing"
   | "server-notice"
   | "on-call"
   | "email-digest";

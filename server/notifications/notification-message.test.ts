@@ -1,12 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
+import type { WhenOf } from "../rules/rule-kind.ts";
+import { formatDuration } from "./format-duration.ts";
 import { messageOfEvent } from "./message.ts";
-import {
-  formatDuration,
-  growMessage,
-  messageOfNotification,
-  type Notification,
-} from "./notification-message.ts";
+import { growMessage, messageOfNotification, type Notification } from "./notification-message.ts";
 
 const atMs = Date.UTC(2026, 0, 31, 9, 30);
 const minute = 60_000;
@@ -48,6 +45,56 @@ const summary = {
   groups: [{ channel: "payments", name: "Payment failed", count: 214 }],
   rule,
 };
+
+describe("a metric", () => {
+  const when: WhenOf<"metric"> = {
+    type: "metric",
+    measure: { metric: "average", tag: "ms" },
+    minutes: 60,
+    against: null,
+    above: 500,
+    clear: 400,
+    pendingMinutes: 5,
+    noData: "ok",
+  };
+  const read = { sinceMs: atMs - 25 * minute, atMs, rule };
+  const ratio: WhenOf<"metric"> = {
+    ...{ ...when, measure: { metric: "ratio", of: "" }, above: undefined, below: -30, against: "week" },
+  };
+
+  test("says its value and threshold, and leads to its line", () => {
+    expect(render({ type: "metric", ...read, value: 512.3456, when })).toMatchObject({
+      type: "metric",
+      title: "Average of ms is 512.3, above 500: Payment failed",
+      text: "Measured over 1 hour. It alerts above 500 for 5 minutes, and ends at 400.",
+      url: expect.stringMatching(/\/rules\/[^/]+$/),
+      metric: {
+        value: 512.3456,
+        from: new Date(atMs - hour).toISOString(),
+        to: new Date(atMs).toISOString(),
+      },
+      event: null,
+      matches: null,
+    });
+  });
+
+  test("says that it is back", () => {
+    expect(render({ type: "metric-recovery", ...read, value: 380, when })).toMatchObject({
+      title: "Average of ms is 380 again, after 25 minutes: Payment failed",
+      icon: "✅",
+      urgent: false,
+    });
+  });
+
+  test("says a change, and that there is no value", () => {
+    expect(render({ type: "metric", ...read, value: -42, when: ratio }).title).toBe(
+      "Ratio fell by 42%, below -30%: Payment failed",
+    );
+    expect(render({ type: "metric", ...read, value: null, when }).title).toBe(
+      "Average of ms has no value: Payment failed",
+    );
+  });
+});
 
 test("a summary says how many more events came, and links to a search for them", () => {
   const message = render(summary);

@@ -1,7 +1,9 @@
 import type { EventGroup } from "../rules/event-groups.ts";
-import { minuteMs, type ToldNotification } from "../rules/rule-kind.ts";
+import { minuteMs, type ReadMetric, type ToldNotification } from "../rules/rule-kind.ts";
+import { formatDuration } from "./format-duration.ts";
 import { escapeMarkdown } from "./kinds/markup.ts";
 import { fieldsOfEvent, type Message, messageOfEvent, threadOf } from "./message.ts";
+import { textOfMetric, titleOfMetric } from "./metric-message.ts";
 
 type WithoutEvent<Match> = Match extends unknown ? Omit<Match, "event"> : never;
 
@@ -29,6 +31,8 @@ export type Notification =
       destination: { id: string; name: string };
       accountId: string | null;
     })
+  /** The metric of a rule couldn't be read for long. */
+  | (Notice & { type: "rule-failing"; rule: { id: string; name: string } })
   /** Something about the server, such as a backup that failed (server-outages.ts). */
   | (Notice & { type: "server-notice" })
   /** A member comes on call in a schedule. */
@@ -104,7 +108,7 @@ function messageOverTime(
     id,
     project,
     rule: ruleId === null ? null : { id: ruleId, name: rule.name },
-    url: searchUrl(`${baseUrl}/p/${project.slug}`, rule.q, range),
+    url: urlOf(`${baseUrl}/p/${project.slug}`, notification, ruleId),
   };
   const shown = tellsOfEvent(notification) ? event : type === "digest" ? null : (newest[0] ?? null);
   return {
@@ -114,6 +118,7 @@ function messageOverTime(
     icon: isEnd(type) ? "✅" : type === "rule-test" ? "🔔" : null,
     text: textOfNotification(notification),
     fields: shown ? fieldsOfEvent(shown) : [],
+    ...("when" in notification && { metric: metricOf(notification) }),
     matches: range && { count: range.count, from: isoOf(range.fromMs), to: isoOf(atMs) },
     event: tellsOfEvent(notification) ? event : null,
     newest: tellsOfEvent(notification) && event ? [event] : newest,
@@ -125,9 +130,13 @@ function messageOverTime(
   };
 }
 
+function metricOf({ value, when, atMs }: ReadMetric & { atMs: number }): Message["metric"] & object {
+  return { value, from: isoOf(atMs - when.minutes * minuteMs), to: isoOf(atMs) };
+}
+
 /** Whether a message tells that something works again. */
 function isEnd(type: Notification["type"]): boolean {
-  return type === "recovery" || type === "resolved";
+  return type === "recovery" || type === "metric-recovery" || type === "resolved";
 }
 
 /** The title of the alert that a match opens. It keeps nothing of the event, which may be deleted. */
@@ -137,6 +146,7 @@ export function titleOfMatch(rule: { name: string; q: string }, notification: To
 
 function textOfNotification(notification: OverTime): string | null {
   if ("groups" in notification) return listOf(notification);
+  if ("when" in notification) return escapeMarkdown(textOfMetric(notification));
   if (notification.type === "group") return namesOf(notification);
   if (notification.type !== "rule-test") return null;
   return escapeMarkdown(
@@ -223,6 +233,8 @@ function pathOfNotice(notice: MemberNotice, slug: string): string {
       return `/p/${slug}/destinations`;
     case "on-call":
       return `/p/${slug}/on-call`;
+    case "rule-failing":
+      return `/p/${slug}/rules/${notice.rule.id}`;
     case "delivery-dead":
       return deliveriesPath({ state: "dead", to: notice.destination.id });
     case "messages-held": {
@@ -260,6 +272,9 @@ export function titleOfNotification(notification: OverTime | MemberNotice): stri
     case "recovery":
       if (alerts) return `All ${numberOf(alerts)} alerts are over: ${name}`;
       return `Again after ${formatDuration(notification.afterMs)}: ${name}`;
+    case "metric":
+    case "metric-recovery":
+      return `${titleOfMetric(notification)}: ${name}`;
     // It is the first event above the threshold.
     case "threshold":
       return `More than ${numberOf(notification.count - 1)} in ${formatDuration(notification.minutes * minuteMs)}: ${name}`;
@@ -299,33 +314,18 @@ function listOf({ type, count, groups }: Extract<Notification, { groups: EventGr
   return [...lines, ...(others > 0 ? [`- others: ${numberOf(others)}`] : [])].join("\n");
 }
 
+/** What a message leads to: the events that it tells of, or the line of its metric. */
+function urlOf(base: string, notification: OverTime, ruleId: string | null): string {
+  if ("when" in notification && ruleId !== null) return `${base}/rules/${ruleId}`;
+  return searchUrl(base, notification.rule.q, rangeOf(notification));
+}
+
 function searchUrl(base: string, q: string, range: { fromMs: number; toMs: number } | null): string {
   const search = new URLSearchParams({
     ...(q !== "" && { q }),
     ...(range && { from: isoOf(range.fromMs), to: isoOf(range.toMs) }),
   });
   return search.size > 0 ? `${base}?${search}` : base;
-}
-
-const hourMinutes = 60;
-const dayMinutes = 24 * hourMinutes;
-
-/** A duration in its two largest units, in minutes and hours up to three days: "26 hours", "1 hour 30 minutes". */
-export function formatDuration(ms: number): string {
-  const minutes = Math.max(1, Math.round(ms / minuteMs));
-  const [large, small] =
-    minutes < 3 * dayMinutes
-      ? [countOf(Math.floor(minutes / hourMinutes), "hour"), countOf(minutes % hourMinutes, "minute")]
-      : [
-          countOf(Math.floor(minutes / dayMinutes), "day"),
-          countOf(Math.floor((minutes % dayMinutes) / hourMinutes), "hour"),
-        ];
-  return [large, small].filter((part) => part !== "").join(" ");
-}
-
-function countOf(count: number, unit: string): string {
-  if (count === 0) return "";
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
 function numberOf(count: number): string {

@@ -9,6 +9,7 @@ import { DiskWatch } from "./disk-watch.ts";
 import { FanOut } from "./fan-out.ts";
 import { HandOverWorker } from "./hand-over-worker.ts";
 import { type AccountStreams, LiveNotifications } from "./live-notifications.ts";
+import { MonitorWorker } from "./monitor-worker.ts";
 import { openKinds } from "./open-kinds.ts";
 import { RecentEvents } from "./recent-events.ts";
 import { ServerOutages } from "./server-outages.ts";
@@ -69,6 +70,7 @@ export async function openNotifications({
   }
   const fanOut = new FanOut({ store, events: recentEvents, onError, onMade });
   const handOvers = new HandOverWorker({ store, onError, onMade });
+  const monitorWorker = new MonitorWorker({ store, onError, onMade });
   const outages = new ServerOutages({ control, hasEmail: outgoing.mailer !== null, now, onMade });
   const { dataDirectory } = store;
   const diskWatch =
@@ -76,18 +78,29 @@ export async function openNotifications({
 
   return {
     /** What routes share of them. */
-    services: { ...outgoing, recentEvents, unsubscribeLinks, alertLinks, deliveryWorker, fanOut, handOvers },
+    services: {
+      ...outgoing,
+      recentEvents,
+      unsubscribeLinks,
+      alertLinks,
+      deliveryWorker,
+      fanOut,
+      handOvers,
+      monitorWorker,
+    },
     outages,
     /** Sends what an earlier process left. */
     start(): void {
       fanOut.start();
       handOvers.wake();
+      monitorWorker.start();
       deliveryWorker.wake();
     },
     async close(): Promise<void> {
       diskWatch?.close();
       await fanOut.close();
       await handOvers.close();
+      await monitorWorker.close();
       await deliveryWorker.close();
       await liveNotifications.close();
       await closeKinds();

@@ -37,7 +37,7 @@ export async function tellMembers(
   await deliverNotice(transaction, projectId, recipients, notice);
 }
 
-/** Makes the deliveries of a notice. Inboxes show notices of the same destination or schedule as one. */
+/** Makes the deliveries of a notice. Inboxes show notices of the same destination, schedule or rule as one. */
 export async function deliverNotice(
   transaction: Transaction<ControlTables>,
   projectId: number,
@@ -58,6 +58,8 @@ function groupKeyOf(notice: MemberNotice): string {
       return `server ${notice.atMs}`;
     case "on-call":
       return `on-call ${notice.schedule.id}`;
+    case "rule-failing":
+      return `rule ${notice.rule.id}`;
     default:
       return `destination ${notice.destination.id}`;
   }

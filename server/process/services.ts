@@ -27,6 +27,7 @@ import type { Mailer } from "../notifications/email.ts";
 import type { FanOut } from "../notifications/fan-out.ts";
 import type { HandOverWorker } from "../notifications/hand-over-worker.ts";
 import type { DestinationKinds } from "../notifications/kinds/index.ts";
+import type { MonitorWorker } from "../notifications/monitor-worker.ts";
 import type { RecentEvents } from "../notifications/recent-events.ts";
 import type { UnsubscribeLinks } from "../notifications/unsubscribe.ts";
 import type { WatchedEventsCache } from "../rules/watched-events.ts";
@@ -68,6 +69,7 @@ export type Services = {
   watchedEvents: WatchedEventsCache;
   fanOut: FanOut;
   handOvers: HandOverWorker;
+  monitorWorker: MonitorWorker;
   /** Events that notify. */
   recentEvents: RecentEvents;
   /** How messages reach each kind of destination. */

@@ -355,6 +355,12 @@ const table: Record<string, Row> = {
     body: () => ({ q: "", when: { type: "each" } }),
   },
   "GET /api/rules/{id}": { key: 404, session: 404, nobody: 401, path: ({ rule }) => `/api/rules/${rule}` },
+  "GET /api/rules/{id}/preview": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ rule }) => `/api/rules/${rule}/preview`,
+  },
   "GET /api/rules/{id}/values": {
     key: 404,
     session: 404,

@@ -74,6 +74,9 @@ export async function followAlerts(
         const silence = last && (await untoldBy(transaction, last));
         return { ...match, notification, alertId: last?.id ?? null, silence };
       }
+      case "metric-recovery":
+        if (!alert || rule!.resolve !== null) return null;
+        return end({ ...match, notification }, key, alert);
       default: {
         const silence = silences.has(match.projectId) ? await silenceOf(match, foundMs) : null;
         if (!rule || !opensAlert(rule, notification)) return { ...match, notification, silence };
@@ -163,7 +166,9 @@ export async function followAlerts(
 
 /** Whether a rule's notification opens an alert: it goes on until it is resolved. */
 function opensAlert({ resolve }: Rule, { type }: ToldNotification): boolean {
-  return type === "silence" || type === "threshold" || (resolve !== null && type !== "digest");
+  return (
+    type === "silence" || type === "threshold" || type === "metric" || (resolve !== null && type !== "digest")
+  );
 }
 
 /** What tells alerts of the same rule apart. */

@@ -8,6 +8,7 @@ import {
   RuleChange,
   RuleDraft,
   RuleList,
+  RulePreviewQuery,
   RulePreviewResponse,
   RuleResponse,
   RuleValueList,
@@ -25,13 +26,30 @@ export function addRuleRoutes(
     store,
     watchedEvents,
     fanOut,
-  }: { store: Store; watchedEvents: WatchedEventsCache; fanOut: { wake(): void } },
+    monitorWorker,
+  }: {
+    store: Store;
+    watchedEvents: WatchedEventsCache;
+    fanOut: { wake(): void };
+    monitorWorker: { wake(): void };
+  },
 ): void {
   const { control } = store;
   /** From now on, events are compared with the changed rules, and what they wait for has another time. */
   function changed(projectId: number): void {
     watchedEvents.invalidate(projectId);
     fanOut.wake();
+    monitorWorker.wake();
+  }
+
+  async function preview(projectId: number, draft: RuleDraft, request: Request) {
+    const { timeZone } = await control
+      .selectFrom("projects")
+      .select("timeZone")
+      .where("id", "=", projectId)
+      .executeTakeFirstOrThrow();
+    const asked = { ...draft, projectId, timeZone: timeZone ?? "UTC" };
+    return previewStored(store.events, asked, Date.now(), request.signal);
   }
 
   routes.add(
@@ -75,14 +93,32 @@ export function addRuleRoutes(
       by: "rules:manage",
       tag: "Rules",
       summary: "Show the alerts that a rule would have raised",
-      description: "On the events of the last seven days. Nothing is sent or saved.",
+      description:
+        "On the events of the last seven days, or of 30 days if it is about a metric. Nothing is sent or saved.",
       query: ProjectQuery,
       body: RuleDraft,
       response: RulePreviewResponse,
+      problems: [422, 503],
     },
-    async ({ projectId, request, body }) => ({
-      ...(await previewStored(store.events, projectId, body, Date.now(), request.signal)),
-    }),
+    ({ projectId, request, body }) => preview(projectId, body, request),
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/rules/{id}/preview",
+      by: "rules:read",
+      tag: "Rules",
+      summary: "Show the alerts that a stored rule would have raised",
+      description: "As if it had been there all the time. Of a metric, with its line.",
+      query: RulePreviewQuery,
+      response: RulePreviewResponse,
+      problems: [404, 422, 503],
+    },
+    async ({ projectId, query, request, parameter }) => {
+      const { q, when, forEach } = ruleOf(await findRule(control, projectId, parameter("id")));
+      return preview(projectId, { q, when, forEach, days: query.days }, request);
+    },
   );
 
   routes.add(

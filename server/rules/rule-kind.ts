@@ -25,9 +25,16 @@ export type RuleNotification = { atMs: number } & (
   | { type: "threshold"; count: number; minutes: number; event: Event }
   /** Again no more events than the rule allows. It resolves the alert, and nobody is told. */
   | { type: "below" }
+  /** A metric is beyond its threshold since `sinceMs`. */
+  | ({ type: "metric" } & ReadMetric)
+  /** A metric of which the rule has notified at `sinceMs` is back. */
+  | ({ type: "metric-recovery" } & ReadMetric)
   /** A value of the rule had no event for so long that it isn't followed any more. It resolves the alert silently. */
   | { type: "forgotten" }
 );
+
+/** The value is null if there is none, and in percent for a change, a ratio or a conversion. */
+export type ReadMetric = { sinceMs: number; value: number | null; when: WhenOf<"metric"> };
 
 /** What there is to tell of a rule's alert, which was opened at `sinceMs`. */
 export type AlertNotification = { atMs: number; sinceMs: number } & (

@@ -17,6 +17,7 @@ import { type BurstState, burst } from "./burst.ts";
 import { type CountState, count } from "./count.ts";
 import { type DigestState, digest } from "./digest.ts";
 import { each, number } from "./each.ts";
+import { type MetricState, metric } from "./metric.ts";
 import type { RuleKind, Step, WhenOf } from "./rule-kind.ts";
 import { type SilenceState, silence } from "./silence.ts";
 
@@ -27,6 +28,7 @@ type States = {
   silence: SilenceState;
   count: CountState;
   number: null;
+  metric: MetricState;
 };
 
 const kinds: { [Type in RuleWhen["type"]]: RuleKind<WhenOf<Type>, States[Type]> } = {
@@ -36,6 +38,7 @@ const kinds: { [Type in RuleWhen["type"]]: RuleKind<WhenOf<Type>, States[Type]> 
   silence,
   count,
   number,
+  metric,
 };
 
 type KindState = States[keyof States];
@@ -69,6 +72,11 @@ export function startsAnew(
 /** When `onTime` is needed next, in milliseconds since 1970; null as long as nothing is due without another event. */
 export function dueAt({ when }: Pick<Rule, "when">, state: RuleState): number | null {
   return kindOf(when).dueAt(when, state.kind);
+}
+
+/** When the metric of a rule is read next, in milliseconds since 1970; null for other rules. */
+export function readAt({ when }: Pick<Rule, "when">, { kind }: RuleState): number | null {
+  return when.type === "metric" ? (kind as MetricState).nextMs : null;
 }
 
 /**

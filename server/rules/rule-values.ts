@@ -1,5 +1,4 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { limits } from "../core/limits.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { minuteMs } from "./rule-kind.ts";
@@ -96,6 +95,8 @@ export function isForgotten(rule: Rule, value: RuleValue, nowMs: number): boolea
  */
 function forgottenAt({ when, forgetDays }: Rule, { state, seenMs }: RuleValue): number | null {
   if (when.type === "silence") return forgetDays === null ? null : seenMs + forgetDays * dayMs;
+  // Its readings say which of its values are gone.
+  if (when.type === "metric") return null;
   if (dueAt({ when }, state) !== null) return null;
   return seenMs + ("minutes" in when ? 2 * when.minutes * minuteMs : 0);
 }
@@ -175,9 +176,4 @@ export async function restartValues(
 /** Lets the next step work out when the values of a rule are due. */
 export async function wakeValues(transaction: Transaction<ControlTables>, ruleId: string): Promise<void> {
   await transaction.updateTable("ruleValues").set({ dueAt: 0 }).where("ruleId", "=", ruleId).execute();
-}
-
-/** Whether a rule follows as many values as it can, so that further ones are left out. */
-export function isFull(values: number): boolean {
-  return values >= limits.ruleValues;
 }

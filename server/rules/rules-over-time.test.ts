@@ -616,8 +616,7 @@ for (const engine of stores) {
         // A week after it began, the preview looks back to its beginning.
         const { count, notifications } = await previewStored(
           store.events,
-          projectId,
-          { q: "name:Backup", when, forEach: null },
+          { projectId, q: "name:Backup", when, forEach: null, timeZone: "UTC" },
           fromMs + 7 * 24 * hour,
           new AbortController().signal,
         );

@@ -10,7 +10,8 @@ import { isEmpty, readSchedules } from "../on-call/read-schedules.ts";
 import type { NewRule, Rule, RuleChange } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { scheduleAnew } from "./escalation.ts";
-import { dueAt, type RuleState, startState, startsAnew } from "./rule-state.ts";
+import { type MetricState, readingOf } from "./metric.ts";
+import { dueAt, type RuleState, readAt, startState, startsAnew } from "./rule-state.ts";
 import { restartValues, wakeValues } from "./rule-values.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -118,11 +119,20 @@ type AlertSettings = Pick<Rule, "when" | "forEach" | "groupBy" | "resolve" | "re
 /** Throws `body-invalid` if a rule has settings of alerts and opens none, or collects events for each value. */
 function checkAlerts(rule: AlertSettings): void {
   const { when, forEach, groupBy, resolve, remindMinutes, escalation } = rule;
-  const opensByItself = when.type === "silence" || when.type === "count";
+  const opensByItself = when.type === "silence" || when.type === "count" || when.type === "metric";
   if (when.type === "digest" && forEach !== null)
     throw invalid("forEach", "must be null: a digest collects all events together");
+  if (when.type === "metric" && groupBy !== null)
+    throw invalid("groupBy", "must be null: a metric has no single event to group its alerts by");
   if (groupBy !== null && forEach === null)
     throw invalid("groupBy", 'needs "forEach": without it, the rule has one alert at a time');
+  if (when.type === "metric" && forEach === "user")
+    throw invalid(
+      "forEach",
+      'must be "channel", "name" or "tag.KEY": a metric is not computed for each user',
+    );
+  if (when.type === "metric" && when.measure.metric === "conversion" && forEach !== null)
+    throw invalid("forEach", "must be null: a conversion is of all users together");
   if (when.type === "digest" && resolve !== null)
     throw invalid("resolve", "must be null: a digest opens no alert");
   if (remindMinutes !== null && resolve === null && !opensByItself)
@@ -218,6 +228,7 @@ export async function changeRule(
       ...columnsOf(after),
       state: JSON.stringify(state),
       dueAt: ownDueAt(after, state),
+      readAt: after.enabled ? readAt(after, state) : null,
     })
     .where("id", "=", id)
     .returningAll()
@@ -248,6 +259,7 @@ async function insertRule(control: Control, projectId: number, rule: NewRule): P
       ...columnsOf(rule),
       state: JSON.stringify(state),
       dueAt: ownDueAt(rule, state),
+      readAt: rule.enabled ? readAt(rule, state) : null,
       createdAt: now,
     })
     .returningAll()
@@ -298,6 +310,7 @@ function recipientsOf(stored: Partial<Rule["to"]> & Omit<Rule["to"], "fallback" 
 export function ruleOf(row: RuleRow): Rule {
   const { kind } = JSON.parse(row.state) as RuleState;
   const when = JSON.parse(row.condition) as Rule["when"];
+  const enabled = row.enabled === 1;
   const isSilent = kind !== null && "isSilent" in kind && kind.isSilent;
   return {
     id: row.id,
@@ -315,11 +328,12 @@ export function ruleOf(row: RuleRow): Rule {
       ...step,
       to: recipientsOf(step.to),
     })),
-    enabled: row.enabled === 1,
+    enabled,
     firedAt: isoOf(row.firedAt),
     silentSince: isSilent && row.forEach === null ? isoOf(kind.sinceMs) : null,
     // A count is looked at once it has fallen, which notifies nobody.
     dueAt: when.type === "count" ? null : isoOf(row.dueAt),
+    reading: enabled && when.type === "metric" ? readingOf(kind as MetricState) : null,
     version: versionOf(
       ...[row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled],
       ...[row.resolveQ, row.remindMinutes, row.escalation, row.forEach, row.forgetDays, row.groupBy],

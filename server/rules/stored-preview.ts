@@ -3,12 +3,24 @@ import type { Event } from "../event/event.ts";
 import type { EventFilter } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
 import type { Rule, RulePreviewResponse } from "../schemas/rule.ts";
-import type { EventCounter, EventReader } from "../storage/event-store.ts";
+import type { EventReader } from "../storage/event-store.ts";
 import { previewRule, type ReceivedEvent } from "./preview.ts";
+import { firingSpans, previewMetric, shortenedEnds, shortenedValues } from "./preview-metric.ts";
+import type { MetricSource } from "./read-metric.ts";
+import type { RuleNotification } from "./rule-kind.ts";
 
-type Events = Pick<EventReader, "page"> & Pick<EventCounter, "count">;
+type Events = Pick<EventReader, "page"> & MetricSource["events"];
+type Preview = Omit<RulePreviewResponse, "ok">;
+
+/** `days` is how far it looks back, and `timeZone` the one whose hours a metric compares. */
+type Asked = Pick<Rule, "q" | "when" | "forEach"> & {
+  projectId: number;
+  days?: number | undefined;
+  timeZone: string;
+};
 
 const hourMs = 60 * 60 * 1_000;
+const dayMs = 24 * hourMs;
 const pageEvents = 1_000;
 
 /**
@@ -17,37 +29,84 @@ const pageEvents = 1_000;
  */
 export async function previewStored(
   events: Events,
-  projectId: number,
-  rule: Pick<Rule, "q" | "when" | "forEach">,
+  { projectId, q, when, forEach, days, timeZone }: Asked,
   nowMs: number,
   signal: AbortSignal,
-): Promise<Omit<RulePreviewResponse, "ok">> {
+): Promise<Preview> {
+  if (when.type === "metric") {
+    const fromMs = nowMs - (days ?? limits.metricPreviewDays) * dayMs;
+    return metricPreview({ events, projectId, q, when, forEach, timeZone, signal }, fromMs, nowMs);
+  }
+  const rule = { q, when, forEach };
   const search = parseSearch(rule.q);
   const filter: EventFilter = search === null ? {} : { search };
-  const fromMs = await startOf(events, projectId, filter, nowMs);
+  const fromMs = await startOf(
+    events,
+    projectId,
+    filter,
+    nowMs,
+    Math.min(days ?? limits.previewDays, limits.previewDays),
+  );
   const matching = eventsBetween(events, projectId, { ...filter, fromMs, toMs: nowMs }, signal);
   const { count, notifications } = await previewRule(rule, matching, fromMs, nowMs, projectId);
   return {
-    from: new Date(fromMs).toISOString(),
-    to: new Date(nowMs).toISOString(),
+    from: isoOf(fromMs),
+    to: isoOf(nowMs),
     count,
-    notifications: notifications.reverse().map((notification) => ({
-      type: notification.type,
-      at: new Date(notification.atMs).toISOString(),
-      count: "count" in notification ? notification.count : null,
-      event: "event" in notification ? notification.event : null,
-    })),
+    notifications: listed(notifications),
+    metric: null,
   };
 }
 
-/** A week ago, or later if more events match since then than a preview looks at. */
+async function metricPreview(source: MetricSource, fromMs: number, nowMs: number): Promise<Preview> {
+  const { stepMs, isCoarse, ends, lines } = await previewMetric(source, fromMs, nowMs);
+  const notifications = lines.flatMap((line) => line.notifications).toSorted((a, b) => a.atMs - b.atMs);
+  return {
+    from: isoOf(ends[0]!),
+    to: isoOf(ends.at(-1)!),
+    count: notifications.length,
+    notifications: listed(notifications.slice(-limits.previewNotifications)),
+    metric: {
+      stepMinutes: stepMs / 60_000,
+      isCoarse,
+      at: shortenedEnds(ends).map(isoOf),
+      lines: lines.map((line) => ({
+        value: line.of,
+        amounts: shortenedValues(line.values, source.when),
+        firing: firingSpans(line).map(({ fromMs, toMs }) => ({
+          from: isoOf(fromMs),
+          to: toMs === null ? null : isoOf(toMs),
+        })),
+      })),
+    },
+  };
+}
+
+function listed(
+  notifications: Exclude<RuleNotification, { type: "below" | "forgotten" }>[],
+): Preview["notifications"] {
+  return notifications.toReversed().map((notification) => ({
+    type: notification.type,
+    at: isoOf(notification.atMs),
+    count: "count" in notification ? notification.count : null,
+    value: "value" in notification ? notification.value : null,
+    event: "event" in notification ? notification.event : null,
+  }));
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** So many days ago, or later if more events match since then than a preview looks at. */
 async function startOf(
   events: Events,
   projectId: number,
   filter: EventFilter,
   nowMs: number,
+  days: number,
 ): Promise<number> {
-  const hours = limits.previewDays * 24;
+  const hours = days * 24;
   const bounds = Array.from({ length: hours + 1 }, (_, index) => nowMs - (hours - index) * hourMs);
   const counts = await events.count({ projectId, filter, bounds, series: 0 });
   let left = limits.previewEvents;

@@ -87,14 +87,17 @@ export class WatchedEventsCache {
       .where("enabled", "=", 1)
       .execute();
     return rules.flatMap(({ q, condition, resolveQ }): Watch[] => {
+      const { type } = JSON.parse(condition) as RuleWhen;
       const watch = {
         // The rule that every project begins with. Nothing is faster to check.
         isMatch: q === flagSearch ? ({ notify }: Event) => notify : ruleMatcher({ q }),
         // A silence decides by its own window which events are too old.
-        takesBackdated: (JSON.parse(condition) as RuleWhen).type === "silence",
+        takesBackdated: type === "silence",
       };
-      if (resolveQ === null) return [watch];
-      return [watch, { isMatch: ruleMatcher({ q: resolveQ }), takesBackdated: false }];
+      // A metric is read when it is due, so its events need not wait for it.
+      const watches = type === "metric" ? [] : [watch];
+      if (resolveQ === null) return watches;
+      return [...watches, { isMatch: ruleMatcher({ q: resolveQ }), takesBackdated: false }];
     });
   }
 

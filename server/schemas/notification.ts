@@ -11,6 +11,8 @@ export const notificationTypes = [
   "silence",
   "recovery",
   "threshold",
+  "metric",
+  "metric-recovery",
   "resolved",
   "reminder",
   "group",
@@ -18,6 +20,7 @@ export const notificationTypes = [
   "destination-off",
   "delivery-dead",
   "messages-held",
+  "rule-failing",
   "server-notice",
   "on-call",
 ] as const;

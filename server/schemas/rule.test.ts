@@ -7,6 +7,15 @@ import { QuietHours } from "./quiet-hours.ts";
 import { NewRule, Rule, RuleChange } from "./rule.ts";
 
 const everyone = { everyone: true, members: [], schedules: [], destinations: [], fallback: null };
+const metric = {
+  type: "metric",
+  measure: { metric: "events" },
+  minutes: 60,
+  against: null,
+  clear: null,
+  pendingMinutes: 0,
+  noData: "ok",
+};
 const rule = { name: "Payments", q: "channel:payments", when: { type: "each" }, to: everyone };
 
 describe("what a rule may be", () => {
@@ -19,6 +28,10 @@ describe("what a rule may be", () => {
     { type: "silence", minutes: limits.ruleMinutes },
     { type: "count", above: 100, minutes: 1 },
     { type: "number", tag: "amount", above: -0.5 },
+    { ...metric, measure: { metric: "average", tag: "ms" }, above: 500, clear: 400, pendingMinutes: 5 },
+    { ...metric, measure: { metric: "ratio", of: "name:Payment" }, below: -30, against: "week" },
+    { ...metric, measure: { metric: "users" }, change: 50, against: "before", noData: "alert" },
+    { ...metric, measure: { metric: "conversion", steps: ["a", "b"], windowSeconds: 60 }, below: 10 },
   ];
   for (const when of whens) {
     test(JSON.stringify(when), () => {
@@ -35,7 +48,7 @@ describe("what a rule may be", () => {
       };
       expect(parsed).toEqual({ ...rule, when, ...defaults } as unknown as typeof parsed);
       expect(RuleChange.parse({ when })).toEqual({ when } as RuleChange);
-      const state = { firedAt: "2026-02-01T12:00:00.000Z", silentSince: null, dueAt: null };
+      const state = { firedAt: "2026-02-01T12:00:00.000Z", silentSince: null, dueAt: null, reading: null };
       const stored = { ...parsed, ...state, id: "1", version: "1", createdAt: "2026-01-31T12:00:00.000Z" };
       expect(Rule.parse(stored)).toEqual(stored);
     });
@@ -64,7 +77,15 @@ test("the examples in the documentation are valid", () => {
   const [rule] = /(?<=```json\n)[^`]+/.exec(page)!;
   expect(NewRule.parse(JSON.parse(rule))).toEqual(JSON.parse(rule));
   const whens = [...page.matchAll(/^\| `(\w+)` +\| `([^`]+)`/gm)];
-  expect(whens.map(([, type]) => type!)).toEqual(["each", "burst", "digest", "silence", "count", "number"]);
+  expect(whens.map(([, type]) => type!)).toEqual([
+    "each",
+    "burst",
+    "digest",
+    "silence",
+    "count",
+    "number",
+    "metric",
+  ]);
   for (const [, type, when] of whens) {
     expect(RuleChange.parse({ when: JSON.parse(when!) }).when!.type as string).toBe(type!);
   }
@@ -99,7 +120,7 @@ describe("what a rule may not be is reported with its place", () => {
     [
       { when: { type: "never" } },
       "when.type",
-      'must be "each", "burst", "digest", "silence", "count", or "number"',
+      'must be "each", "burst", "digest", "silence", "count", "number", or "metric"',
     ],
     [{ when: "each" }, "when", "must be an object, not a string"],
     [{ when: { type: "each", minutes: 5 } }, "when", 'Unrecognized key: "minutes"'],
@@ -107,6 +128,20 @@ describe("what a rule may not be is reported with its place", () => {
     [{ when: { type: "silence", minutes: 44_641 } }, "when.minutes", "must be at most 44,640"],
     [{ when: { type: "count", minutes: 1.5, above: 1 } }, "when.minutes", "must be a whole number"],
     [{ when: { type: "number", tag: "", above: 1 } }, "when.tag", "must not be blank"],
+    [{ when: { ...metric } }, "when", 'must have exactly one of "above", "below" and "change"'],
+    [
+      { when: { ...metric, above: 1, below: 0 } },
+      "when",
+      'must have exactly one of "above", "below" and "change"',
+    ],
+    [{ when: { ...metric, change: 50 } }, "when.against", 'must be "before" or "week" for a change'],
+    [{ when: { ...metric, above: 5, clear: 6 } }, "when.clear", 'must be at most "above"'],
+    [{ when: { ...metric, below: 5, clear: 4 } }, "when.clear", 'must be at least "below"'],
+    [
+      { when: { ...metric, change: 50, against: "week", clear: -1 } },
+      "when.clear",
+      'must be from 0 to "change"',
+    ],
     [{ when: { ...daily, every: "year" } }, "when.every", 'must be "hour", "day", or "week"'],
     [{ when: { ...daily, at: "24:00" } }, "when.at", 'must be a time of day from "00:00" to "23:59"'],
     [

@@ -6,6 +6,8 @@ import { nextCursor, pageLimit, textCursor } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
 import { faultInText } from "../validation/text-rule.ts";
 import { timeOfDay, timeZone } from "../validation/time.ts";
+import { wholeNumber as queryNumber } from "../validation/whole-number.ts";
+import { MetricCondition } from "./metric-condition.ts";
 import { version } from "./version.ts";
 
 const timestamp = z.string().openapi({ format: "date-time" });
@@ -68,6 +70,7 @@ const RuleWhen = z
         above: z.number().openapi({ description: "The largest value that doesn't notify." }),
       })
       .openapi({ description: "Alerts on each matching event with a tag whose value is a larger number." }),
+    MetricCondition,
   ])
   .openapi("RuleWhen");
 export type RuleWhen = z.infer<typeof RuleWhen>;
@@ -120,7 +123,7 @@ const fields = {
   }),
   forgetDays: wholeNumber(limits.ruleForgetDays).nullable().openapi({
     description:
-      "With `forEach`, of a rule about a silence: after how many days without an event a value is forgotten, which resolves its alert. Null: never.",
+      "With `forEach`, of a rule about a silence or metric: after how many days without an event a value is forgotten, which resolves its alert. Null: never.",
   }),
   groupBy: eventField.nullable().openapi({
     description:
@@ -131,7 +134,7 @@ const fields = {
   }),
   resolve: validSearch.nullable().openapi({
     description:
-      "The search whose events resolve the rule's alert. With it, each kind of rule but digests opens an alert. Null: a silence ends with the next match, and a count once it has fallen.",
+      "The search whose events resolve the rule's alert. With it, each kind of rule but digests opens an alert. Null: a silence ends with the next match, and a count or metric once it is back.",
   }),
   remindMinutes: wholeNumber(limits.reminderMinutes, limits.reminderMinutesMin).nullable().openapi({
     description: "How often an open alert's message is repeated until somebody acknowledges it. Null: never.",
@@ -186,6 +189,24 @@ export const RuleChange = z
   .openapi("RuleChange");
 export type RuleChange = z.infer<typeof RuleChange>;
 
+/** `pending`: the condition holds, and not for long enough yet. */
+const MetricReading = z
+  .object({
+    state: z.enum(["ok", "pending", "firing"]),
+    since: timestamp.nullable().openapi({ description: "Since when it is pending or firing." }),
+    value: z.number().nullable().openapi({
+      description: "The metric, or its change in percent. Null without a value.",
+    }),
+    at: timestamp.nullable().openapi({
+      description: "The end of the time that was measured. Null before the first reading.",
+    }),
+    nextAt: timestamp.openapi({ description: "When it is read next." }),
+    failure: z.string().nullable().openapi({ description: "Why it can't be read at the moment." }),
+  })
+  .openapi("MetricReading");
+
+export type MetricReading = z.infer<typeof MetricReading>;
+
 /** Which events of a project notify whom, and when. */
 export const Rule = z
   .object({
@@ -209,6 +230,9 @@ export const Rule = z
     }),
     dueAt: timestamp.nullable().openapi({
       description: "When it notifies next without another event. Null if it doesn't.",
+    }),
+    reading: MetricReading.nullable().openapi({
+      description: "Of a rule about a metric that is on: what it read last.",
     }),
     version,
     createdAt: z.string().openapi({ format: "date-time" }),
@@ -265,29 +289,83 @@ export const RuleTestResponse = z
   })
   .openapi("RuleTestResponse");
 
+const days = {
+  description: `How many days to look back: of a metric up to ${limits.metricPreviewDays}, which is the default, of others ${limits.previewDays}.`,
+};
+
 /** The part of a rule that decides when it notifies. */
 export const RuleDraft = z
-  .strictObject({ q: fields.q.default(""), when: RuleWhen, forEach: fields.forEach.default(null) })
+  .strictObject({
+    q: fields.q.default(""),
+    when: RuleWhen,
+    forEach: fields.forEach.default(null),
+    days: wholeNumber(limits.metricPreviewDays).optional().openapi(days),
+  })
   .openapi("RuleDraft", { example: { q: 'name:"Backup done"', when: { type: "silence", minutes: 1_560 } } });
+
+export type RuleDraft = z.infer<typeof RuleDraft>;
+
+export const RulePreviewQuery = z.strictObject({
+  days: queryNumber(1, limits.metricPreviewDays).optional().openapi(days),
+  project: projectParameter,
+});
+
+const MetricLine = z
+  .object({
+    value: z.string().nullable().openapi({ description: "With `forEach`: whose line it is." }),
+    amounts: z.array(z.number().nullable()).openapi({
+      description: "One for each time in `at`. Of several readings, the one that is nearest to an alert.",
+    }),
+    firing: z
+      .array(z.object({ from: timestamp, to: timestamp.nullable() }))
+      .openapi({ description: "The alerts, oldest first. `to` is null for one that is still open." }),
+  })
+  .openapi("MetricLine");
+
+/** The line of a metric, and when it would have alerted. */
+const MetricPreview = z
+  .object({
+    stepMinutes: z.int().openapi({ description: "How far readings are apart." }),
+    isCoarse: z.boolean().openapi({
+      description:
+        "Readings are further apart than those of the rule: different users and funnels can't be added up.",
+    }),
+    at: z.array(timestamp).openapi({ description: "The end of the time that was measured." }),
+    lines: z.array(MetricLine).openapi({
+      description: `One, or with \`forEach\` those of the ${limits.metricPreviewLines} largest values.`,
+    }),
+  })
+  .openapi("MetricPreview");
 
 export const RulePreviewResponse = z
   .object({
     ok: z.literal(true),
     from: timestamp.openapi({
-      description: `Seven days ago; later if more than ${limits.previewEvents.toLocaleString("en")} events match since then.`,
+      description: `Where the preview begins: by default seven days ago, of a metric ${limits.metricPreviewDays}; later if more than ${limits.previewEvents.toLocaleString("en")} events match since then.`,
     }),
     to: timestamp,
     count: z.int().openapi({ description: "How often the rule would have notified." }),
     notifications: z
       .array(
         z.object({
-          type: z.enum(["event", "summary", "digest", "silence", "recovery", "threshold"]),
+          type: z.enum([
+            "event",
+            "summary",
+            "digest",
+            "silence",
+            "recovery",
+            "threshold",
+            "metric",
+            "metric-recovery",
+          ]),
           at: timestamp,
           count: z.int().nullable().openapi({ description: "How many events it is about, if it counts." }),
+          value: z.number().nullable().openapi({ description: "Of a metric: its value." }),
           event: Event.nullable(),
         }),
       )
       .openapi({ description: `The last ${limits.previewNotifications} of them, newest first.` }),
+    metric: MetricPreview.nullable().openapi({ description: "Null for rules about something else." }),
   })
   .openapi("RulePreviewResponse");
 export type RulePreviewResponse = z.infer<typeof RulePreviewResponse>;

@@ -44,6 +44,8 @@ export type NotificationTables = {
     state: string;
     /** The time when the rule must be evaluated without an event. */
     dueAt: number | null;
+    /** When its metric is read next. A node that reads it moves this on, so that no other one does. */
+    readAt: number | null;
     /** The search whose events resolve its alert. */
     resolveQ: string | null;
     remindMinutes: number | null;

@@ -132,6 +132,7 @@ export async function startShop(dataDirectory: string) {
   }
   for (const { everyone, ...rule } of sampleRules)
     await call("POST", "/api/rules", { ...rule, to: { everyone, members: [], destinations } });
+  const monitorId = await addMonitor(call);
   await addAlerts(call);
   await addSilences(call);
   for (const event of rejectedEvents) await call("POST", "/api/events", event);
@@ -156,6 +157,7 @@ export async function startShop(dataDirectory: string) {
     eventId: ids[newestEvents.indexOf(failedPayment)]!,
     boardId: board,
     heartbeatId,
+    monitorId,
     /** Creates the public link of the shop's board and returns its path. */
     async publicBoard(): Promise<string> {
       const { link } = await call<{ link: string }>(
@@ -231,7 +233,8 @@ export function memberPages({
   eventId,
   boardId,
   heartbeatId,
-}: Pick<SampleShop, "eventId" | "boardId" | "heartbeatId">) {
+  monitorId,
+}: Pick<SampleShop, "eventId" | "boardId" | "heartbeatId" | "monitorId">) {
   return {
     feed: "/p/default",
     event: `/p/default/events/${eventId}`,
@@ -247,6 +250,7 @@ export function memberPages({
     keys: "/p/default/keys",
     members: "/p/default/members",
     rules: "/p/default/rules",
+    rule: `/p/default/rules/${monitorId}`,
     alerts: "/p/default/alerts",
     silences: "/p/default/silences",
     destinations: "/p/default/destinations",
@@ -266,6 +270,20 @@ export function memberPages({
 }
 
 type Call = <Body>(method: string, path: string, body?: unknown, by?: "key" | "session") => Promise<Body>;
+
+/** Adds a rule about the amounts of payments. Returns its id. */
+async function addMonitor(call: Call): Promise<string> {
+  const { rule } = await call<{ rule: { id: string } }>("POST", "/api/rules", {
+    name: "Sales of a day",
+    q: "channel:payments",
+    when: {
+      ...{ type: "metric", measure: { metric: "sum", tag: "amount" }, minutes: 1_440 },
+      ...{ below: 6_000, clear: 7_000, pendingMinutes: 60 },
+    },
+    to: { everyone: true, members: [], destinations: [] },
+  });
+  return rule.id;
+}
 
 /** Adds rules for servers, one of them for each server, and an alert of each state. */
 async function addAlerts(call: Call): Promise<void> {

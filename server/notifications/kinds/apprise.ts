@@ -64,6 +64,6 @@ export const apprise = defineKind({
 const bodyMax = 4_000;
 
 function typeOf({ type, urgent }: Message): "info" | "success" | "warning" {
-  if (type === "recovery") return "success";
-  return urgent || type === "silence" || type === "threshold" ? "warning" : "info";
+  if (type === "recovery" || type === "metric-recovery") return "success";
+  return urgent || ["silence", "threshold", "metric"].includes(type) ? "warning" : "info";
 }

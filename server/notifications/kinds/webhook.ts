@@ -71,6 +71,8 @@ const types = {
   silence: "rule.silence",
   recovery: "rule.recovery",
   threshold: "rule.threshold",
+  metric: "rule.metric",
+  "metric-recovery": "rule.metric-recovery",
   resolved: "rule.resolved",
   reminder: "rule.reminder",
   group: "rule.group",
@@ -79,13 +81,13 @@ const types = {
   test: "webhook.test",
 } as const satisfies Record<Exclude<Message["type"], AccountMessageType>, string>;
 
-function payloadOf({ type, createdAt, url, urgent, project, rule, alert, ...message }: Message) {
+function payloadOf({ type, createdAt, url, urgent, project, rule, alert, metric, ...message }: Message) {
   const { event, title, text, matches, newest } = message;
   const content = type === "event" ? { event } : { title, text, event, matches, newest };
   return {
     type: types[type as keyof typeof types],
     timestamp: createdAt,
-    data: { ...content, url, urgent, project, rule, ...(alert && { alert }) },
+    data: { ...content, url, urgent, project, rule, ...(metric && { metric }), ...(alert && { alert }) },
   };
 }
 
