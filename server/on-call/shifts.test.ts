@@ -178,6 +178,21 @@ describe("a schedule", () => {
     ]);
   });
 
+  test("hands over at the first of two times that the clock shows, and right after one that it skips", () => {
+    const daily = berlin([{ ...weekly, unit: "day", at: "02:30", startsOn: "2026-01-01" }]);
+    const handOver = (from: string, to: string) => shiftsBetween(daily, at(from), at(to))[1]!.fromMs;
+    expect(handOver("2026-10-24T12:00Z", "2026-10-25T12:00Z")).toBe(at("2026-10-25T00:30Z"));
+    expect(handOver("2026-03-28T12:00Z", "2026-03-29T12:00Z")).toBe(at("2026-03-29T01:00Z"));
+    const night = { days: [...weekdays], from: "02:30", to: "02:45" };
+    const hours = berlin([{ ...weekly, members: ["ada"], hours: night }]);
+    const shifts = shiftsBetween(hours, at("2026-10-24T12:00Z"), at("2026-10-25T12:00Z"));
+    expect(shifts.map(({ fromMs }) => new Date(fromMs).toISOString().slice(11, 16))).toEqual([
+      "12:00",
+      "00:30",
+      "00:45",
+    ]);
+  });
+
   test("has nobody before its first turn, and the next rotation where the first one leaves a gap", () => {
     const office = { days: [...weekdays.slice(0, 5)], from: "09:00", to: "17:00" };
     const night = { ...weekly, members: ["eve"] };
