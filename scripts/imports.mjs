@@ -40,6 +40,7 @@ const order = [
   "transfer",
   "webhooks",
   "heartbeats",
+  "reports",
   "connections",
   "events",
   "search",

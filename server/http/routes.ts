@@ -47,6 +47,7 @@ export type VersionedThing =
   | "key"
   | "member"
   | "project"
+  | "report"
   | "rule"
   | "view"
   | "webhook";

@@ -49,6 +49,7 @@ export const tables: readonly Table[] = [
   { name: "heartbeats", key: ["id"] },
   { name: "heartbeat_pings", key: ["id"], numbered: true },
   { name: "heartbeat_events", key: ["id"], numbered: true },
+  { name: "reports", key: ["id"] },
   { name: "outbox", key: ["id"], numbered: true },
   { name: "deliveries", key: ["id"], numbered: true },
   { name: "delivery_queues", key: ["destination_id"] },

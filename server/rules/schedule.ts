@@ -48,7 +48,7 @@ function hoursAround(ms: number, timeZone: string): number[] {
 }
 
 /** The first and the last moment at which clocks show a time: the same, unless it is shown twice. */
-function moments(
+export function moments(
   date: Temporal.PlainDate,
   time: string | Temporal.PlainTime,
   timeZone: string,
@@ -63,6 +63,6 @@ function moments(
   return [first.epochMilliseconds, last.epochMilliseconds];
 }
 
-function zoned(ms: number, timeZone: string): Temporal.ZonedDateTime {
+export function zoned(ms: number, timeZone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone);
 }
