@@ -1,12 +1,13 @@
 import type { Event } from "../event/event.ts";
 import type { ToldNotification } from "../rules/rule-kind.ts";
+import type { ReportContent } from "./report-content.ts";
 
 /** The content of a notification, for every kind of destination. */
 export type Message = {
   /** Constant over all attempts of a delivery; receivers use it to drop repetitions. Without full stops. */
   id: string;
   /** `event` tells of one event, `test` tries the destination, the next come from rules over time. */
-  type: ToldNotification["type"] | "test" | AccountMessageType;
+  type: ToldNotification["type"] | "test" | "report" | AccountMessageType;
   /** One line of plain text. */
   title: string;
   /** An emoji; null if there is none, or if the event's icon is a file name. */
@@ -35,6 +36,8 @@ export type Message = {
   alert?: { url: string };
   /** What a digest by email lists. */
   digest?: Digest;
+  /** What a report says. */
+  report?: ReportContent;
   /** The message of the event that began the burst of a summary. */
   first?: Message;
 };

@@ -23,7 +23,21 @@ export type Notification =
   | (Notice & { type: "delivery-dead"; destination: { id: string; name: string } })
   /** Something about the server, such as a backup that failed (server-outages.ts). */
   | (Notice & { type: "server-notice" })
-  | { type: "email-digest"; fromMs: number; atMs: number };
+  | { type: "email-digest"; fromMs: number; atMs: number }
+  | ReportNotification;
+
+/** A report that is due. Its numbers are computed when it is sent, so they are stored nowhere. */
+export type ReportNotification = {
+  type: "report";
+  report: string;
+  board: { id: string; name: string };
+  beforeMs: number;
+  fromMs: number;
+  toMs: number;
+  atMs: number;
+  /** Somebody tries it. */
+  isTest: boolean;
+};
 
 export type OwnerNotice = Extract<Notification, Notice>;
 
@@ -63,9 +77,9 @@ export function newestIdsOf(notification: Notification): string[] {
   return "newestIds" in notification ? notification.newestIds : [];
 }
 
-/** The message of a notification, except for digests by email. */
+/** The message of a notification, except for digests by email and reports. */
 export function messageOfNotification(
-  notification: Exclude<Notification, { type: "email-digest" }>,
+  notification: Exclude<Notification, { type: "email-digest" | "report" }>,
   told: ToldEvents,
   about: About,
 ): Message {

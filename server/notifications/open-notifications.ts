@@ -10,6 +10,7 @@ import { FanOut } from "./fan-out.ts";
 import { type AccountStreams, LiveNotifications } from "./live-notifications.ts";
 import { openKinds } from "./open-kinds.ts";
 import { RecentEvents } from "./recent-events.ts";
+import type { ReportRenderer } from "./send-delivery.ts";
 import { ServerOutages } from "./server-outages.ts";
 import { UnsubscribeLinks } from "./unsubscribe.ts";
 
@@ -23,6 +24,7 @@ type Deps = {
   isPassive: boolean;
   onError: (error: unknown) => void;
   now: () => number;
+  renderReport: ReportRenderer;
 };
 
 /**
@@ -38,6 +40,7 @@ export async function openNotifications({
   isPassive,
   onError,
   now,
+  renderReport,
 }: Deps) {
   const { control } = store;
   const unsubscribeSecret = await getOrCreateSecret(control, secrets, "unsubscribeSecret", generateSecretKey);
@@ -59,6 +62,7 @@ export async function openNotifications({
     baseUrl,
     unsubscribeLinks,
     alertLinks,
+    renderReport,
     installationId,
     onError,
   });

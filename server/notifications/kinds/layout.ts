@@ -25,6 +25,7 @@ export function linkOf({ url }: Message): string | null {
 /** The label of a link to the message's URL. */
 export function linkLabelOf({ type }: Message): string {
   if (type === "test") return "Open Tidings";
+  if (type === "report") return "Open the board";
   return type === "event" ? "View event" : "View events";
 }
 

@@ -27,7 +27,13 @@ export const slack = defineKind({
   settings,
   isInOrder: true,
   async send(message, { url }, context) {
-    return outcomeOf(await sendJson("POST", url, render(message), context), service, context);
+    const send = async (blocks: object) =>
+      outcomeOf(await sendJson("POST", url, blocks, context), service, context);
+    const outcome = await send(render(message));
+    // Slack refuses a message with a picture that it can't open, as those of servers in a network of their own.
+    return outcome.kind === "failed" && message.report?.pictureUrl
+      ? send(render({ ...message, report: { ...message.report, pictureUrl: null } }))
+      : outcome;
   },
 });
 
@@ -37,6 +43,7 @@ const fieldMax = 2_000;
 /** Each is two texts of the ten that a section can have. */
 const fieldsOfSectionMax = 5;
 const footerMax = 500;
+const altMax = 200;
 
 function render(message: Message) {
   const title = write(sectionMax, (writer) => writeTitle(writer, message, mrkdwn));
@@ -48,6 +55,7 @@ function render(message: Message) {
   }));
   const blocks = [
     { type: "section", text: textObject(title) },
+    ...pictureBlocks(message),
     ...(text.trim() === "" ? [] : [{ type: "section", text: textObject(text) }]),
     ...fieldSections,
     { type: "context", elements: [textObject(footerOf(message))] },
@@ -55,6 +63,12 @@ function render(message: Message) {
   // The text is what notifications and screen readers show.
   const summary = shorten(titleOf(message), footerMax);
   return { text: escapeHtml(summary), blocks, unfurl_links: false, unfurl_media: false };
+}
+
+/** https://docs.slack.dev/reference/block-kit/blocks/image-block */
+function pictureBlocks({ report }: Message) {
+  if (!report?.pictureUrl) return [];
+  return [{ type: "image", image_url: report.pictureUrl, alt_text: shorten(report.board.name, altMax) }];
 }
 
 /** In a list of fields, its name is on the left and its value on the right. */

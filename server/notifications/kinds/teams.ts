@@ -40,6 +40,7 @@ export const teams = defineKind({
 /** A message has at most 28 kB, says the page, of which Teams itself uses a part. */
 const cardBytesMax = 20_000;
 const projectNameMax = 200;
+const altMax = 200;
 
 /** https://adaptivecards.io/explorer/AdaptiveCard.html */
 function cardOf(message: Message) {
@@ -54,6 +55,9 @@ function cardOf(message: Message) {
     value: escapeMarkdown(value),
   }));
   const factSets = facts.length > 0 ? [{ type: "FactSet", facts }] : [];
+  const pictures = message.report?.pictureUrl
+    ? [{ type: "Image", url: message.report.pictureUrl, altText: shorten(message.report.board.name, altMax) }]
+    : [];
   const footer = { type: "TextBlock", text: footerOf(message), isSubtle: true, size: "Small", wrap: true };
   const card = (body: object[]) => ({
     type: "AdaptiveCard",
@@ -63,12 +67,12 @@ function cardOf(message: Message) {
     ...(open && { actions: [{ ...open, title: linkLabelOf(message) }] }),
     msteams: { width: "Full" },
   });
-  const rest = Buffer.byteLength(JSON.stringify(card([title, ...factSets, footer])));
+  const rest = Buffer.byteLength(JSON.stringify(card([title, ...pictures, ...factSets, footer])));
   const writer = new BoundedWriter(cardBytesMax - rest, jsonBytes);
   writeMarkdown(writer, textOf(message) ?? "", teamsMarkdown);
   const { text } = writer;
   const texts = text.trim() === "" ? [] : [{ type: "TextBlock", text, wrap: true }];
-  return card([title, ...texts, ...factSets, footer]);
+  return card([title, ...pictures, ...texts, ...factSets, footer]);
 }
 
 /**

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { z } from "@hono/zod-openapi";
 import { limits } from "../../core/limits.ts";
 import type { AccountMessageType, Message } from "../message.ts";
+import type { ReportContent } from "../report-content.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { call, outcomeOf, type Service } from "./response.ts";
 
@@ -74,10 +75,13 @@ const types = {
   resolved: "rule.resolved",
   reminder: "rule.reminder",
   "rule-test": "rule.test",
+  report: "report.sent",
   test: "webhook.test",
 } as const satisfies Record<Exclude<Message["type"], AccountMessageType>, string>;
 
-function payloadOf({ type, createdAt, url, urgent, project, rule, alert, ...message }: Message) {
+function payloadOf({ type, createdAt, url, urgent, project, rule, alert, report, ...message }: Message) {
+  if (report)
+    return { type: types.report, timestamp: createdAt, data: { ...reportOf(report), url, project } };
   const { event, title, text, matches, newest } = message;
   const content = type === "event" ? { event } : { title, text, event, matches, newest };
   return {
@@ -85,6 +89,10 @@ function payloadOf({ type, createdAt, url, urgent, project, rule, alert, ...mess
     timestamp: createdAt,
     data: { ...content, url, urgent, project, rule, ...(alert && { alert }) },
   };
+}
+
+function reportOf({ board, from, to, before, timeZone, tiles, pictureUrl, isTest }: ReportContent) {
+  return { board, period: { from, to, before, timeZone }, tiles, picture: pictureUrl, test: isTest };
 }
 
 /** Generates a signing secret. */
