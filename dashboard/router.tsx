@@ -273,6 +273,10 @@ const heartbeat = page(
   "/heartbeats/$heartbeat",
   lazyPart(async () => (await heartbeatPages()).HeartbeatPage),
 );
+const reports = page(
+  "/reports",
+  lazyPart(async () => (await import("./reports/reports-page.tsx")).ReportsPage),
+);
 const webhooks = page(
   "/webhooks",
   lazyPart(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksPage),
@@ -316,6 +320,7 @@ const short = [
   "/deliveries",
   "/heartbeats",
   "/heartbeats/$",
+  "/reports",
   "/webhooks",
   "/rejected",
   "/audit",
@@ -362,6 +367,7 @@ export const router = createRouter({
         deliveries,
         heartbeats,
         heartbeat,
+        reports,
         webhooks,
         rejected,
         connections,

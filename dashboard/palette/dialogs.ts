@@ -15,6 +15,9 @@ export const dialogs = {
   "new-heartbeat": lazyPart<DialogProps>(
     async () => (await import("../heartbeats/heartbeat-dialogs.tsx")).NewHeartbeatDialog,
   ),
+  "new-report": lazyPart<DialogProps>(
+    async () => (await import("../reports/report-dialogs.tsx")).NewReportDialog,
+  ),
   "new-webhook": lazyPart<DialogProps>(
     async () => (await import("../webhooks/webhook-dialogs.tsx")).NewWebhookDialog,
   ),

@@ -13,6 +13,7 @@ import {
   HeartPulse,
   LayoutDashboard,
   ListChecks,
+  Mail,
   Newspaper,
   ScrollText,
   Settings2,
@@ -136,6 +137,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Heartbeats", "cron jobs monitoring backups pings down", <HeartPulse aria-hidden />, () =>
       navigate({ to: "/p/$project/heartbeats", params }),
+    ),
+    page("Reports", "email schedule digest boards send", <Mail aria-hidden />, () =>
+      navigate({ to: "/p/$project/reports", params }),
     ),
     page("Connections", "integrations", <Cable aria-hidden />, () =>
       navigate({ to: "/p/$project/connections", params }),

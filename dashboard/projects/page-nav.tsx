@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import { Bell, Gauge, HeartPulse, type LucideIcon, Users } from "lucide-react";
+import { Bell, Gauge, HeartPulse, type LucideIcon, Mail, Users } from "lucide-react";
 import { navItemClass } from "../components/ui/button.tsx";
 import { ConnectionNav } from "../connections/connection-nav.tsx";
 import { useProjectSlug } from "./current-project.ts";
 
-type LinkedPage = "heartbeats" | "insights" | "members" | "rules";
+type LinkedPage = "heartbeats" | "insights" | "members" | "reports" | "rules";
 
 /** The project's pages that the bar of phones has no room for. */
 export function PageNav({ onNavigate }: { onNavigate: () => void }) {
@@ -28,6 +28,7 @@ export function PageNav({ onNavigate }: { onNavigate: () => void }) {
       {page("members", "Members", Users)}
       {page("rules", "Rules", Bell)}
       {page("heartbeats", "Heartbeats", HeartPulse)}
+      {page("reports", "Reports", Mail)}
       <ConnectionNav onNavigate={onNavigate} />
     </nav>
   );

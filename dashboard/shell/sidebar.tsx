@@ -8,6 +8,7 @@ import {
   HeartPulse,
   LayoutDashboard,
   type LucideIcon,
+  Mail,
   Newspaper,
   Settings2,
   UserRound,
@@ -71,6 +72,9 @@ export function Sidebar() {
         <PageLink to="/p/$project/heartbeats" icon={HeartPulse}>
           Heartbeats
         </PageLink>
+        <PageLink to="/p/$project/reports" icon={Mail}>
+          Reports
+        </PageLink>
         <ConnectionNav canFold />
         <PageLink to="/p/$project/members" icon={Users}>
           Members
@@ -109,7 +113,7 @@ function AlertsLink() {
 }
 
 type PageLinkProps = {
-  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "heartbeats" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "members" | "rules" | "alerts" | "heartbeats" | "reports" | "settings"}`;
   icon: LucideIcon;
   /** Pages that are reached from this one, and have no entry of their own. */
   also?: readonly string[];

@@ -19,6 +19,8 @@ const axisHeight = 20;
 const legendHeight = 20;
 const ticksMax = 4;
 const labelsMax = 7;
+/** Of a time on the axis. */
+const labelWidth = 44;
 
 /** The chart of a tile: axes, grid, series, and a legend if there are several. */
 export function drawChart({ tile, data, before, timeZone }: Chart, box: Box): string {
@@ -47,7 +49,12 @@ export function drawChart({ tile, data, before, timeZone }: Chart, box: Box): st
   );
   const dashed =
     earlier.length > 1
-      ? `<path d="${pathThrough(earlier.map((value, index) => (value === null ? null : [x(index), y(value)])))}" fill="none" stroke="${colors.rest}" stroke-width="1.5" stroke-dasharray="4 4"/>`
+      ? `<path d="${pathThrough(earlier.map((value, index) => (value === null ? null : [x(index), y(value)])))}" fill="none" stroke="${colors.rest}" stroke-width="1.5" stroke-dasharray="4 4"/>` +
+        textAt(plot.x + plot.width, box.y + 2, "dashed: before", {
+          size: 11,
+          color: colors.muted,
+          anchor: "end",
+        })
       : "";
   const series = layers.map(({ bottoms, tops, color }) =>
     tile.type === "bar"
@@ -128,16 +135,14 @@ function drawTimes(
       : { day: "numeric", month: "short" }),
   });
   const every = Math.ceil(starts.length / labelsMax);
+  const last = starts.length - 1;
   return starts
-    .map((start, index) =>
-      index % every === 0
-        ? textAt(x(index), y, format.format(new Date(start)), {
-            size: 11,
-            color: colors.muted,
-            anchor: "middle",
-          })
-        : "",
-    )
+    .map((start, index) => {
+      if (index % every !== 0) return "";
+      const isAtEnd = index === last && x(last) - x(last - 1) < labelWidth;
+      const style = { size: 11, color: colors.muted, anchor: isAtEnd ? "end" : "middle" } as const;
+      return textAt(x(index), y, format.format(new Date(start)), style);
+    })
     .join("");
 }
 

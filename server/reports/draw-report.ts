@@ -70,16 +70,20 @@ function isDrawn({ data }: DrawnTile): boolean {
 const isNumber = (type: string) => type === "number" || type === "value";
 const isChart = (type: string) => type === "line" || type === "area" || type === "bar";
 
-/** Up to three numbers that follow each other share a row. */
+/** Numbers that follow each other share rows: up to three in each, and about as many in all. */
 function rowsOf(tiles: readonly DrawnTile[]): DrawnTile[][] {
-  const rows: DrawnTile[][] = [];
+  const runs: DrawnTile[][] = [];
   for (const tile of tiles) {
-    const row = rows.at(-1);
-    const fits = row && row.length < cardsInRow && isNumber(row[0]!.tile.type);
-    if (fits && isNumber(tile.tile.type)) row.push(tile);
-    else rows.push([tile]);
+    const run = runs.at(-1);
+    if (run && isNumber(run[0]!.tile.type) && isNumber(tile.tile.type)) run.push(tile);
+    else runs.push([tile]);
   }
-  return rows;
+  return runs.flatMap((run) => {
+    const inRow = Math.ceil(run.length / Math.ceil(run.length / cardsInRow));
+    return Array.from({ length: Math.ceil(run.length / inRow) }, (_, row) =>
+      run.slice(row * inRow, (row + 1) * inRow),
+    );
+  });
 }
 
 function heightOf({ data }: DrawnTile): number {

@@ -20,7 +20,11 @@ function renderOnThread(svg: string, signal: AbortSignal): Promise<Uint8Array> {
   thread.onmessage = ({ data }: MessageEvent<Uint8Array>) => resolve(data);
   thread.onerror = ({ message }) =>
     reject(new Error(`The picture of a report could not be drawn: ${message}`));
-  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  signal.addEventListener("abort", () => reject(tooLate()), { once: true });
   thread.postMessage(svg);
   return promise.finally(() => thread.terminate());
+}
+
+function tooLate(): Error {
+  return new Error(`The picture of a report took longer than ${limits.reportPictureSeconds} seconds.`);
 }

@@ -83,8 +83,9 @@ export async function drawBoard(
 }
 
 function drawingOf(drawn: Drawn, tiles: readonly ComputedTile[]): string | null {
-  const { board, project, timeZone, every } = drawn;
-  const style = { compared: comparedText(every), timeZone };
+  const { board, project, timeZone } = drawn;
+  // A card has no room for more.
+  const style = { compared: "before", timeZone };
   return drawReport({
     title: board.name,
     subtitle: `${project} · ${periodText(drawn)}`,

@@ -93,7 +93,7 @@ export type SampleShop = Awaited<ReturnType<typeof startShop>>;
 
 /**
  * Starts a server with a shop's events of two months (`npm run seed`) and something on each page: destinations, rules,
- * deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, an invitation, and a board with a public link.
+ * deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, reports, an invitation, and a board with a public link.
  */
 export async function startShop(dataDirectory: string) {
   const receiver = await destinationReceiver();
@@ -146,6 +146,8 @@ export async function startShop(dataDirectory: string) {
   const { boards } = await call<{ boards: { id: string; name: string }[] }>("GET", "/api/boards", undefined);
   const board = boards.find(({ name }) => name === "Shop")!.id;
 
+  await addReports(call, board, destinations[0]!);
+
   return {
     address,
     cookies,
@@ -184,6 +186,15 @@ async function addHeartbeats(
   );
   await fetch(url, { method: "POST", body: "14 tables, 1.2 GB" });
   return heartbeat.id;
+}
+
+/** Adds reports of the board, each week and each month, and sends one. */
+async function addReports(call: Call, board: string, destination: string): Promise<void> {
+  const time = { at: "08:00", timeZone: "Europe/Berlin" };
+  const weekly = { board, destination, schedule: { every: "week", weekday: "monday", ...time } };
+  const { report } = await call<{ report: { id: string } }>("POST", "/api/reports", weekly);
+  await call("POST", `/api/reports/${report.id}/send`);
+  await call("POST", "/api/reports", { board, destination, schedule: { every: "month", day: 1, ...time } });
 }
 
 /** Signs in as the account that `npm run seed` creates; returns the session's cookies. */
@@ -226,6 +237,7 @@ export function memberPages({
     deliveries: "/p/default/deliveries",
     heartbeats: "/p/default/heartbeats",
     heartbeat: `/p/default/heartbeats/${heartbeatId}`,
+    reports: "/p/default/reports",
     webhooks: "/p/default/webhooks",
     rejected: "/p/default/rejected",
     audit: "/p/default/audit",
