@@ -66,7 +66,7 @@ export function ScheduleFields({ form, change }: Props) {
         member="schedule/timeZone"
         value={form.timeZone}
         change={(timeZone) => change({ timeZone })}
-        className={form.every === "day" ? "col-span-2" : ""}
+        className={form.every === "day" ? "col-span-2" : "max-sm:col-span-2"}
       />
     </div>
   );

@@ -176,7 +176,14 @@ async function makeTargets(): Promise<void> {
   const { webhook: made, url } = await make("/api/webhooks", webhook);
   const schedule = { type: "period", minutes: 5 };
   const { heartbeat, url: pingUrl } = await make("/api/heartbeats", { name: "Own", schedule });
+  const settings = { url: "http://127.0.0.1:9/hook" };
+  const hook = { kind: "webhook", name: "Own", settings };
+  const { destination } = await make("/api/project-destinations", hook);
+  const weekly = { every: "week", weekday: "monday", at: "08:00", timeZone: "UTC" };
+  const sent = { board: board.id, destination: destination.id, schedule: weekly };
+  const { report } = await make("/api/reports", sent);
   Object.assign(parameters, {
+    "/api/reports/": report.id,
     "/api/heartbeats/": heartbeat.id,
     "/ping/": last(pingUrl),
     "/api/events/": event.id,

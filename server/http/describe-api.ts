@@ -188,6 +188,7 @@ function pathParameter(path: string, name: string): z.ZodType {
     id: `ID of the ${noun}.`,
     key: /^\/(?:slack|ping)\//.test(path) ? "An API key that may send events." : `Key of the ${noun}.`,
     name: `Name of the ${noun}.`,
+    picture: "The end of the address in the report's message.",
     project: "Slug of the project.",
     request: "ID of the request.",
     slug: path.startsWith("/ping/") ? "Slug of the heartbeat." : "Slug of the project.",

@@ -9,6 +9,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import { nextReportMs } from "./report-schedule.ts";
 
+type ProjectKind = NonNullable<Report["destination"]>["kind"];
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 
 /** Who reads reports: an account also its own, a key only those to destinations. */
@@ -186,7 +187,9 @@ function reportOf(row: Row): Report {
     id,
     board: { id: boardId, name: boardName },
     destination:
-      destinationId === null ? null : { id: destinationId, name: row.destinationName!, kind: row.kind! },
+      destinationId === null
+        ? null
+        : { id: destinationId, name: row.destinationName!, kind: row.kind as ProjectKind },
     schedule: JSON.parse(row.schedule) as ReportSchedule,
     enabled: enabled === 1,
     dueAt: dueAt === null ? null : new Date(dueAt).toISOString(),

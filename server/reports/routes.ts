@@ -171,6 +171,7 @@ export function addReportRoutes(routes: Routes, { store, mailer, reportWorker, d
     {
       method: "post",
       path: "/api/reports/{id}/send",
+      operationId: "sendReport",
       by: "reports:own",
       tag,
       summary: "Send a report now",

@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { projectParameter } from "../event/event-query.ts";
 import { timeOfDay, timeZone } from "../validation/time.ts";
 import { deliveryStates } from "./delivery.ts";
+import { projectDestinationKinds } from "./destination-kinds.ts";
 import { weekdays } from "./rule.ts";
-import { TileData } from "./tile-data.ts";
 import { version } from "./version.ts";
 
 const timestamp = z.string().openapi({ format: "date-time" });
@@ -65,7 +65,7 @@ export const Report = z
     id: z.string(),
     board: z.object({ id: z.string(), name: z.string() }),
     destination: z
-      .object({ id: z.string(), name: z.string(), kind: z.string() })
+      .object({ id: z.string(), name: z.string(), kind: z.enum(projectDestinationKinds) })
       .nullable()
       .openapi({ description: "The project's destination that gets it. Null: your own email." }),
     schedule: ReportSchedule,
@@ -98,17 +98,3 @@ export const ReportPreviewQuery = z.strictObject({
   timeZone: timeZone.default("UTC").openapi({ description: "IANA time zone. Default: UTC." }),
   project: projectParameter,
 });
-
-/** A tile as a report has it: what it shows, or why it couldn't be computed. */
-export const ReportTile = z
-  .object({
-    id: z.string(),
-    type: z.string(),
-    title: z.string(),
-    data: TileData.nullable().openapi({ description: "Null if it could not be computed." }),
-    before: TileData.nullable().openapi({
-      description: "The same for the period before, of what is compared with it.",
-    }),
-    problem: z.string().nullable().openapi({ description: "Why it could not be computed." }),
-  })
-  .openapi("ReportTile");
