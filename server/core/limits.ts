@@ -360,6 +360,8 @@ export const limits = {
   /** Rows of a table, and newest events, in a report. */
   reportRows: 10,
   reportEvents: 5,
+  /** Weeks that a report's retention looks back at least. */
+  reportRetentionWeeks: 8,
   /** Seconds for drawing a picture, with the wait for those before it. */
   reportPictureSeconds: 10,
   /** How long the address of a report's picture works. */

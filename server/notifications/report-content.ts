@@ -10,7 +10,7 @@ export type ReportContent = {
   timeZone: string;
   /** The first and last day, as the dashboard's addresses have them. */
   days: { from: string; to: string };
-  /** "16–22 Nov 2026". */
+  /** "Nov 16 – 22, 2026". */
   period: string;
   /** "the week before". */
   compared: string;

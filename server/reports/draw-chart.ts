@@ -128,8 +128,9 @@ function drawTimes(
   x: (index: number) => number,
   y: number,
 ): string {
-  const format = new Intl.DateTimeFormat("en-GB", {
+  const format = new Intl.DateTimeFormat("en", {
     timeZone,
+    hourCycle: "h23",
     ...(by === "minute" || by === "hour"
       ? { hour: "2-digit", minute: "2-digit" }
       : { day: "numeric", month: "short" }),

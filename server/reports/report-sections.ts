@@ -1,5 +1,4 @@
 import { limits } from "../core/limits.ts";
-import { formatShortTime } from "../notifications/message.ts";
 import type { ReportSection } from "../notifications/report-content.ts";
 import { stepNameOf } from "../schemas/step-name.ts";
 import type { Tile, TileOf } from "../schemas/tile.ts";
@@ -93,7 +92,7 @@ function funnelOf(tile: TileOf<"funnel">, { steps }: TileDataOf<"funnel">): Part
   };
 }
 
-/** Weeks after the first that a report has room for. */
+/** Weeks from the first on that a report has room for. */
 const retentionWeeks = 4;
 
 function retentionOf(
@@ -119,10 +118,14 @@ function retentionOf(
 
 function feedOf({ events }: TileDataOf<"feed">, { timeZone }: Style): Partial<ReportSection> {
   if (events.length === 0) return { note: "No events in this period." };
+  const time = new Intl.DateTimeFormat("en", {
+    ...{ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" },
+    ...{ hourCycle: "h23", timeZone },
+  });
   return {
     head: ["Event", "Channel", "Time"],
     rows: events
       .slice(0, limits.reportEvents)
-      .map(({ name, channelId, createdAt }) => [name, channelId, formatShortTime(createdAt, timeZone)]),
+      .map(({ name, channelId, createdAt }) => [name, channelId, time.format(new Date(createdAt))]),
   };
 }

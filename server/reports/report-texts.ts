@@ -2,7 +2,7 @@
 import type { ReportPeriod, ReportSchedule } from "../schemas/report.ts";
 import type { Period } from "./report-schedule.ts";
 
-/** "Sunday, 22 Nov 2026", "16 – 22 Nov 2026" or "October 2026". */
+/** "Sunday, Nov 22, 2026", "Nov 16 – 22, 2026" or "October 2026". */
 export function periodText({
   every,
   fromMs,
@@ -11,7 +11,7 @@ export function periodText({
 }: Pick<Period, "fromMs" | "toMs"> & { every: ReportPeriod; timeZone: string }): string {
   const month = { month: "long", year: "numeric" } as const;
   const day = { day: "numeric", month: "short", year: "numeric" } as const;
-  const format = new Intl.DateTimeFormat("en-GB", {
+  const format = new Intl.DateTimeFormat("en", {
     timeZone,
     ...(every === "month" ? month : every === "day" ? { weekday: "long", ...day } : day),
   });

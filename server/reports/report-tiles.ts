@@ -46,10 +46,12 @@ export async function computeTiles(
         }),
       { seconds: Math.max(0, endsAt - performance.now()) / 1_000 },
     );
+  // Whoever came in the period alone can't have come back much.
+  const weeksMs = toMs - limits.reportRetentionWeeks * 7 * 24 * 60 * 60 * 1_000;
   const computed: ComputedTile[] = [];
   for (const tile of inReadingOrder(tiles)) {
     try {
-      const data = await compute(tile, fromMs, toMs);
+      const data = await compute(tile, tile.type === "retention" ? Math.min(fromMs, weeksMs) : fromMs, toMs);
       const before = isCompared(tile.type) ? await compute(tile, beforeMs, fromMs) : null;
       computed.push({ tile, data, before, problem: null });
     } catch (error) {
