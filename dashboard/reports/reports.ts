@@ -3,11 +3,16 @@ import type { Report, ReportSchedule } from "../../server/schemas/report.ts";
 import { api } from "../api.ts";
 import { formatTimeOfDay } from "../components/dates.ts";
 
+/** While one is being sent. */
+const refetchMs = 1_500;
+
 export function reportsQuery(project: string) {
   return queryOptions({
     queryKey: ["reports", project],
     queryFn: async () =>
       (await api<{ ok: true; reports: Report[] }>("/api/reports", { query: { project } })).reports,
+    refetchInterval: ({ state: { data = [] } }) =>
+      data.some(({ last }) => last?.state === "waiting") && refetchMs,
   });
 }
 
