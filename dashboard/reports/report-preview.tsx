@@ -27,7 +27,7 @@ export function ReportPreview({ board, every, timeZone }: Pick<ReportForm, "boar
             tabIndex={0}
             aria-label="Picture"
             className={clsx(
-              "max-h-72 overflow-y-auto rounded-md border border-line",
+              "max-h-60 overflow-y-auto rounded-md border border-line",
               loaded !== src && "hidden",
             )}
           >

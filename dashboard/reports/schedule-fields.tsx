@@ -19,7 +19,6 @@ export function ScheduleFields({ form, change }: Props) {
         label="Every"
         value={form.every}
         hint={periods[form.every]}
-        className={form.every === "day" ? "" : "max-sm:col-span-2"}
         onChange={(event) => change({ every: event.target.value as ReportForm["every"] })}
       >
         <option value="day">day</option>
@@ -66,7 +65,6 @@ export function ScheduleFields({ form, change }: Props) {
         member="schedule/timeZone"
         value={form.timeZone}
         change={(timeZone) => change({ timeZone })}
-        className={form.every === "day" ? "col-span-2" : "max-sm:col-span-2"}
       />
     </div>
   );

@@ -41,7 +41,7 @@ export type ReportSection = {
   note: string | null;
 };
 
-export type ReportedTile = {
+type ReportedTile = {
   id: string;
   type: string;
   title: string;

@@ -63,9 +63,10 @@ export function pictureFiles(): { program: string; fonts: string[] } {
     };
   }
   const find = (file: string) => Bun.fileURLToPath(import.meta.resolve(file));
+  const fonts = join(find("@fontsource-variable/hanken-grotesk/package.json"), "../files");
   return {
     program: find("@resvg/resvg-wasm/index_bg.wasm"),
-    fonts: fontFiles.map((file) => find(`@fontsource-variable/hanken-grotesk/files/${file}`)),
+    fonts: fontFiles.map((file) => join(fonts, file)),
   };
 }
 

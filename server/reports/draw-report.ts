@@ -18,7 +18,7 @@ type Drawing = {
 type DrawnTile = Drawing["tiles"][number];
 
 /** In pixels. Pictures have twice as many, for sharp screens. */
-export const pictureWidth = 720;
+const pictureWidth = 720;
 /** Tiles below this are left out, which bounds the memory that a picture takes. */
 const heightMax = 2_400;
 const margin = 24;

@@ -32,7 +32,10 @@ export function addPictureRoutes(routes: Routes, { store, pictureLinks, addressO
   const perReport = store.rateLimiter({ name: "report-pictures-total", ...perMinute });
   const queue = new PublicQueue();
   // Chats open a picture several times within minutes. An erased user must not stay in it for long.
-  const kept = new LRUCache<string, Uint8Array>({ max: limits.reportPicturesKept, ttl: 10 * 60 * 1_000 });
+  const kept = new LRUCache<string, Uint8Array<ArrayBuffer>>({
+    max: limits.reportPicturesKept,
+    ttl: 10 * 60 * 1_000,
+  });
 
   routes.add(
     {

@@ -77,7 +77,7 @@ export async function drawBoard(
   store: Pick<Store, "events" | "control">,
   projectId: number,
   drawn: Drawn,
-): Promise<Uint8Array | null> {
+): Promise<Uint8Array<ArrayBuffer> | null> {
   const svg = drawingOf(drawn, await computeTiles(store, projectId, drawn.board, drawn));
   return svg === null ? null : renderPicture(projectId, svg);
 }

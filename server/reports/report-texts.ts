@@ -28,7 +28,7 @@ export function comparedText(every: ReportPeriod): string {
 }
 
 /** "every Monday at 08:00 (Europe/Berlin)". */
-export function scheduleText(schedule: ReportSchedule): string {
+function scheduleText(schedule: ReportSchedule): string {
   const { at, timeZone } = schedule;
   return `${daysText(schedule)} at ${at} (${timeZone.replaceAll("_", " ")})`;
 }
