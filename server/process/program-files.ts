@@ -62,11 +62,10 @@ export function pictureFiles(): { program: string; fonts: string[] } {
       fonts: fontFiles.map((file) => join(directory, file)),
     };
   }
-  const find = (file: string) => Bun.fileURLToPath(import.meta.resolve(file));
-  const fonts = join(find("@fontsource-variable/hanken-grotesk/package.json"), "../files");
+  const fonts = Bun.fileURLToPath(import.meta.resolve("@fontsource-variable/hanken-grotesk/package.json"));
   return {
-    program: find("@resvg/resvg-wasm/index_bg.wasm"),
-    fonts: fontFiles.map((file) => join(fonts, file)),
+    program: Bun.fileURLToPath(import.meta.resolve("@resvg/resvg-wasm/index_bg.wasm")),
+    fonts: fontFiles.map((file) => join(fonts, "../files", file)),
   };
 }
 
