@@ -285,6 +285,10 @@ const onCall = page(
   "/on-call",
   lazyPart(async () => (await import("./on-call/on-call-page.tsx")).OnCallPage),
 );
+const reports = page(
+  "/reports",
+  lazyPart(async () => (await import("./reports/reports-page.tsx")).ReportsPage),
+);
 const webhooks = page(
   "/webhooks",
   lazyPart(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksPage),
@@ -331,6 +335,7 @@ const short = [
   "/heartbeats",
   "/heartbeats/$",
   "/on-call",
+  "/reports",
   "/webhooks",
   "/rejected",
   "/audit",
@@ -380,6 +385,7 @@ export const router = createRouter({
         heartbeats,
         heartbeat,
         onCall,
+        reports,
         webhooks,
         rejected,
         connections,

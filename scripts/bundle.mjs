@@ -21,14 +21,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const build = join(root, "build");
-const entries = ["check", "checkpoint", "migrate", "reader", "writer"].map(
-  (name) => `server/storage/sqlite/${name}-thread.ts`,
-);
+const entries = [
+  ...["check", "checkpoint", "migrate", "reader", "writer"].map(
+    (name) => `server/storage/sqlite/${name}-thread.ts`,
+  ),
+  "server/reports/picture-thread.ts",
+];
 const [kind, ...targets] = process.argv.slice(2);
 
 if (kind !== "client") run("node", ["scripts/build.mjs"]);
@@ -134,6 +137,15 @@ function copyAssets(directory) {
     join(root, "node_modules/@zxcvbn-ts/language-common/src/passwords.json"),
     join(directory, "passwords.json"),
   );
+  mkdirSync(join(directory, "picture"));
+  const fonts = "@fontsource-variable/hanken-grotesk/files";
+  for (const file of [
+    "@resvg/resvg-wasm/index_bg.wasm",
+    ...["latin", "latin-ext", "cyrillic-ext", "vietnamese"].map(
+      (letters) => `${fonts}/hanken-grotesk-${letters}-wght-normal.woff2`,
+    ),
+  ])
+    copyFileSync(join(root, "node_modules", file), join(directory, "picture", basename(file)));
 }
 
 function run(command, args, cwd = root) {

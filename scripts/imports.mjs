@@ -42,6 +42,7 @@ const order = [
   "transfer",
   "webhooks",
   "heartbeats",
+  "reports",
   "connections",
   "events",
   "search",

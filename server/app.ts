@@ -39,6 +39,8 @@ import type { Services } from "./process/services.ts";
 import { addStatusRoutes } from "./process/status.ts";
 import { addMemberRoutes } from "./projects/member-routes.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
+import { addPictureRoutes } from "./reports/picture-routes.ts";
+import { addReportRoutes } from "./reports/routes.ts";
 import { addRuleRoutes } from "./rules/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
 import { addSilenceRoutes } from "./silences/routes.ts";
@@ -119,6 +121,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/connections",
     "/api/webhooks",
     "/api/webhooks/*",
+    "/api/reports",
+    "/api/reports/*",
     "/api/heartbeats",
     "/api/heartbeats/*",
     "/mcp",
@@ -161,6 +165,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addHeartbeatRoutes(routes, services); //    /api/heartbeats …
   addPingRoutes(routes, services); //         /ping …
   addBadgeRoutes(routes, services); //        /badge …
+  addReportRoutes(routes, services); //       /api/reports …
+  addPictureRoutes(routes, services); //      /reports …
   addConnectionRoutes(routes, services); //   /api/connections
   addAccountRoutes(routes, services); //      /api/me /api/account …
   addPasskeyRoutes(routes, services); //      /api/account/passkeys …

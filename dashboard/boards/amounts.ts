@@ -37,60 +37,10 @@ export function changeText(value: number, before: number): string | null {
     : `${change.text} ${change.isUp ? "more" : "fewer"} than before`;
 }
 
-const metricTexts: Record<string, string> = {
-  sum: "Sum",
-  average: "Average",
-  minimum: "Minimum",
-  maximum: "Maximum",
-};
-
-/** The name of a tile's numbers: "Events", "Users", "Sum of amount". */
-export function metricText({
-  metric,
-  tag,
-}: {
-  metric?: string | undefined;
-  tag?: string | undefined;
-}): string {
-  if (metric === "users") return "Users";
-  return tag !== undefined && metric !== undefined && metric in metricTexts
-    ? `${metricTexts[metric]} of ${tag || "a tag"}`
-    : "Events";
-}
-
-/** The head of a split's column: "Channel", "Name" or the tag's key. */
-export function splitHead(split: string): string {
-  return split === "channel" ? "Channel" : split === "name" ? "Name" : splitText(split);
-}
-
-/** The dimension of a split: "channel", "name" or the tag's key. */
-function splitText(split: string): string {
-  return split.startsWith("tag.") ? split.slice("tag.".length) : split;
-}
-
-/** A tile's title, or a description if it has none. */
-export function titleOf(tile: ShownTile): string {
-  if (tile.title) return tile.title;
-  if (tile.type === "feed") return "Newest events";
-  if (tile.type === "alerts") return "Open alerts";
-  if (tile.type === "funnel") return "Funnel";
-  if (tile.type === "retention") return "Retention";
-  if (tile.type === "value") return "key" in tile ? tile.key : "Insight";
-  if (tile.type === "text") return "Text";
-  const split = "split" in tile && tile.split !== undefined ? ` by ${splitText(tile.split)}` : "";
-  return metricText(tile) + split;
-}
-
 /** A funnel's step: its name, or else its search, which public boards don't have. */
 export function stepText(tile: ShownTile, index: number): string {
   const given = "stepNames" in tile ? tile.stepNames?.[index] : undefined;
   if (!("steps" in tile)) return given ?? `Step ${index + 1}`;
   const q = tile.steps[index]!;
   return stepNameOf(q, given ?? undefined) ?? q;
-}
-
-/** The label of a series or row. An empty name or tag has one too. */
-export function labelOf(value: string | null, isSplit: boolean, all = "All"): string {
-  if (value === null) return isSplit ? "Others" : all;
-  return value === "" ? "(empty)" : value;
 }

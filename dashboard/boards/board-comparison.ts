@@ -1,9 +1,9 @@
+import { inReadingOrder, type Place } from "../../server/boards/reading-order.ts";
 import type { Tile } from "../../server/schemas/tile.ts";
+import { metricText, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
 import { countOf } from "../components/counts.ts";
 import { type Comparison, type Difference, isSame, whoChanged } from "../edits/differences.ts";
-import { metricText, splitHead, titleOf } from "./amounts.ts";
 import { compactTiles, freePlace } from "./layout.ts";
-import { inReadingOrder, type Place } from "./reading-order.ts";
 import { newTileId, tileTypes } from "./tile-form.ts";
 
 /** The parts of a board that people edit. */

@@ -1,6 +1,7 @@
 import { useNavigate, useRouter } from "@tanstack/react-router";
 import { Plus, Undo2 } from "lucide-react";
 import { Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { inReadingOrder } from "../../server/boards/reading-order.ts";
 import { limits } from "../../server/core/limits.ts";
 import type { Board } from "../../server/schemas/board.ts";
 import type { Tile } from "../../server/schemas/tile.ts";
@@ -19,7 +20,6 @@ import { type BoardForm, boardComparison } from "./board-comparison.ts";
 import { boardQuery, draftTiles, TileSourceContext } from "./boards.ts";
 import { EditGrid } from "./edit-grid.tsx";
 import { compactTiles, freePlace } from "./layout.ts";
-import { inReadingOrder } from "./reading-order.ts";
 import { newTileId, tileTypes } from "./tile-form.ts";
 import { useRange } from "./use-range.ts";
 

@@ -1,8 +1,8 @@
 import type { CSSProperties } from "react";
 import "./boards.css";
+import { inReadingOrder, type Place } from "../../server/boards/reading-order.ts";
 import type { ShownTile } from "./boards.ts";
 import type { BoardRange } from "./ranges.ts";
-import { inReadingOrder, type Place } from "./reading-order.ts";
 import { TileBox } from "./tile.tsx";
 
 /** A board's tiles in their places; on phones in one column. */

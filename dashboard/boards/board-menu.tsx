@@ -1,4 +1,4 @@
-import { ArrowLeft, ArrowRight, CopyPlus, Globe, Plus, Trash2 } from "lucide-react";
+import { ArrowLeft, ArrowRight, CopyPlus, Globe, Mail, Plus, Trash2 } from "lucide-react";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../components/ui/menu.tsx";
 import { useCan } from "../projects/can.ts";
@@ -9,6 +9,7 @@ export type BoardMenuProps = MenuContentProps & {
   duplicate: () => void;
   move: (by: -1 | 1) => void;
   publish: () => void;
+  report: () => void;
   remove: () => void;
 };
 
@@ -19,10 +20,23 @@ export default function BoardMenu({
   duplicate,
   move,
   publish,
+  report,
   remove,
   ...menu
 }: BoardMenuProps) {
   const can = useCan();
+  const sendAsReport = (
+    <MenuItem onSelect={report}>
+      <Mail aria-hidden />
+      Send as a report…
+    </MenuItem>
+  );
+  if (!can("boards:change"))
+    return (
+      <Menu {...menu} align="end">
+        {sendAsReport}
+      </Menu>
+    );
   return (
     <Menu {...menu} align="end">
       <MenuItem onSelect={create}>
@@ -51,6 +65,7 @@ export default function BoardMenu({
           Public link
         </MenuItem>
       )}
+      {sendAsReport}
       <MenuSeparator />
       <MenuItem onSelect={remove} danger>
         <Trash2 aria-hidden />

@@ -32,6 +32,9 @@ const BoardEditor = lazyPart<{ board: Board; isNew: boolean; close: () => void }
 const NewBoardDialog = lazyPart<{ close: () => void }>(
   async () => (await import("./board-dialogs.tsx")).NewBoardDialog,
 );
+const NewReportDialog = lazyPart<{ board: string; close: () => void }>(
+  async () => (await import("../reports/report-dialogs.tsx")).NewReportDialog,
+);
 const PublicLinkDialog = lazyPart<{ board: Board; close: () => void }>(
   async () => (await import("./board-dialogs.tsx")).PublicLinkDialog,
 );
@@ -104,6 +107,7 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
   const [mode, setMode] = useState<"view" | "edit" | "wall">("view");
   const [wasEdited, setWasEdited] = useState(false);
   const [isPublishing, setPublishing] = useState(false);
+  const [isReporting, setReporting] = useState(false);
   const source = useMemo(() => board && savedTiles(project, board), [project, board]);
   const position = boards.findIndex((each) => each.id === id);
   const canChange = can("boards:change");
@@ -179,6 +183,13 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
         }
       >
         <Link
+          to="/p/$project/reports"
+          params={{ project }}
+          className={buttonClass({ variant: "ghost" }, "max-md:hidden")}
+        >
+          Reports
+        </Link>
+        <Link
           to="/p/$project/insights"
           params={{ project }}
           className={buttonClass({ variant: "ghost" }, "max-md:hidden")}
@@ -218,7 +229,7 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
         >
           <Maximize2 aria-hidden className="size-4" />
         </Button>
-        {canChange && board && (
+        {board && (
           <LazyMenu
             menu={BoardMenu}
             props={{
@@ -227,6 +238,7 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
               duplicate: () => duplicate.mutate(board),
               move: (by) => move.mutate(position + by),
               publish: () => setPublishing(true),
+              report: () => setReporting(true),
               remove: () => remove.mutate(board),
             }}
             label="Menu of the board"
@@ -269,6 +281,11 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
           </TileSourceContext>
         )}
       </div>
+      {isReporting && board && (
+        <OverlayBoundary close={() => setReporting(false)}>
+          <NewReportDialog board={board.id} close={() => setReporting(false)} />
+        </OverlayBoundary>
+      )}
       {isPublishing && board && (
         <OverlayBoundary close={() => setPublishing(false)}>
           <PublicLinkDialog board={board} close={() => setPublishing(false)} />

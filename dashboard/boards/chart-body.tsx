@@ -1,5 +1,6 @@
 import { Suspense, useEffect, useRef, useState } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
+import { labelOf, metricText, titleOf } from "../../server/schemas/tile-texts.ts";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { colorsOfValues, distinctColors, type SeriesColor } from "../charts/colors.ts";
@@ -7,7 +8,7 @@ import { bucketLabel } from "../charts/labels.ts";
 import { Legend } from "../charts/legend.tsx";
 import { TimeChart, type TimeSeries } from "../charts/time-chart.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
-import { amountText, labelOf, metricText, shortAmount, titleOf } from "./amounts.ts";
+import { amountText, shortAmount } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { isLastPartial, lastEndOf } from "./buckets.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";

@@ -1,7 +1,7 @@
 import { CopyPlus, GripVertical, Pencil, Trash2 } from "lucide-react";
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
 import type { Tile } from "../../server/schemas/tile.ts";
-import { titleOf } from "./amounts.ts";
+import { titleOf } from "../../server/schemas/tile-texts.ts";
 import { placeStyle } from "./board-grid.tsx";
 import { moveTile, resizeTile, stepTile } from "./layout.ts";
 import type { BoardRange } from "./ranges.ts";

@@ -1,6 +1,6 @@
 import { cloneLayout, getLayoutItem, moveElement, verticalCompactor } from "react-grid-layout/core";
+import type { Place } from "../../server/boards/reading-order.ts";
 import { limits } from "../../server/core/limits.ts";
-import type { Place } from "./reading-order.ts";
 
 // Positions of tiles in the grid. Tiles never overlap, and move up as far as they can.
 

@@ -1,8 +1,9 @@
 import { stepNameOf } from "../../server/schemas/step-name.ts";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
+import { titleOf } from "../../server/schemas/tile-texts.ts";
 import { formatDate } from "../components/dates.ts";
 import { formatShare } from "../components/locale.ts";
-import { amountText, titleOf } from "./amounts.ts";
+import { amountText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { cohortDrillDown, DrillDownLink } from "./drill-down.tsx";
 

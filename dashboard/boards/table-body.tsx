@@ -1,9 +1,10 @@
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
+import { labelOf, metricText, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
 import { assignChannelColors, suggestedColor } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
 import { formatShare } from "../components/locale.ts";
-import { amountText, labelOf, metricText, splitHead, titleOf } from "./amounts.ts";
+import { amountText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, drillDownsOf } from "./drill-down.tsx";
 import { Change } from "./number-body.tsx";

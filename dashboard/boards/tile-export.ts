@@ -1,6 +1,7 @@
 import { cellOf } from "../../server/event/event-format.ts";
 import type { TileData } from "../../server/schemas/tile-data.ts";
-import { labelOf, metricText, splitHead, stepText } from "./amounts.ts";
+import { labelOf, metricText, splitHead } from "../../server/schemas/tile-texts.ts";
+import { stepText } from "./amounts.ts";
 import type { ShownTile } from "./boards.ts";
 import { type BoardRange, boundsOf, dayOf } from "./ranges.ts";
 

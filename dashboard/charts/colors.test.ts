@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { palettes } from "../../server/boards/chart-palette.ts";
 import { markColors } from "../components/marks.ts";
-import { colorsOfValues, distinctColors, palettes } from "./colors.ts";
+import { colorsOfValues, distinctColors } from "./colors.ts";
 
 type Triple = [number, number, number];
 

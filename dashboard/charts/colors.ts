@@ -1,3 +1,4 @@
+import { palettes } from "../../server/boards/chart-palette.ts";
 import { hashOf } from "../components/hash.ts";
 import { markColors, markShapes, shapeOf } from "../components/marks.ts";
 
@@ -6,24 +7,6 @@ import { markColors, markShapes, shapeOf } from "../components/marks.ts";
  * 8 on have the same colors with another shape, or another pattern in an area.
  */
 export type SeriesColor = number | "rest";
-
-/**
- * Each color has a contrast of at least 3:1 with the surface (WCAG 1.4.11), and can be told from all others with normal
- * vision, protanopia and deuteranopia; `colors.test.ts` checks both. `styles.css` has the
- * same ones for the marks of channels.
- */
-export const palettes = {
-  light: {
-    surface: "#fdfcfa",
-    series: ["#0a6b7c", "#b465bd", "#558d12", "#448dfa", "#8f4100", "#624dba", "#790647", "#033884"],
-    rest: "#958e82",
-  },
-  dark: {
-    surface: "#1a1917",
-    series: ["#5cc4d3", "#c16cb3", "#9aa024", "#7192f7", "#ebc34b", "#6d57b4", "#f9918e", "#7ef4b4"],
-    rest: "#7a746a",
-  },
-};
 
 export function colorOf(color: SeriesColor, isDark: boolean): string {
   const { series, rest } = isDark ? palettes.dark : palettes.light;

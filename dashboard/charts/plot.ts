@@ -1,9 +1,10 @@
+import { palettes } from "../../server/boards/chart-palette.ts";
 import "./valid-language.ts";
 import uPlot from "uplot";
 import "./chart.css";
 import { shortCount } from "../components/counts.ts";
 import { browserZone, zone } from "../components/zone.ts";
-import { colorOf, palettes, patternOf, type SeriesColor } from "./colors.ts";
+import { colorOf, patternOf, type SeriesColor } from "./colors.ts";
 import { tickLabels, ticksOf } from "./labels.ts";
 import { stack, type Values } from "./stack.ts";
 

@@ -1,4 +1,5 @@
-import { colorOf, markShapeOf, palettes } from "./colors.ts";
+import { palettes } from "../../server/boards/chart-palette.ts";
+import { colorOf, markShapeOf } from "./colors.ts";
 import type { TimeSeries } from "./plot.ts";
 
 const marginPx = 16;

@@ -1,10 +1,10 @@
+import { inReadingOrder } from "../../server/boards/reading-order.ts";
 import { limits } from "../../server/core/limits.ts";
 import type { Board } from "../../server/schemas/board.ts";
 import type { Tile } from "../../server/schemas/tile.ts";
 import { api, errorMessage } from "../api.ts";
 import { boardQuery } from "../boards/boards.ts";
 import { freePlace } from "../boards/layout.ts";
-import { inReadingOrder } from "../boards/reading-order.ts";
 import { newTileId, tileTypes } from "../boards/tile-form.ts";
 import { retryChange } from "../edits/retry-change.ts";
 import { queries, refresh } from "../queries.ts";

@@ -6,7 +6,7 @@ import { api, errorMessage } from "../api.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Alert, Skeleton } from "../components/ui/states.tsx";
 
-type Preview = { ok: true; project: string; email: string; unsubscribed: boolean };
+type Preview = { ok: true; project: string; email: string; unsubscribed: boolean; report: string | null };
 
 /** The page behind the link in an email. It asks first, because programs that check links open them too. */
 export function UnsubscribePage() {
@@ -35,14 +35,16 @@ export function UnsubscribePage() {
       </AuthLayout>
     );
   }
-  const { project, email, unsubscribed } = preview.data;
+  const { project, email, unsubscribed, report } = preview.data;
   if (unsubscribed || end.isSuccess) {
     return (
       <AuthLayout
         title="You're unsubscribed"
         lead={
           <span className="hostile" role="status">
-            {project} sends no more email to {email}. You can resume it in your settings.
+            {report === null
+              ? `${project} sends no more email to ${email}. You can resume it in your settings.`
+              : `The report of ${report} is off. You can turn it on again under Reports in ${project}.`}
           </span>
         }
       >
@@ -57,8 +59,9 @@ export function UnsubscribePage() {
       title="Unsubscribe?"
       lead={
         <span className="hostile">
-          {project} will send no more notifications to {email}. Other projects, and the dashboard, stay as
-          they are.
+          {report === null
+            ? `${project} will send no more notifications to ${email}. Other projects, and the dashboard, stay as they are.`
+            : `The report of ${report} will no longer come to ${email}. Other email of ${project} stays as it is.`}
         </span>
       }
     >

@@ -141,6 +141,9 @@ function useProjectActions({ open, mute }: Props): Item[] {
           ),
         ]
       : []),
+    dialog("New report", "create add email board schedule", "new-report", () =>
+      navigate({ to: "/p/$project/reports", params }),
+    ),
     ...(can("webhooks:manage")
       ? [
           dialog("New webhook", "create add stripe github", "new-webhook", () =>

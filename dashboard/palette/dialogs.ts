@@ -21,6 +21,9 @@ export const dialogs = {
   "new-on-call-schedule": lazyPart<DialogProps>(
     async () => (await import("../on-call/schedule-dialogs.tsx")).NewScheduleDialog,
   ),
+  "new-report": lazyPart<DialogProps>(
+    async () => (await import("../reports/report-dialogs.tsx")).NewReportDialog,
+  ),
   "new-webhook": lazyPart<DialogProps>(
     async () => (await import("../webhooks/webhook-dialogs.tsx")).NewWebhookDialog,
   ),

@@ -14,6 +14,7 @@ import {
   HeartPulse,
   LayoutDashboard,
   ListChecks,
+  Mail,
   Newspaper,
   PhoneCall,
   ScrollText,
@@ -144,6 +145,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("On call", "schedules shifts rotations pager", <PhoneCall aria-hidden />, () =>
       navigate({ to: "/p/$project/on-call", params }),
+    ),
+    page("Reports", "email schedule digest boards send", <Mail aria-hidden />, () =>
+      navigate({ to: "/p/$project/reports", params }),
     ),
     page("Connections", "integrations", <Cable aria-hidden />, () =>
       navigate({ to: "/p/$project/connections", params }),

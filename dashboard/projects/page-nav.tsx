@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { Gauge, type LucideIcon, Users } from "lucide-react";
+import { Gauge, type LucideIcon, Mail, Users } from "lucide-react";
 import { AlertNav } from "../alerts/alert-nav.tsx";
 import { navItemClass } from "../components/ui/button.tsx";
 import { ConnectionNav } from "../connections/connection-nav.tsx";
 import { useProjectSlug } from "./current-project.ts";
 
-type LinkedPage = "insights" | "members";
+type LinkedPage = "insights" | "members" | "reports";
 
 /** The project's pages that the bar of phones has no room for. */
 export function PageNav({ onNavigate }: { onNavigate: () => void }) {
@@ -27,6 +27,7 @@ export function PageNav({ onNavigate }: { onNavigate: () => void }) {
     <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
       {page("insights", "Insights", Gauge)}
       {page("members", "Members", Users)}
+      {page("reports", "Reports", Mail)}
       <AlertNav onNavigate={onNavigate} />
       <ConnectionNav onNavigate={onNavigate} />
     </nav>

@@ -56,7 +56,7 @@ export function Sidebar() {
         aria-label="Project"
         className="flex flex-col gap-px border-line border-t p-2 md:max-lg:min-h-0 md:max-lg:overflow-y-auto"
       >
-        <PageLink to="/p/$project/boards" icon={LayoutDashboard}>
+        <PageLink to="/p/$project/boards" icon={LayoutDashboard} also={["reports"]}>
           Boards
         </PageLink>
         <PageLink to="/p/$project/users" icon={UserRound}>

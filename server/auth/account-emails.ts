@@ -1,4 +1,5 @@
-import type { EmailContent, Mailer } from "../notifications/email.ts";
+import type { Mailer } from "../notifications/email.ts";
+import type { EmailContent } from "../notifications/email-content.ts";
 import { emailButton, emailPage } from "../notifications/email-page.ts";
 import type { AuditAction } from "../schemas/audit.ts";
 import { linkHours, restoreDays } from "./account-links.ts";

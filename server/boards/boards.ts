@@ -71,7 +71,7 @@ export async function changeBoard(
   return after;
 }
 
-/** Deletes a board and ends its public link. The last few deleted ones can be restored. Throws `board-unknown`. */
+/** Deletes a board with its reports, and ends its public link. The last few deleted ones can be restored. Throws `board-unknown`. */
 export async function deleteBoard(change: Change, id: string): Promise<void> {
   const { transaction, projectId } = change;
   await lockBoards(transaction);
@@ -91,7 +91,12 @@ export async function deleteBoard(change: Change, id: string): Promise<void> {
     .execute();
   for (const { id } of deleted.slice(limits.deletedBoards))
     await transaction.deleteFrom("boards").where("id", "=", id).execute();
-  await recordBoard(change, "board.deleted", board);
+  const { numDeletedRows } = await transaction
+    .deleteFrom("reports")
+    .where("boardId", "=", id)
+    .executeTakeFirst();
+  const reports = Number(numDeletedRows);
+  await recordBoard(change, "board.deleted", board, reports > 0 ? { reports } : {});
 }
 
 /** Restores a deleted board, in its former place. Throws `board-unknown` and `limit-reached`. */

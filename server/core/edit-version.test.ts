@@ -206,6 +206,20 @@ const scenarios: Record<string, Scenario> = {
     changes: [{ timeZone: "Europe/Berlin" }, { notify: false }],
     action: "on-call.changed",
   },
+  "a report": {
+    async path() {
+      const tiles = [{ id: "events", type: "number", x: 0, y: 0, w: 3, h: 2 }];
+      const board = (await create("/api/boards", "board", { name: "Sent", tiles })).split("/").at(-1);
+      const settings = { url: "http://127.0.0.1:9/hook" };
+      const hook = { kind: "webhook", name: "Reports", settings };
+      const destination = (await create("/api/project-destinations", "destination", hook)).split("/").at(-1);
+      const schedule = { every: "day", at: "08:00", timeZone: "UTC" };
+      return create("/api/reports", "report", { board, destination, schedule });
+    },
+    name: "report",
+    changes: [{ enabled: false }, { schedule: { every: "day", at: "09:00", timeZone: "UTC" } }],
+    action: "report.changed",
+  },
   "a user's properties": {
     path: () => "/api/users/u1",
     name: "user",

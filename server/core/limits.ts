@@ -396,6 +396,24 @@ export const limits = {
   onCallPastDays: 92,
   /** Longest range of shifts that one request lists. */
   onCallShiftDays: 92,
+  /** Reports of a member in a project, and to the project's destinations. */
+  reportsOfAccount: 20,
+  reportsOfProject: 50,
+  /** Seconds in which the tiles of a report are computed. What isn't done by then is left out. */
+  reportSeconds: 15,
+  /** Rows of a table, and newest events, in a report. */
+  reportRows: 10,
+  reportEvents: 5,
+  /** Weeks that a report's retention looks back at least. */
+  reportRetentionWeeks: 8,
+  /** Seconds for drawing a picture, with the wait for those before it. */
+  reportPictureSeconds: 10,
+  /** How long the address of a report's picture works. */
+  reportPictureDays: 30,
+  /** Requests for pictures of reports in a minute, from one network and for one report. */
+  reportPictureRequestsPerMinute: 60,
+  /** Pictures that the server keeps for those who open them next. */
+  reportPicturesKept: 20,
   /** Failed attempts that a delivery remembers, the last ones. */
   deliveryFailures: 20,
   /** Dead deliveries that one request retries. */

@@ -501,6 +501,32 @@ test("on-call schedules", async () => {
   await call("DELETE /api/on-call/{id}", 200, one);
 });
 
+test("reports", async () => {
+  const { boards } = await call("GET /api/boards", 200, { query: project });
+  const sent = Promise.withResolvers<{ data: { picture: string } }>();
+  using receiver = Bun.serve({
+    port: 0,
+    async fetch(request) {
+      sent.resolve((await request.json()) as { data: { picture: string } });
+      return new Response();
+    },
+  });
+  const hook = { kind: "webhook", name: "Reports", settings: { url: receiver.url.href } };
+  const { destination } = await call("POST /api/project-destinations", 201, { query: project, body: hook });
+  const schedule = { every: "month", day: 31, at: "08:00", timeZone: "Europe/Berlin" };
+  const body = { board: boards[0].id, destination: destination.id, schedule };
+  const { report } = await call("POST /api/reports", 201, { query: project, body });
+  const one = { query: project, params: { id: report.id } };
+  await call("PATCH /api/reports/{id}", 200, { ...one, body: { enabled: false } });
+  await call("POST /api/reports/{id}/send", 200, one);
+  await call("GET /api/reports", 200, { as: "key" });
+  await call("GET /api/reports/{id}", 200, { as: "key", params: one.params });
+  await call("GET /api/reports/preview", 200, { query: `${project}&board=${boards[0].id}` });
+  const picture = (await sent.promise).data.picture.split("/").at(-1)!;
+  await call("GET /reports/{picture}", 200, { as: "nobody", params: { picture } });
+  await call("DELETE /api/reports/{id}", 200, one);
+});
+
 test("accounts", async () => {
   for (const path of ["/api/me", "/api/account", "/api/sessions", "/api/status"])
     await call(`GET ${path}`, 200);

@@ -187,8 +187,15 @@ async function makeTargets(): Promise<void> {
     timeZone: "UTC",
     rotations: [rotation],
   });
+  const settings = { url: "http://127.0.0.1:9/hook" };
+  const hook = { kind: "webhook", name: "Own", settings };
+  const { destination } = await make("/api/project-destinations", hook);
+  const weekly = { every: "week", weekday: "monday", at: "08:00", timeZone: "UTC" };
+  const sent = { board: board.id, destination: destination.id, schedule: weekly };
+  const { report } = await make("/api/reports", sent);
   Object.assign(parameters, {
     "/api/silences/": silence.id,
+    "/api/reports/": report.id,
     "/api/heartbeats/": heartbeat.id,
     "/api/on-call/": onCall.id,
     "/ping/": last(pingUrl),

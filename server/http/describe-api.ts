@@ -190,6 +190,7 @@ function pathParameter(path: string, name: string): z.ZodType {
     key: /^\/(?:slack|ping)\//.test(path) ? "An API key that may send events." : `Key of the ${noun}.`,
     name: `Name of the ${noun}.`,
     override: "ID of the override.",
+    picture: "The end of the address in the report's message.",
     project: "Slug of the project.",
     request: "ID of the request.",
     slug: path.startsWith("/ping/") ? "Slug of the heartbeat." : "Slug of the project.",

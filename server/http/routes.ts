@@ -48,6 +48,7 @@ export type VersionedThing =
   | "member"
   | "on-call"
   | "project"
+  | "report"
   | "rule"
   | "silence"
   | "view"

@@ -23,6 +23,7 @@ export const tags = {
   Connections: "How keys, webhooks, destinations and deliveries are.",
   Webhooks: "Addresses that turn what other services send into events.",
   Heartbeats: "Jobs that say that they ran, and alerts when they don't.",
+  Reports: "Boards that are sent on a schedule.",
   Account: "An account, its sessions, and signing in and up.",
   "Drop-in endpoints": "Endpoints for the clients of other services.",
   Status: "Whether the server runs and is ready.",

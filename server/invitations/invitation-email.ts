@@ -1,4 +1,4 @@
-import type { EmailContent } from "../notifications/email.ts";
+import type { EmailContent } from "../notifications/email-content.ts";
 import { emailButton, emailPage, oneLine } from "../notifications/email-page.ts";
 import type { Invitation } from "../schemas/invitation.ts";
 

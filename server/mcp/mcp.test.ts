@@ -129,6 +129,10 @@ describe("finds its way", () => {
     expect(heartbeats).toMatchObject([{ slug: "nightly-backup", state: "up", badgeUrl: null }]);
   });
 
+  test("to reports", async () => {
+    expect(await result("list_reports")).toMatchObject({ reports: [] });
+  });
+
   test("to rejected events", async () => {
     await app.post({
       channel: "trips",

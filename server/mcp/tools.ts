@@ -12,6 +12,7 @@ import {
   type RejectedEventList as RejectedEvents,
   RejectedGroupList,
 } from "../schemas/rejected-event.ts";
+import { ReportList } from "../schemas/report.ts";
 import { Retention } from "../schemas/retention.ts";
 import { SilenceList } from "../schemas/silence.ts";
 import { bucketUnits, metrics, Stats } from "../schemas/stats.ts";
@@ -275,6 +276,17 @@ export const tools: Tool[] = [
     input: z.object({}),
     output: OnCallNowList,
     run: (api) => api("/api/on-call/now"),
+  },
+  {
+    name: "list_reports",
+    title: "List reports",
+    description:
+      "Lists the boards that are sent on a schedule to the project's destinations: when each is due, and how it was sent last.",
+    permission: "reports:read",
+    isReadOnly: true,
+    input: z.object({}),
+    output: ReportList,
+    run: (api) => api("/api/reports"),
   },
   {
     name: "list_rejected_events",

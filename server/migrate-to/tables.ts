@@ -54,6 +54,7 @@ export const tables: readonly Table[] = [
   { name: "heartbeat_events", key: ["id"], numbered: true },
   { name: "on_call_schedules", key: ["id"] },
   { name: "on_call_overrides", key: ["id"] },
+  { name: "reports", key: ["id"] },
   { name: "outbox", key: ["id"], numbered: true },
   { name: "deliveries", key: ["id"], numbered: true },
   { name: "delivery_queues", key: ["destination_id"] },

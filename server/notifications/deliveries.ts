@@ -9,6 +9,7 @@ import type { Delivery, DeliveryQuery, DeliveryRetry } from "../schemas/delivery
 import type { ControlTables } from "../storage/control-tables.ts";
 import { readNotification, titleOfNotification } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
+import { titleOfReport } from "./report-message.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -302,6 +303,7 @@ async function titleOf(
 ): Promise<string | null> {
   const stored = readNotification(notification);
   if (stored.type === "event") return (await events.find(projectId, eventId!))?.name ?? null;
+  if (stored.type === "report") return titleOfReport(stored);
   if (stored.type === "email-digest") return "Notifications by email, together";
   return titleOfNotification(stored);
 }

@@ -99,8 +99,9 @@ function refusalOf(row: Row): string | null {
   const { accountId, role, kind, enabled, unsubscribedAt, emailVerified } = row;
   if (accountId === null) return enabled === 1 ? null : "The destination was deleted or turned off.";
   if (role === null) return "The account is no longer a member of the project.";
-  // What the server's owner must know is sent also where notifications are off.
-  const isOn = enabled === 1 || readNotification(row.notification).type === "server-notice";
+  // What the server's owner must know, and a report that a member wants, are sent also where notifications are off.
+  const { type } = readNotification(row.notification);
+  const isOn = enabled === 1 || type === "server-notice" || type === "report";
   if (kind === null || !isOn) return "The destination was removed.";
   if (kind !== "email") return null;
   if (unsubscribedAt !== null) return "The account unsubscribed before this was sent.";

@@ -58,6 +58,7 @@ for (const engine of stores) {
         throw error;
       };
       const worker = new DeliveryWorker({
+        renderReport: async () => null,
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
         alertLinks: { url: () => "https://tidings.example.com/alert/token" },
         installationId: "test",

@@ -117,7 +117,8 @@ export async function messageOfEmailDigest(
   for (const row of rows) {
     const event = await eventOf(row);
     const stored = readNotification(row.notification);
-    if (stored.type === "email-digest" || (!event && tellsOfEvent(stored))) continue;
+    if (stored.type === "email-digest" || stored.type === "report" || (!event && tellsOfEvent(stored)))
+      continue;
     const about = { id: String(row.id), baseUrl, project, ruleId: row.ruleId, urgent: false };
     const { title, url } = messageOfNotification(stored, { event, newest: [] }, about);
     items.push({

@@ -16,8 +16,17 @@ const darkStyles = `
 const typeface =
   "font-family: ui-sans-serif, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
-/** Renders an email as HTML. `card` and `footer` are HTML. */
-export function emailPage({ title, card, footer }: { title: string; card: string; footer: string }): string {
+type Page = {
+  title: string;
+  /** HTML. */
+  card: string;
+  footer: string;
+  /** In pixels, on screens that are wide enough. */
+  width?: number;
+};
+
+/** Renders an email as HTML. */
+export function emailPage({ title, card, footer, width = 520 }: Page): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -31,7 +40,7 @@ export function emailPage({ title, card, footer }: { title: string; card: string
 </head>
 <body class="page" style="margin: 0; padding: 0; background: #f7f5f2">
   <table class="page" role="presentation" width="100%" cellpadding="0" cellspacing="0" style="background: #f7f5f2; ${typeface}"><tr><td align="center" style="padding: 28px 14px">
-    <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width: 520px; text-align: left"><tr><td class="card" style="padding: 24px; background: #ffffff; border: 1px solid #e6e1da; border-radius: 12px">${card}
+    <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width: ${width}px; text-align: left"><tr><td class="card" style="padding: 24px; background: #ffffff; border: 1px solid #e6e1da; border-radius: 12px">${card}
     </td></tr><tr><td class="soft" style="padding: 16px 25px 0; font-size: 12px; line-height: 18px; color: #77716a">${footer}</td></tr></table>
   </td></tr></table>
 </body>

@@ -1,24 +1,13 @@
 import { createTransport } from "nodemailer";
 import type { Event } from "../event/event.ts";
+import type { EmailContent, EmailReader } from "./email-content.ts";
 import { digestLines, digestTable } from "./email-digest-page.ts";
 import { markdownHtml, markdownText } from "./email-markdown.ts";
 import { emailButton, emailPage, oneLine } from "./email-page.ts";
-import type { Outcome, Reader } from "./kinds/kind.ts";
+import { renderReport } from "./email-report.ts";
+import type { Outcome } from "./kinds/kind.ts";
 import { alertActionsOf, newestLabelOf, titleOf } from "./kinds/layout.ts";
 import { type Digest, formatShortTime, formatTime, type Message } from "./message.ts";
-
-export type EmailContent = {
-  subject: string;
-  text: string;
-  html: string;
-  headers?: Record<string, string>;
-  /** Mail programs filter by it (RFC 2919). */
-  list?: { id: { url: string; comment: string } };
-  /** The ids of the message and of its thread, with angle brackets. */
-  messageId?: string;
-  references?: string;
-  inReplyTo?: string;
-};
 
 /** One message to one recipient. `to` is an address without a name. */
 type Email = EmailContent & { to: string };
@@ -136,16 +125,26 @@ function sentence(text: string): string {
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
-/** Who gets an email, and where the links in it lead. */
-export type EmailReader = Reader & { baseUrl: string };
-
 /**
  * Renders a notification as an email: subject, plain text, HTML (inline styles, light and dark), and headers that
  * silence auto-responders (RFC 3834), let mail programs unsubscribe (RFC 8058) and filter by project (RFC 2919), and keep
  * a thread together (RFC 5322, section 3.6.4). All texts are escaped.
  */
 export function renderEmail(message: Message, reader: EmailReader): EmailContent {
-  const { project, url, digest, first } = message;
+  const { report } = message;
+  return {
+    ...(report
+      ? renderReport({ message, report, picture: reader.picture ?? null }, reader)
+      : renderMessage(message, reader)),
+    ...headersOf(message, reader),
+  };
+}
+
+function renderMessage(
+  message: Message,
+  reader: EmailReader,
+): Pick<EmailContent, "subject" | "text" | "html"> {
+  const { url, digest, first } = message;
   const parts = partsOf(message, reader);
   const { about, at, facts, newest, link, why, settingsUrl } = parts;
   const text = [
@@ -167,6 +166,12 @@ export function renderEmail(message: Message, reader: EmailReader): EmailContent
     subject: oneLine(subject),
     text: `${text.filter((part) => part.trim() !== "").join("\n\n")}\n`,
     html: page(message, parts, reader),
+  };
+}
+
+function headersOf(message: Message, reader: EmailReader): Partial<EmailContent> {
+  const { project } = message;
+  return {
     headers: {
       "Auto-Submitted": "auto-generated",
       ...(message.urgent && { Importance: "high", "X-Priority": "1 (Highest)" }),

@@ -111,8 +111,9 @@ export async function notificationsOf(events: EventFinder, rows: InboxRow[]): Pr
   return rows.flatMap((row, index) => {
     const stored = readNotification(row.notification);
     const event = found[index] ?? null;
-    // A digest by email is in no inbox.
-    if (stored.type === "email-digest" || (event === null && tellsOfEvent(stored))) return [];
+    // Digests by email and reports are in no inbox.
+    if (stored.type === "email-digest" || stored.type === "report") return [];
+    if (event === null && tellsOfEvent(stored)) return [];
     const { slug, name, ruleId } = row;
     const id = String(row.id);
     const about = { id, baseUrl: "", project: { slug, name }, ruleId, urgent: false };

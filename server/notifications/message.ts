@@ -1,12 +1,16 @@
 import type { Event } from "../event/event.ts";
 import type { ToldNotification } from "../rules/rule-kind.ts";
+import type { ReportContent } from "./report-content.ts";
 
 /** The content of a notification, for every kind of destination. */
 export type Message = {
   /** Constant over all attempts of a delivery; receivers use it to drop repetitions. Without full stops. */
   id: string;
-  /** `event` tells of one event, `test` tries the destination, `messages-held` tells of its limit, the others come from rules over time. */
-  type: ToldNotification["type"] | "test" | "messages-held" | AccountMessageType;
+  /**
+   * `event` tells of one event, `test` tries the destination, `messages-held` tells of its limit, the others come from
+   * rules over time and reports.
+   */
+  type: ToldNotification["type"] | "test" | "messages-held" | "report" | AccountMessageType;
   /** One line of plain text. */
   title: string;
   /** An emoji; null if there is none, or if the event's icon is a file name. */
@@ -37,6 +41,8 @@ export type Message = {
   metric?: { value: number | null; from: string; to: string };
   /** What a digest by email lists. */
   digest?: Digest;
+  /** What a report says. */
+  report?: ReportContent;
   /** The message of the event that began the burst of a summary. */
   first?: Message;
 };

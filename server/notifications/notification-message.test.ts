@@ -27,7 +27,7 @@ const event: Event = {
 };
 
 function render(
-  notification: Exclude<Notification, { type: "email-digest" }>,
+  notification: Exclude<Notification, { type: "email-digest" | "report" }>,
   of: Event | null = null,
   newest: Event[] = [],
 ) {

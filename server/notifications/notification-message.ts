@@ -37,7 +37,21 @@ export type Notification =
   | (Notice & { type: "server-notice" })
   /** A member comes on call in a schedule. */
   | (Notice & { type: "on-call"; schedule: { id: string; name: string } })
-  | { type: "email-digest"; fromMs: number; atMs: number };
+  | { type: "email-digest"; fromMs: number; atMs: number }
+  | ReportNotification;
+
+/** A report that is due. Its numbers are computed when it is sent, so they are stored nowhere. */
+export type ReportNotification = {
+  type: "report";
+  report: string;
+  board: { id: string; name: string };
+  beforeMs: number;
+  fromMs: number;
+  toMs: number;
+  atMs: number;
+  /** Somebody tries it. */
+  isTest: boolean;
+};
 
 export type MemberNotice = Extract<Notification, Notice>;
 
@@ -77,9 +91,9 @@ export function newestIdsOf(notification: Notification): string[] {
   return "newestIds" in notification ? notification.newestIds : [];
 }
 
-/** The message of a notification, except for digests by email. */
+/** The message of a notification, except for digests by email and reports. */
 export function messageOfNotification(
-  notification: Exclude<Notification, { type: "email-digest" }>,
+  notification: Exclude<Notification, { type: "email-digest" | "report" }>,
   told: ToldEvents,
   about: About,
 ): Message {

@@ -12,6 +12,7 @@ import { type AccountStreams, LiveNotifications } from "./live-notifications.ts"
 import { MonitorWorker } from "./monitor-worker.ts";
 import { openKinds } from "./open-kinds.ts";
 import { RecentEvents } from "./recent-events.ts";
+import type { ReportRenderer } from "./send-delivery.ts";
 import { ServerOutages } from "./server-outages.ts";
 import { UnsubscribeLinks } from "./unsubscribe.ts";
 
@@ -25,6 +26,7 @@ type Deps = {
   isPassive: boolean;
   onError: (error: unknown) => void;
   now: () => number;
+  renderReport: ReportRenderer;
 };
 
 /**
@@ -40,6 +42,7 @@ export async function openNotifications({
   isPassive,
   onError,
   now,
+  renderReport,
 }: Deps) {
   const { control } = store;
   const unsubscribeSecret = await getOrCreateSecret(control, secrets, "unsubscribeSecret", generateSecretKey);
@@ -61,6 +64,7 @@ export async function openNotifications({
     baseUrl,
     unsubscribeLinks,
     alertLinks,
+    renderReport,
     installationId,
     onError,
   });

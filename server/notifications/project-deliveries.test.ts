@@ -88,6 +88,7 @@ for (const engine of stores) {
 
     function newWorker(kinds: DestinationKinds, clock = () => now) {
       const worker = new DeliveryWorker({
+        renderReport: async () => null,
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
         alertLinks: { url: () => "https://tidings.example.com/alert/token" },
         installationId: "test",

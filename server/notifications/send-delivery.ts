@@ -13,14 +13,34 @@ import {
   messageOfNotification,
   type Notification,
   newestIdsOf,
+  type ReportNotification,
   readNotification,
   tellsOfEvent,
 } from "./notification-message.ts";
 import type { OutboundPolicy } from "./outbound.ts";
 import type { RecentEvents } from "./recent-events.ts";
+import type { ReportContent } from "./report-content.ts";
+import { messageOfReport } from "./report-message.ts";
 import type { UnsubscribeLinks } from "./unsubscribe.ts";
 
+/** What a report says, and its picture as PNG, if the receiver takes files. */
+export type RenderedReport = { content: ReportContent; picture: Uint8Array | null };
+
+/** Computes and draws a report; null if it was deleted or turned off. */
+export type ReportRenderer = (report: {
+  projectId: number;
+  notification: ReportNotification;
+  /** The project's name. */
+  project: string;
+  takesPicture: boolean;
+  nowMs: number;
+}) => Promise<RenderedReport | null>;
+
+/** For a message with a picture. With the time that computing takes, it is below the lease of a delivery. */
+const reportTimeoutMs = 25_000;
+
 export type SendDeps = Sending & {
+  renderReport: ReportRenderer;
   control: Kysely<ControlTables>;
   events: Pick<RecentEvents, "find">;
   policy: OutboundPolicy;
@@ -52,6 +72,7 @@ export async function sendDelivery(
   if (!event && tellsOfEvent(notification)) return notCalled("The event was deleted.");
   const { destination, timeZone } = target;
   if ("refusal" in destination) return notCalled(destination.refusal);
+  if (notification.type === "report") return sendReport(deps, delivery, target, destination, notification);
   const message = await messageOf(deps, delivery, target, notification, event);
   if (!message) return notCalled("Everything in it was deleted.");
   const { projectId, accountId } = delivery;
@@ -69,12 +90,46 @@ export async function sendDelivery(
   });
 }
 
+async function sendReport(
+  deps: SendDeps,
+  delivery: Delivery,
+  { project }: Target,
+  destination: Parameters<typeof sendTo>[1],
+  notification: ReportNotification,
+): Promise<Outcome> {
+  const { projectId, accountId } = delivery;
+  const rendered = await deps.renderReport({
+    projectId,
+    notification,
+    project: project.name,
+    takesPicture: deps.kinds.get(destination.kind)?.takesPictures ?? false,
+    nowMs: deps.now(),
+  });
+  if (!rendered) return notCalled("The report was deleted or turned off.");
+  const message = messageOfReport(rendered.content, {
+    id: messageIdOf(deps.installationId, delivery),
+    project,
+    baseUrl: deps.baseUrl,
+    atMs: notification.atMs,
+  });
+  const { report } = notification;
+  return sendTo(deps, destination, message, {
+    policy: deps.policy,
+    nowMs: deps.now(),
+    timeoutMs: reportTimeoutMs,
+    picture: rendered.picture,
+    ...(accountId !== null && {
+      reader: { unsubscribeUrl: deps.unsubscribeLinks.url({ projectId, accountId, report }) },
+    }),
+  });
+}
+
 /** The message of a delivery; null if all that it tells of was deleted. */
 async function messageOf(
   { control, events, baseUrl, installationId, alertLinks }: SendDeps,
   delivery: Delivery,
   { project, rule, timeZone }: Target,
-  notification: Notification,
+  notification: Exclude<Notification, ReportNotification>,
   event: Event | null,
 ): Promise<Message | null> {
   const { projectId, ruleId, alertId, accountId, destinationId } = delivery;

@@ -4,13 +4,13 @@ import { readSignedText, signText } from "../core/signed-text.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { cancelDeliveries } from "./destinations.ts";
 
-/** Whom a link in an email is for. */
-type Subscriber = { accountId: string; projectId: number };
+/** Whom a link in an email is for, and the report that it ends; without one, all of the project's email. */
+type Subscriber = { accountId: string; projectId: number; report?: string };
 
 const purpose = "unsubscribe";
 
 /**
- * Signs the links that end a project's email to an account (RFC 8058). They need no session, never expire, and allow
+ * Signs the links that end a project's email to an account, or one report (RFC 8058). They need no session, never expire, and allow
  * nothing else.
  */
 export class UnsubscribeLinks {
@@ -23,27 +23,28 @@ export class UnsubscribeLinks {
   }
 
   url(subscriber: Subscriber): string {
-    const { accountId, projectId } = subscriber;
-    return `${this.#baseUrl}/unsubscribe/${signText(this.#secret, purpose, `${projectId}.${accountId}`)}`;
+    const { accountId, projectId, report } = subscriber;
+    const text = [projectId, accountId, ...(report === undefined ? [] : [report])].join(".");
+    return `${this.#baseUrl}/unsubscribe/${signText(this.#secret, purpose, text)}`;
   }
 
   /** Whom a link's token is for. Throws `unsubscribe-link-unknown`. */
   read(token: string): Subscriber {
     const text = readSignedText(this.#secret, purpose, token);
     if (text === null) throw unknownLink();
-    const at = text.indexOf(".");
-    return { projectId: Number(text.slice(0, at)), accountId: text.slice(at + 1) };
+    const [projectId, accountId = "", report] = text.split(".");
+    return { projectId: Number(projectId), accountId, ...(report !== undefined && { report }) };
   }
 }
 
 /**
- * Returns the project whose email a link ends, and the address. Throws `unsubscribe-link-unknown` if the account is no
+ * Returns the project whose email a link ends, with the board of a report, and the address. Throws `unsubscribe-link-unknown` if the account is no
  * longer a member of the project.
  */
 export async function previewUnsubscribe(
   control: Kysely<ControlTables>,
-  { accountId, projectId }: Subscriber,
-): Promise<{ project: string; email: string; unsubscribed: boolean }> {
+  { accountId, projectId, report }: Subscriber,
+): Promise<{ project: string; email: string; unsubscribed: boolean; report: string | null }> {
   const row = await control
     .selectFrom("members")
     .innerJoin("projects", "projects.id", "members.projectId")
@@ -58,17 +59,36 @@ export async function previewUnsubscribe(
     .where("members.accountId", "=", accountId)
     .executeTakeFirst();
   if (!row) throw unknownLink();
-  return { project: row.project, email: row.email, unsubscribed: row.since !== null };
+  const { project, email, since } = row;
+  if (report === undefined) return { project, email, unsubscribed: since !== null, report: null };
+  const ofReport = await control
+    .selectFrom("reports")
+    .innerJoin("boards", "boards.id", "reports.boardId")
+    .select(["boards.name", "enabled"])
+    .where("reports.id", "=", report)
+    .where("reports.accountId", "=", accountId)
+    .executeTakeFirst();
+  if (!ofReport) throw unknownLink();
+  return { project, email, unsubscribed: ofReport.enabled === 0, report: ofReport.name };
 }
 
-/** Ends a project's email to an account, and cancels what waits. Can be repeated. Throws `unsubscribe-link-unknown`. */
+/** Ends a project's email to an account, or turns off a report, and cancels what waits. Can be repeated. Throws `unsubscribe-link-unknown`. */
 export async function unsubscribe(
   control: Kysely<ControlTables>,
   subscriber: Subscriber,
   nowMs: number,
 ): Promise<void> {
   await previewUnsubscribe(control, subscriber);
-  const { accountId, projectId } = subscriber;
+  const { accountId, projectId, report } = subscriber;
+  if (report !== undefined) {
+    await control
+      .updateTable("reports")
+      .set({ enabled: 0, dueAt: null })
+      .where("id", "=", report)
+      .where("accountId", "=", accountId)
+      .execute();
+    return;
+  }
   await control
     .insertInto("emailUnsubscriptions")
     .values({ accountId, projectId, createdAt: nowMs })

@@ -31,6 +31,9 @@ import { openMetrics } from "../metrics/serve-metrics.ts";
 import { openNotifications } from "../notifications/open-notifications.ts";
 import type { ServerOutages } from "../notifications/server-outages.ts";
 import { deleteProject } from "../projects/delete-project.ts";
+import { PictureLinks } from "../reports/report-links.ts";
+import { createReportRenderer } from "../reports/report-renderer.ts";
+import { ReportWorker } from "../reports/report-worker.ts";
 import { WatchedEventsCache } from "../rules/watched-events.ts";
 import { generateSecretKey } from "../storage/secret-box.ts";
 import { boxFor, openSecretBox } from "../storage/secret-key.ts";
@@ -185,8 +188,13 @@ async function wireUp(
   const signInLimits = new SignInLimits({ rateLimiter, secret, isSecure, tiers: signInTiers });
   const keys = new ApiKeyCache(control, addressOf, onError);
 
+  const linkSecret = await retrying(() =>
+    getOrCreateSecret(control, secrets, "unsubscribeSecret", generateSecretKey),
+  );
+  const pictureLinks = new PictureLinks(linkSecret, baseUrl);
+  const renderReport = createReportRenderer({ store, links: pictureLinks, onError });
   const notifications = await retrying(() =>
-    openNotifications({ store, streams, secrets, config, baseUrl, isPassive, onError, now }),
+    openNotifications({ store, streams, secrets, config, baseUrl, isPassive, onError, now, renderReport }),
   );
   const { outages } = notifications;
   const { recentEvents, fanOut, mailer } = notifications.services;
@@ -204,6 +212,8 @@ async function wireUp(
     clock,
   });
   const largeBodies = new BodySemaphore();
+  const { deliveryWorker } = notifications.services;
+  const reportWorker = new ReportWorker({ store, onMade: () => deliveryWorker.wake(), onError, now });
   const heartbeatWorker = new HeartbeatWorker({ store, recorder, rejected, onError, now });
   if (!isPassive) await retrying(() => heartbeatWorker.startAgain());
   const rateLimits = new KeyRateLimits(store);
@@ -306,6 +316,8 @@ async function wireUp(
         now,
       }),
       heartbeatWorker,
+      reportWorker,
+      pictureLinks,
       worker,
       userActivity,
       watchedEvents,
@@ -322,6 +334,7 @@ async function wireUp(
     start() {
       notifications.start();
       heartbeatWorker.wake();
+      reportWorker.wake();
       worker.wake();
       userActivity.start();
       void backups?.look();
@@ -330,6 +343,7 @@ async function wireUp(
       // The database may stop first. The token then expires by age.
       await setup?.close().catch(onError);
       backups?.close();
+      await reportWorker.close();
       await heartbeatWorker.close();
       await userActivity.close();
       await worker.close();

@@ -31,9 +31,42 @@ export function migrationsDirectories(engine: Engine): string[] {
   return [join(storage, "migrations"), join(storage, engine, "migrations")];
 }
 
-/** The file of one of SQLite's threads. */
-export function threadFile(name: "check" | "checkpoint" | "migrate" | "reader" | "writer"): URL {
-  return new URL(isBundled ? `./${name}-thread.js` : `../storage/sqlite/${name}-thread.ts`, import.meta.url);
+/** The folders of the threads. */
+const threads = {
+  check: "storage/sqlite",
+  checkpoint: "storage/sqlite",
+  migrate: "storage/sqlite",
+  reader: "storage/sqlite",
+  writer: "storage/sqlite",
+  picture: "reports",
+};
+
+/** The file of a thread. */
+export function threadFile(name: keyof typeof threads): URL {
+  return new URL(
+    isBundled ? `./${name}-thread.js` : `../${threads[name]}/${name}-thread.ts`,
+    import.meta.url,
+  );
+}
+
+const fontFiles = ["latin", "latin-ext", "cyrillic-ext", "vietnamese"].map(
+  (letters) => `hanken-grotesk-${letters}-wght-normal.woff2`,
+);
+
+/** What draws pictures: the WebAssembly of resvg, and the fonts of their texts, the most important first. */
+export function pictureFiles(): { program: string; fonts: string[] } {
+  if (isBundled) {
+    const directory = join(dir, "assets/picture");
+    return {
+      program: join(directory, "index_bg.wasm"),
+      fonts: fontFiles.map((file) => join(directory, file)),
+    };
+  }
+  const fonts = Bun.fileURLToPath(import.meta.resolve("@fontsource-variable/hanken-grotesk/package.json"));
+  return {
+    program: Bun.fileURLToPath(import.meta.resolve("@resvg/resvg-wasm/index_bg.wasm")),
+    fonts: fontFiles.map((file) => join(fonts, "../files", file)),
+  };
 }
 
 /** The arguments that run the `tidings` command line as another process. */

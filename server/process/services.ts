@@ -30,6 +30,8 @@ import type { DestinationKinds } from "../notifications/kinds/index.ts";
 import type { MonitorWorker } from "../notifications/monitor-worker.ts";
 import type { RecentEvents } from "../notifications/recent-events.ts";
 import type { UnsubscribeLinks } from "../notifications/unsubscribe.ts";
+import type { PictureLinks } from "../reports/report-links.ts";
+import type { ReportWorker } from "../reports/report-worker.ts";
 import type { WatchedEventsCache } from "../rules/watched-events.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
@@ -64,6 +66,8 @@ export type Services = {
   webhookReceiver: WebhookReceiver;
   pings: PingReceiver;
   heartbeatWorker: HeartbeatWorker;
+  reportWorker: ReportWorker;
+  pictureLinks: PictureLinks;
   worker: BackgroundWorker;
   userActivity: UserActivity;
   watchedEvents: WatchedEventsCache;

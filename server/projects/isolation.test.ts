@@ -32,6 +32,7 @@ type Ids = {
   heartbeat: string;
   schedule: string;
   override: string;
+  report: string;
   notification: string;
   board: string;
   job: string;
@@ -94,6 +95,7 @@ const sameForAll: Record<string, Row> = {
       ],
     ]),
   ),
+  "GET /reports/{picture}": { key: 404, session: 404, nobody: 404, path: () => "/reports/x.png" },
   "GET /badge/{badge}": { key: 404, session: 404, nobody: 404, path: () => "/badge/x.svg" },
   ...Object.fromEntries(
     ["/flags/", "/flags", "/decide/", "/decide"].map((path) => [
@@ -616,6 +618,39 @@ const table: Record<string, Row> = {
       },
     ]),
   ),
+  "GET /api/reports": { key: 200, session: 200, nobody: 401 },
+  "POST /api/reports": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    body: ({ board, projectDestination }) => ({
+      ...{ board, destination: projectDestination },
+      schedule: { every: "day", at: "08:00", timeZone: "UTC" },
+    }),
+  },
+  "GET /api/reports/preview": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ board }) => `/api/reports/preview?board=${board}`,
+  },
+  ...Object.fromEntries(
+    [
+      ["GET", ""],
+      ["PATCH", ""],
+      ["DELETE", ""],
+      ["POST", "/send"],
+    ].map(([method, end]): [string, Row] => [
+      `${method} /api/reports/{id}${end}`,
+      {
+        key: 404,
+        session: 404,
+        nobody: 401,
+        path: ({ report }) => `/api/reports/${report}${end}`,
+        ...(method === "PATCH" && { body: () => ({ enabled: false }) }),
+      },
+    ]),
+  ),
   "GET /api/connections": { key: 200, session: 200, nobody: 401 },
   "GET /api/webhooks/{id}/url": {
     key: 403,
@@ -972,6 +1007,11 @@ beforeAll(async () => {
       { id: "value", type: "value", title: secret, x: 4, y: 0, w: 4, h: 4, key: secret },
     ],
   });
+  const { report } = await post<Made<"report">>("/api/reports", {
+    board: board.id,
+    destination: projectDestination.id,
+    schedule: { every: "day", at: "08:00", timeZone: "UTC" },
+  });
   await json(`/api/insights/${secret}`, { method: "PUT", body: '{"value":7,"title":"confidential"}' });
   const { sessions } = await json<{ sessions: { id: string }[] }>("/api/sessions");
   ids = {
@@ -990,6 +1030,7 @@ beforeAll(async () => {
     heartbeat: heartbeat.id,
     schedule: schedule.id,
     override: override.id,
+    report: report.id,
     notification: notifications[0]!.id,
     board: board.id,
     job: job.id,
@@ -1043,6 +1084,7 @@ async function everything(): Promise<string[]> {
     "on-call",
     `on-call/${ids.schedule}/overrides`,
     "connections",
+    "reports",
     // The others are being sent.
     "deliveries?kind=dashboard",
     "members",

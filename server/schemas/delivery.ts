@@ -27,9 +27,10 @@ export type DeliveryReason = (typeof deliveryReasons)[number];
 
 /**
  * What a delivery tells of: an event, what a rule found over time, that a destination was turned off, something about the
- * server that its owner must know, how many messages a limit held back, or everything that was collected for an account's email.
+ * server that its owner must know, how many messages a limit held back, everything that was collected for an account's
+ * email, or a report of a board.
  */
-const deliveryTypes = [...notificationTypes, "email-digest"] as const;
+const deliveryTypes = [...notificationTypes, "email-digest", "report"] as const;
 
 /** One that failed, with the answer of the service or what prevented the request. */
 const FailedAttempt = z

@@ -126,5 +126,8 @@ export const UnsubscribePreview = z
     project: z.string().openapi({ description: "The project's name." }),
     email: z.string(),
     unsubscribed: z.boolean(),
+    report: z.string().nullable().openapi({
+      description: "The board of the report that the link ends. Null: it ends all of the project's email.",
+    }),
   })
   .openapi("UnsubscribePreview");

@@ -48,6 +48,7 @@ export const slackBody = z.strictObject({
             .min(1)
             .max(10),
         }),
+        z.strictObject({ type: z.literal("image"), image_url: url(3_000), alt_text: filled(2_000) }),
         z.strictObject({ type: z.literal("context"), elements: z.array(mrkdwn(3_000)).min(1).max(10) }),
       ]),
     )
@@ -67,6 +68,7 @@ const embed = z
     footer: z.strictObject({ text: filled(2_048) }),
     timestamp: z.iso.datetime(),
     color: z.int().min(0).max(0xff_ff_ff).optional(),
+    image: z.strictObject({ url: url(2_048) }).optional(),
   })
   .refine(({ title, description = "", fields, footer }) => {
     const texts = [title, description, footer.text, ...fields.flatMap(({ name, value }) => [name, value])];
@@ -108,7 +110,15 @@ export const telegramBody = z.strictObject({
     if (mention) context.addIssue({ code: "custom", message: `mentions ${mention[0]}` });
   }),
   parse_mode: z.literal("HTML"),
-  link_preview_options: z.strictObject({ is_disabled: z.literal(true) }),
+  // https://core.telegram.org/bots/api#linkpreviewoptions
+  link_preview_options: z.union([
+    z.strictObject({ is_disabled: z.literal(true) }),
+    z.strictObject({
+      url: url(2_048),
+      prefer_large_media: z.literal(true),
+      show_above_text: z.literal(true),
+    }),
+  ]),
 });
 
 // https://adaptivecards.io/explorer
@@ -134,6 +144,7 @@ const cardElement = z.discriminatedUnion("type", [
     isSubtle: z.boolean().optional(),
     size: z.literal("Small").optional(),
   }),
+  z.strictObject({ type: z.literal("Image"), url: url(2_048), altText: filled(1_000) }),
   z.strictObject({
     type: z.literal("FactSet"),
     facts: z.array(z.strictObject({ title: filled(1_000), value: filled(1_000) })).min(1),
@@ -181,6 +192,8 @@ export const ntfyBody = z
     priority: z.int().min(1).max(5),
     tags: z.array(z.string().regex(/^[^,\s]+$/)),
     click: url(2_048).optional(),
+    attach: url(2_048).optional(),
+    filename: filled(100).optional(),
     actions: z
       .array(
         z.discriminatedUnion("action", [
@@ -280,6 +293,29 @@ export const webhookBody = z.strictObject({
       matches: z.strictObject({ count: z.int(), from: z.iso.datetime(), to: z.iso.datetime() }).nullable(),
       newest: z.array(webhookEvent).max(10),
       ...about,
+    }),
+    z.strictObject({
+      board: z.strictObject({ id: z.string(), name: z.string() }),
+      period: z.strictObject({
+        from: z.iso.datetime(),
+        to: z.iso.datetime(),
+        before: z.iso.datetime(),
+        timeZone: z.string(),
+      }),
+      tiles: z.array(
+        z.strictObject({
+          id: z.string(),
+          type: z.string(),
+          title: z.string(),
+          data: z.looseObject({ type: z.string() }).nullable(),
+          before: z.looseObject({ type: z.string() }).nullable(),
+          problem: z.string().nullable(),
+        }),
+      ),
+      picture: url(2_048).nullable(),
+      test: z.boolean(),
+      url: url(65_536),
+      project,
     }),
   ]),
 });

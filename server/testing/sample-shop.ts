@@ -93,7 +93,7 @@ export type SampleShop = Awaited<ReturnType<typeof startShop>>;
 
 /**
  * Starts a server with a shop's events of two months (`npm run seed`) and something on each page: destinations, rules,
- * silences, deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, an on-call schedule, an
+ * silences, deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, an on-call schedule, reports, an
  * invitation, and a board with a public link.
  */
 export async function startShop(dataDirectory: string) {
@@ -149,6 +149,8 @@ export async function startShop(dataDirectory: string) {
     ids.push((await call<{ event: { id: string } }>("POST", "/api/events", event)).event.id);
   const { boards } = await call<{ boards: { id: string; name: string }[] }>("GET", "/api/boards", undefined);
   const board = boards.find(({ name }) => name === "Shop")!.id;
+
+  await addReports(call, board, destinations[0]!);
 
   return {
     address,
@@ -214,6 +216,15 @@ async function addOnCall(call: Call): Promise<void> {
   );
 }
 
+/** Adds reports of the board, each week and each month, and sends one. */
+async function addReports(call: Call, board: string, destination: string): Promise<void> {
+  const time = { at: "08:00", timeZone: "Europe/Berlin" };
+  const weekly = { board, destination, schedule: { every: "week", weekday: "monday", ...time } };
+  const { report } = await call<{ report: { id: string } }>("POST", "/api/reports", weekly);
+  await call("POST", `/api/reports/${report.id}/send`);
+  await call("POST", "/api/reports", { board, destination, schedule: { every: "month", day: 1, ...time } });
+}
+
 /** Signs in as the account that `npm run seed` creates; returns the session's cookies. */
 async function signIn(address: string): Promise<Cookie[]> {
   const response = await fetch(`${address}/api/auth/sign-in/email`, {
@@ -258,6 +269,7 @@ export function memberPages({
     heartbeats: "/p/default/heartbeats",
     heartbeat: `/p/default/heartbeats/${heartbeatId}`,
     "on-call": "/p/default/on-call",
+    reports: "/p/default/reports",
     webhooks: "/p/default/webhooks",
     rejected: "/p/default/rejected",
     audit: "/p/default/audit",

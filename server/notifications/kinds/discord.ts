@@ -110,6 +110,7 @@ function render(message: Message) {
     footer: { text: footer },
     timestamp: message.createdAt,
     ...(message.urgent && { color: urgentColor }),
+    ...(message.report?.pictureUrl && { image: { url: message.report.pictureUrl } }),
   };
 }
 

@@ -10,10 +10,11 @@ export function emailKind(mailer: Mailer, baseUrl: string): DestinationKind<type
     kind: "email",
     label: "Email",
     settings,
-    async send(message, { address: to }, { timeoutMs, reader }) {
+    takesPictures: true,
+    async send(message, { address: to }, { timeoutMs, reader, picture = null }) {
       // Loaded with the mailer, because its packages need memory.
       const { renderEmail } = await import("../email.ts");
-      return mailer.send({ ...renderEmail(message, { baseUrl, ...reader }), to }, timeoutMs);
+      return mailer.send({ ...renderEmail(message, { baseUrl, picture, ...reader }), to }, timeoutMs);
     },
   };
 }

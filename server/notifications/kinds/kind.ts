@@ -24,6 +24,8 @@ export type DestinationKind<Settings extends z.ZodObject = z.ZodObject> = {
   settings: Settings;
   /** A chat, whose messages are read one after another: they are sent one at a time, in order. */
   isInOrder?: true;
+  /** It gets the picture of a report as a file. Others get its address. */
+  takesPictures?: true;
   /** Sends a message, or updates the previous one. Throws only for errors of the program. */
   send(message: Message, settings: z.infer<Settings>, context: Context): Promise<Outcome>;
 };
@@ -38,6 +40,8 @@ export type Context = {
   previous?: string;
   /** Who reads the message, if an account gets it. */
   reader?: Reader;
+  /** The picture of a report, as PNG, for kinds that take files (`takesPictures`). */
+  picture?: Uint8Array | null;
 };
 
 /** The account that reads a message. */

@@ -25,6 +25,7 @@ export function linkOf({ url }: Message): string | null {
 /** The label of a link to the message's URL. */
 export function linkLabelOf({ type }: Message): string {
   if (type === "test") return "Open Tidings";
+  if (type === "report") return "Open the board";
   return type === "event" ? "View event" : "View events";
 }
 
@@ -38,6 +39,11 @@ export function alertActionsOf({ alert }: Message): { label: string; url: string
   ];
 }
 
+/** The link to the picture of a report, for services that show none. */
+function pictureLink({ report }: Message): string {
+  return report?.pictureUrl ? `[Picture of the charts](${report.pictureUrl})` : "";
+}
+
 /**
  * The links of an alert, the description, and the newest events that it tells of, as Markdown; null if there is none of
  * them. The links come first, because long texts are cut.
@@ -45,7 +51,7 @@ export function alertActionsOf({ alert }: Message): { label: string; url: string
 export function textOf(message: Message): string | null {
   const { text, type, newest } = message;
   const actions = alertActionsOf(message).map(({ label, url }) => `[${label}](${url})`);
-  const parts = [actions.join(" · "), text ?? "", newestText(type, newest)].filter(
+  const parts = [actions.join(" · "), text ?? "", newestText(type, newest), pictureLink(message)].filter(
     (part) => part.trim() !== "",
   );
   return parts.length === 0 ? null : parts.join("\n\n");

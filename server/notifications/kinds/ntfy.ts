@@ -46,6 +46,7 @@ export const ntfy = defineKind({
       message: plainBody(withoutAlert, messageBytesMax, jsonBytes),
       priority: message.urgent ? urgentPriority : defaultPriority,
       tags: [message.project.slug],
+      ...(message.report?.pictureUrl && { attach: message.report.pictureUrl, filename: "board.png" }),
       ...(link !== null && {
         click: link,
         actions: [{ action: "view", label: linkLabelOf(message), url: link }, ...alertActions(message)],

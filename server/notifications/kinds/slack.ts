@@ -32,8 +32,14 @@ export const slack = defineKind({
   settings,
   isInOrder: true,
   async send(message, { url, mention }, context) {
-    const body = render(message, mentionsIn(message, mention).map(mentionOf));
-    return outcomeOf(await sendJson("POST", url, body, context), service, context);
+    const mentions = mentionsIn(message, mention).map(mentionOf);
+    const send = async (message: Message) =>
+      outcomeOf(await sendJson("POST", url, render(message, mentions), context), service, context);
+    const outcome = await send(message);
+    // Slack refuses a message with a picture that it can't open, as those of servers in a network of their own.
+    return outcome.kind === "failed" && message.report?.pictureUrl
+      ? send({ ...message, report: { ...message.report, pictureUrl: null } })
+      : outcome;
   },
 });
 
@@ -43,6 +49,7 @@ const fieldMax = 2_000;
 /** Each is two texts of the ten that a section can have. */
 const fieldsOfSectionMax = 5;
 const footerMax = 500;
+const altMax = 200;
 
 /** https://docs.slack.dev/messaging/formatting-message-text#special-mentions */
 function mentionOf(who: string): string {
@@ -62,6 +69,7 @@ function render(message: Message, mentions: string[]) {
   const blocks = [
     ...first,
     { type: "section", text: textObject(title) },
+    ...pictureBlocks(message),
     ...(text.trim() === "" ? [] : [{ type: "section", text: textObject(text) }]),
     ...fieldSections,
     { type: "context", elements: [textObject(footerOf(message))] },
@@ -69,6 +77,12 @@ function render(message: Message, mentions: string[]) {
   // The text is what notifications and screen readers show.
   const summary = shorten(titleOf(message), footerMax);
   return { text: escapeHtml(summary), blocks, unfurl_links: false, unfurl_media: false };
+}
+
+/** https://docs.slack.dev/reference/block-kit/blocks/image-block */
+function pictureBlocks({ report }: Message) {
+  if (!report?.pictureUrl) return [];
+  return [{ type: "image", image_url: report.pictureUrl, alt_text: shorten(report.board.name, altMax) }];
 }
 
 /** In a list of fields, its name is on the left and its value on the right. */

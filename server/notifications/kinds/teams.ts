@@ -45,6 +45,7 @@ export const teams = defineKind({
 /** A message has at most 28 kB, says the page, of which Teams itself uses a part. */
 const cardBytesMax = 20_000;
 const projectNameMax = 200;
+const altMax = 200;
 
 /** https://adaptivecards.io/explorer/AdaptiveCard.html */
 function cardOf(message: Message, mentions: string[]) {
@@ -59,6 +60,9 @@ function cardOf(message: Message, mentions: string[]) {
     value: escapeMarkdown(value),
   }));
   const factSets = facts.length > 0 ? [{ type: "FactSet", facts }] : [];
+  const pictures = message.report?.pictureUrl
+    ? [{ type: "Image", url: message.report.pictureUrl, altText: shorten(message.report.board.name, altMax) }]
+    : [];
   const footer = { type: "TextBlock", text: footerOf(message), isSubtle: true, size: "Small", wrap: true };
   const card = (body: object[]) => ({
     type: "AdaptiveCard",
@@ -70,12 +74,13 @@ function cardOf(message: Message, mentions: string[]) {
   });
   const called =
     mentions.length === 0 ? [] : [{ type: "TextBlock", text: mentions.map(atOf).join(" "), wrap: true }];
-  const rest = Buffer.byteLength(JSON.stringify(card([...called, title, ...factSets, footer])));
+  const head = [...called, title, ...pictures];
+  const rest = Buffer.byteLength(JSON.stringify(card([...head, ...factSets, footer])));
   const writer = new BoundedWriter(cardBytesMax - rest, jsonBytes);
   writeMarkdown(writer, textOf(message) ?? "", teamsMarkdown);
   const { text } = writer;
   const texts = text.trim() === "" ? [] : [{ type: "TextBlock", text, wrap: true }];
-  return card([...called, title, ...texts, ...factSets, footer]);
+  return card([...head, ...texts, ...factSets, footer]);
 }
 
 /** https://learn.microsoft.com/microsoftteams/platform/task-modules-and-cards/cards/cards-format#user-mention-in-incoming-webhook-with-adaptive-cards */

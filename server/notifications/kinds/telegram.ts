@@ -60,7 +60,9 @@ export const telegram = defineKind({
       chat_id: settings.chat,
       text: before + layOut(message, telegramHtml, textMax - before.length),
       parse_mode: "HTML",
-      link_preview_options: { is_disabled: true },
+      link_preview_options: message.report?.pictureUrl
+        ? { url: message.report.pictureUrl, prefer_large_media: true, show_above_text: true }
+        : { is_disabled: true },
     };
     return updateOrSend(
       context,

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { z } from "@hono/zod-openapi";
 import { limits } from "../../core/limits.ts";
 import type { AccountMessageType, Message } from "../message.ts";
+import type { ReportContent } from "../report-content.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { call, outcomeOf, type Service } from "./response.ts";
 
@@ -78,10 +79,14 @@ const types = {
   group: "rule.group",
   "rule-test": "rule.test",
   "messages-held": "messages.held",
+  report: "report.sent",
   test: "webhook.test",
 } as const satisfies Record<Exclude<Message["type"], AccountMessageType>, string>;
 
-function payloadOf({ type, createdAt, url, urgent, project, rule, alert, metric, ...message }: Message) {
+function payloadOf(whole: Message) {
+  const { type, createdAt, url, urgent, project, rule, alert, metric, report, ...message } = whole;
+  if (report)
+    return { type: types.report, timestamp: createdAt, data: { ...reportOf(report), url, project } };
   const { event, title, text, matches, newest } = message;
   const content = type === "event" ? { event } : { title, text, event, matches, newest };
   return {
@@ -89,6 +94,10 @@ function payloadOf({ type, createdAt, url, urgent, project, rule, alert, metric,
     timestamp: createdAt,
     data: { ...content, url, urgent, project, rule, ...(metric && { metric }), ...(alert && { alert }) },
   };
+}
+
+function reportOf({ board, from, to, before, timeZone, tiles, pictureUrl, isTest }: ReportContent) {
+  return { board, period: { from, to, before, timeZone }, tiles, picture: pictureUrl, test: isTest };
 }
 
 /** Generates a signing secret. */

@@ -1,4 +1,4 @@
-import type { Tile } from "../../server/schemas/tile.ts";
+import type { Tile } from "../schemas/tile.ts";
 
 /** A tile's place and size, in columns and rows. */
 export type Place = Pick<Tile, "x" | "y" | "w" | "h">;

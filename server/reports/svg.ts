@@ -1,0 +1,70 @@
+import { palettes } from "../boards/chart-palette.ts";
+import { shorten } from "../notifications/shorten.ts";
+
+/** Elements of pictures: always light, as pictures in messages can't follow the reader's theme. */
+export const colors = {
+  page: "#f7f5f2",
+  card: palettes.light.surface,
+  line: "#e6e1da",
+  ink: "#26241f",
+  muted: "#6b655e",
+  rest: palettes.light.rest,
+};
+
+/** The color of a series by its place; others than the palette's are drawn as the rest. */
+export function seriesColor(index: number, isRest: boolean): string {
+  return isRest ? colors.rest : (palettes.light.series[index] ?? colors.rest);
+}
+
+/** About the width of a character, in shares of the font size. */
+const characterWidth = 0.54;
+
+type TextStyle = {
+  size: number;
+  color?: string;
+  anchor?: "start" | "middle" | "end";
+  isStrong?: boolean;
+  /** Longer texts are shortened to about this many pixels. */
+  width?: number;
+};
+
+/** A line of text, with its baseline at `y`. */
+export function textAt(
+  x: number,
+  y: number,
+  content: string,
+  { size, color = colors.ink, anchor = "start", isStrong = false, width }: TextStyle,
+): string {
+  const line = content.replace(/\s+/g, " ");
+  const fitting =
+    width === undefined ? line : shorten(line, Math.max(1, Math.floor(width / (size * characterWidth))));
+  // The font's file has one weight, and a thin outline makes a bolder one of it.
+  const outline = isStrong ? ` stroke="${color}" stroke-width="${size / 45}"` : "";
+  return `<text x="${round(x)}" y="${round(y)}" font-size="${size}" fill="${color}" text-anchor="${anchor}"${outline}>${Bun.escapeHTML(withoutControls(fitting))}</text>`;
+}
+
+export function rectangle(x: number, y: number, width: number, height: number, attributes: string): string {
+  return `<rect x="${round(x)}" y="${round(y)}" width="${round(Math.max(0, width))}" height="${round(Math.max(0, height))}" ${attributes}/>`;
+}
+
+/** A line through points; null begins a new one. */
+export function pathThrough(points: readonly ([x: number, y: number] | null)[]): string {
+  let isOpen = false;
+  return points
+    .map((point) => {
+      const command = isOpen ? "L" : "M";
+      isOpen = point !== null;
+      return point === null ? "" : `${command}${round(point[0])} ${round(point[1])}`;
+    })
+    .join("");
+}
+
+/** Two decimals are enough, and keep the text short. */
+export function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** XML allows no control characters, and no half of a pair. */
+function withoutControls(content: string): string {
+  return content.toWellFormed().replace(/[\p{Cc}\uFFFE\uFFFF]/gu, "");
+}

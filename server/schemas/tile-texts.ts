@@ -1,0 +1,52 @@
+/** What tiles and their numbers are called, on the dashboard and in reports. */
+
+const metricTexts: Record<string, string> = {
+  sum: "Sum",
+  average: "Average",
+  minimum: "Minimum",
+  maximum: "Maximum",
+};
+
+type Measure = { metric?: string | undefined; tag?: string | undefined };
+type TitledTile = Measure & {
+  type: string;
+  title: string;
+  key?: string | undefined;
+  split?: string | undefined;
+};
+
+/** The name of a tile's numbers: "Events", "Users", "Sum of amount". */
+export function metricText({ metric, tag }: Measure): string {
+  if (metric === "users") return "Users";
+  return tag !== undefined && metric !== undefined && metric in metricTexts
+    ? `${metricTexts[metric]} of ${tag || "a tag"}`
+    : "Events";
+}
+
+/** The head of a split's column: "Channel", "Name" or the tag's key. */
+export function splitHead(split: string): string {
+  return split === "channel" ? "Channel" : split === "name" ? "Name" : splitText(split);
+}
+
+/** The dimension of a split: "channel", "name" or the tag's key. */
+function splitText(split: string): string {
+  return split.startsWith("tag.") ? split.slice("tag.".length) : split;
+}
+
+/** A tile's title, or a description if it has none. */
+export function titleOf(tile: TitledTile): string {
+  if (tile.title) return tile.title;
+  if (tile.type === "feed") return "Newest events";
+  if (tile.type === "alerts") return "Open alerts";
+  if (tile.type === "funnel") return "Funnel";
+  if (tile.type === "retention") return "Retention";
+  if (tile.type === "value") return tile.key ?? "Insight";
+  if (tile.type === "text") return "Text";
+  return metricText(tile) + (tile.split === undefined ? "" : ` by ${splitText(tile.split)}`);
+}
+
+/** The label of a series or row. An empty name or tag has one too. */
+export function labelOf(value: string | null, isSplit: boolean, all = "All"): string {
+  if (value === null) return isSplit ? "Others" : all;
+  return value === "" ? "(empty)" : value;
+}
