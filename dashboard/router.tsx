@@ -258,6 +258,10 @@ const alerts = createRoute({
   validateSearch: textsIn("alert"),
   component: lazyPart(async () => (await rulePages()).AlertsPage),
 });
+const silences = page(
+  "/silences",
+  lazyPart(async () => (await rulePages()).SilencesPage),
+);
 const destinations = page(
   "/destinations",
   lazyPart(async () => (await rulePages()).DestinationsPage),
@@ -276,6 +280,10 @@ const heartbeats = page(
 const heartbeat = page(
   "/heartbeats/$heartbeat",
   lazyPart(async () => (await heartbeatPages()).HeartbeatPage),
+);
+const onCall = page(
+  "/on-call",
+  lazyPart(async () => (await import("./on-call/on-call-page.tsx")).OnCallPage),
 );
 const webhooks = page(
   "/webhooks",
@@ -317,10 +325,12 @@ const short = [
   "/rules",
   "/rules/$",
   "/alerts",
+  "/silences",
   "/destinations",
   "/deliveries",
   "/heartbeats",
   "/heartbeats/$",
+  "/on-call",
   "/webhooks",
   "/rejected",
   "/audit",
@@ -364,10 +374,12 @@ export const router = createRouter({
         rules,
         rule,
         alerts,
+        silences,
         destinations,
         deliveries,
         heartbeats,
         heartbeat,
+        onCall,
         webhooks,
         rejected,
         connections,

@@ -24,6 +24,8 @@ const order = [
   "audit",
   "background",
   "alerts",
+  "silences",
+  "on-call",
   "users",
   "channels",
   "views",

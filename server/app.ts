@@ -34,12 +34,14 @@ import { addDeliveryRoutes } from "./notifications/delivery-routes.ts";
 import { addPreferenceRoutes } from "./notifications/preference-routes.ts";
 import { addProjectDestinationRoutes } from "./notifications/project-destination-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
+import { addOnCallRoutes } from "./on-call/routes.ts";
 import type { Services } from "./process/services.ts";
 import { addStatusRoutes } from "./process/status.ts";
 import { addMemberRoutes } from "./projects/member-routes.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
 import { addRuleRoutes } from "./rules/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
+import { addSilenceRoutes } from "./silences/routes.ts";
 import { addStatsRoutes } from "./stats/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { addViewRoutes } from "./views/routes.ts";
@@ -104,6 +106,10 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/audit",
     "/api/alerts",
     "/api/alerts/*",
+    "/api/silences",
+    "/api/silences/*",
+    "/api/on-call",
+    "/api/on-call/*",
     "/api/deliveries",
     "/api/deliveries/*",
     "/api/destination-kinds",
@@ -144,6 +150,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addJobRoutes(routes, services); //          /api/jobs …
   addRuleRoutes(routes, services); //         /api/rules …
   addAlertRoutes(routes, services); //        /api/alerts … /api/alert-links … /alert …
+  addSilenceRoutes(routes, services); //      /api/silences …
+  addOnCallRoutes(routes, services); //       /api/on-call …
   addNotificationRoutes(routes, services); // /api/notifications …
   addDestinationRoutes(routes, services); //  /api/destinations …
   addPreferenceRoutes(routes, services); //   /api/preferences … /api/unsubscribe … /unsubscribe …

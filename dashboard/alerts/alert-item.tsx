@@ -23,7 +23,7 @@ type Props = {
 /** An alert, with what can be done with it; opened, what happened to it. */
 export function AlertItem({ project, alert, isOpened, toggle }: Props) {
   const id = useId();
-  const { state, title, rule, matches, openedAt, urgent } = alert;
+  const { state, title, rule, matches, openedAt, urgent, silenced } = alert;
   return (
     <li className="border-line border-b last:border-b-0">
       <div className="flex items-center gap-3 py-2.5 pr-3 pl-2">
@@ -45,6 +45,12 @@ export function AlertItem({ project, alert, isOpened, toggle }: Props) {
               {urgent && (
                 <span className="rounded bg-accent-soft px-1.5 py-0.5 font-medium text-accent text-xs">
                   Urgent
+                </span>
+              )}
+              {silenced && (
+                <span className="inline-flex items-center gap-1 rounded bg-pressed px-1.5 py-0.5 text-muted text-xs">
+                  <BellOff aria-hidden className="size-3.5" />
+                  Silenced until {formatDate(silenced.until, "soon")}
                 </span>
               )}
             </span>
@@ -146,6 +152,8 @@ function changeText({ change, by, until }: AlertChange): string {
       return "Its recipients were reminded.";
     case "escalated":
       return "The next step of the rule was notified.";
+    case "silenced":
+      return `A silence by ${by ?? "a command"} covers it until ${formatDate(until!, "medium")}.`;
     case "acknowledged":
       return `${by} acknowledged it${until === null ? "" : ` until ${formatDate(until, "medium")}`}.`;
     case "resolved":

@@ -9,6 +9,8 @@ import { NavGroup } from "../shell/nav-group.tsx";
 const pages = [
   { name: "rules", title: "Rules" },
   { name: "heartbeats", title: "Heartbeats" },
+  { name: "on-call", title: "On call" },
+  { name: "silences", title: "Silences" },
 ] as const;
 
 const openAlertsIn = (sidebar: Sidebar) => sidebar.openAlerts;

@@ -6,6 +6,7 @@ import { Button, buttonClass } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
+import { SilenceNotePart } from "../silences/silence-note-part.tsx";
 import { AlertItem } from "./alert-item.tsx";
 import { alertsQuery } from "./alerts.ts";
 
@@ -22,10 +23,16 @@ export function AlertsPage() {
               What a rule found that goes on until it is resolved: a silence, too many events, a metric, or
               what another event ends.
             </p>
-            <Link to="/p/$project/rules" params={{ project }} className={buttonClass()}>
-              Rules
-            </Link>
+            <div className="flex flex-wrap gap-2">
+              <Link to="/p/$project/silences" params={{ project }} className={buttonClass()}>
+                Silences
+              </Link>
+              <Link to="/p/$project/rules" params={{ project }} className={buttonClass()}>
+                Rules
+              </Link>
+            </div>
           </div>
+          <SilenceNotePart className="rounded-lg border" />
           <AlertSection title="Open" state="open" />
           <AlertSection title="Resolved" state="resolved" />
         </div>

@@ -19,6 +19,10 @@ const formats = {
   /** "Nov 21, 2:05 PM" */
   dayAndClock: { month: "short", day: "numeric", ...clock },
   day: { month: "short", day: "numeric" },
+  /** "21" */
+  dayOfMonth: { day: "numeric" },
+  /** "Sat" */
+  shortWeekday: { weekday: "short" },
   dayOfYear: { month: "short", day: "numeric", year: "numeric" },
   month: { month: "short" },
   monthOfYear: { month: "short", year: "numeric" },

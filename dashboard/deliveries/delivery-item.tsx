@@ -72,8 +72,9 @@ export function DeliveryItem({ project, delivery, hasActions }: Props) {
               .filter(Boolean)
               .join(" · ")}
           </p>
+          {delivery.via && <p className="hostile text-muted text-xs">{delivery.via}</p>}
           <DeliveryReason delivery={delivery} />
-          {!isOpen && detail && state !== "delivered" && (
+          {!isOpen && detail && state !== "delivered" && delivery.reason !== "silenced" && (
             <p className={`hostile-line mt-0.5 text-xs ${isDead ? "text-danger" : "text-muted"}`}>{detail}</p>
           )}
           {isOpen && <Attempts id={id} delivery={delivery} />}

@@ -3,7 +3,7 @@ import { formatDate } from "../components/dates.ts";
 
 /** Why it was skipped or collected. */
 export function DeliveryReason({
-  delivery: { reason, state, until, digest, nextAttemptAt },
+  delivery: { reason, state, until, digest, nextAttemptAt, detail },
 }: {
   delivery: Delivery;
 }) {
@@ -26,6 +26,8 @@ export function DeliveryReason({
     "email-quota": isMade
       ? "Too many emails in an hour: sent in a digest"
       : `Too many emails in an hour: comes with a digest at ${formatDate(nextAttemptAt, "soon")}`,
+    silenced: `${detail ?? "Silenced"}${until ? ` (until ${formatDate(until, "soon")})` : ""}`,
+    "hourly-limit": "Over the destination's limit of messages in an hour: held back",
   };
-  return <p className="text-xs">{texts[reason]}</p>;
+  return <p className="hostile text-xs">{texts[reason]}</p>;
 }

@@ -14,7 +14,14 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { rulesQuery } from "../rules/rules.ts";
 import { DestinationFields, settingsChangeOf, settingsOf } from "./destination-fields.tsx";
-import { type DestinationForm, destinationParts, formOf, newForm } from "./destination-form.ts";
+import {
+  type DestinationForm,
+  destinationParts,
+  formOf,
+  hourlyLimitOf,
+  newForm,
+} from "./destination-form.ts";
+import { HourlyLimitField } from "./hourly-limit-field.tsx";
 import {
   type DestinationKind,
   destinationKindsQuery,
@@ -101,12 +108,10 @@ function NewDestinationDialog({ kind, back, close }: NewDestinationProps) {
 
 type Created = { ok: true; destination: ProjectDestination; signingSecret?: string };
 
-function create(
-  project: string,
-  kind: DestinationKind,
-  { name, entered, rules }: DestinationForm,
-): Promise<Created> {
-  const body = { kind: kind.kind, name: name.trim(), settings: settingsOf(kind.fields, entered), rules };
+function create(project: string, kind: DestinationKind, form: DestinationForm): Promise<Created> {
+  const { name, entered, rules } = form;
+  const settings = settingsOf(kind.fields, entered);
+  const body = { kind: kind.kind, name: name.trim(), settings, hourlyLimit: hourlyLimitOf(form), rules };
   return api("/api/project-destinations", { method: "POST", query: { project }, body });
 }
 
@@ -131,11 +136,14 @@ function EditDialog({ kind, destination, close }: EditProps & { kind: Destinatio
     formOf: (each) => formOf(kind, each),
     compare: byParts(destinationParts(kind)),
     keys: [projectDestinationsQuery(project).queryKey, connectionsQuery(project).queryKey],
-    async save({ name, entered }, base) {
+    async save(form, base) {
+      const { name, entered } = form;
+      const hourlyLimit = hourlyLimitOf(form);
       const settings = settingsChangeOf(kind.fields, entered, base);
       const body = {
         ...(name.trim() !== base.name && { name: name.trim() }),
         ...(Object.keys(settings).length > 0 && { settings }),
+        ...(hourlyLimit !== base.hourlyLimit && { hourlyLimit }),
       };
       if (Object.keys(body).length === 0) return null;
       const { version } = base;
@@ -208,6 +216,10 @@ function DestinationDialog({ kind, form, onChange, asksForRules, ...dialog }: Pr
         entered={form.entered}
         onChange={(entered) => onChange({ ...form, entered })}
         secrets={form.secrets}
+      />
+      <HourlyLimitField
+        value={form.hourlyLimit}
+        onChange={(hourlyLimit) => onChange({ ...form, hourlyLimit })}
       />
       {asksForRules && <RuleChoices chosen={form.rules} onChange={(rules) => onChange({ ...form, rules })} />}
     </FormDialog>

@@ -7,6 +7,8 @@ import type { DestinationKind } from "./project-destinations.ts";
 export type DestinationForm = {
   name: string;
   entered: Entered;
+  /** Empty is no limit. */
+  hourlyLimit: string;
   /** The last characters of the secrets that are set. */
   secrets: ProjectDestination["secrets"];
   /** The destination's version; empty for a new one. */
@@ -16,17 +18,32 @@ export type DestinationForm = {
 };
 
 export function newForm({ fields }: DestinationKind): DestinationForm {
-  return { name: "", entered: enteredOf(fields), secrets: {}, version: "", rules: [] };
+  return { name: "", entered: enteredOf(fields), hourlyLimit: "", secrets: {}, version: "", rules: [] };
 }
 
 export function formOf({ fields }: DestinationKind, destination: ProjectDestination): DestinationForm {
-  const { name, secrets, version } = destination;
-  return { name, entered: enteredOf(fields, destination), secrets, version, rules: [] };
+  const { name, secrets, version, hourlyLimit } = destination;
+  return {
+    name,
+    entered: enteredOf(fields, destination),
+    hourlyLimit: hourlyLimit === null ? "" : String(hourlyLimit),
+    secrets,
+    version,
+    rules: [],
+  };
 }
 
 /** The parts of a destination, for when two people have changed it. */
 export function destinationParts({ fields }: DestinationKind): Part<DestinationForm>[] {
-  return [part("Name", ["name"], ({ name }) => name), ...fields.map(partOf)];
+  return [
+    part("Name", ["name"], ({ name }) => name),
+    ...fields.map(partOf),
+    part("Messages in an hour", ["hourlyLimit"], ({ hourlyLimit }) => hourlyLimit || "No limit"),
+  ];
+}
+
+export function hourlyLimitOf({ hourlyLimit }: DestinationForm): number | null {
+  return hourlyLimit.trim() === "" ? null : Number(hourlyLimit);
 }
 
 function partOf(field: FormField): Part<DestinationForm> {

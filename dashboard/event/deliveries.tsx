@@ -102,8 +102,9 @@ function DeliveryItem({ delivery }: { delivery: Delivery }) {
           )}
           {delivery.readAt && " · read"}
         </p>
+        {delivery.via && <p className="hostile text-muted text-xs">{delivery.via}</p>}
         <DeliveryReason delivery={delivery} />
-        {delivery.detail && delivery.state !== "delivered" && (
+        {delivery.detail && delivery.state !== "delivered" && delivery.reason !== "silenced" && (
           <p className="hostile mt-1 text-xs">{delivery.detail}</p>
         )}
         {delivery.state === "waiting" && delivery.nextAttemptAt && delivery.attempts > 0 && (

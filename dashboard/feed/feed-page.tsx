@@ -18,6 +18,7 @@ import { LiveIndicator } from "../live/live-indicator.tsx";
 import { useCan } from "../projects/can.ts";
 import { clearSetupResult, loadSetupResult } from "../setup/setup-result.ts";
 import { PageHeader } from "../shell/page-header.tsx";
+import { SilenceNotePart } from "../silences/silence-note-part.tsx";
 import { type TimeFilter, timeIn, withoutTime } from "../time-range/time-range.ts";
 import { TimelinePart } from "../timeline/timeline-part.tsx";
 import { useOpenView } from "../views/views.ts";
@@ -185,6 +186,7 @@ export function FeedPage() {
               />
             )}
           </FilterBar>
+          <SilenceNotePart className="border-b" />
           {!isBlank && (
             <TimelinePart
               project={project}

@@ -38,7 +38,9 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   "destination-off": "alert",
   "delivery-dead": "alert",
   "rule-failing": "alert",
+  "messages-held": "bell",
   "server-notice": "alert",
+  "on-call": "bell",
 };
 
 /** Links to its event or search; a click marks it as read. */

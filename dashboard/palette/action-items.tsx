@@ -127,6 +127,20 @@ function useProjectActions({ open, mute }: Props): Item[] {
           ),
         ]
       : []),
+    ...(can("silences:change")
+      ? [
+          dialog("New silence", "plan maintenance window mute deployment", "new-silence", () =>
+            navigate({ to: "/p/$project/silences", params }),
+          ),
+        ]
+      : []),
+    ...(can("on-call:manage")
+      ? [
+          dialog("New on-call schedule", "create add rotation shifts", "new-on-call-schedule", () =>
+            navigate({ to: "/p/$project/on-call", params }),
+          ),
+        ]
+      : []),
     ...(can("webhooks:manage")
       ? [
           dialog("New webhook", "create add stripe github", "new-webhook", () =>

@@ -15,6 +15,12 @@ export const dialogs = {
   "new-heartbeat": lazyPart<DialogProps>(
     async () => (await import("../heartbeats/heartbeat-dialogs.tsx")).NewHeartbeatDialog,
   ),
+  "new-silence": lazyPart<DialogProps>(
+    async () => (await import("../silences/silence-dialogs.tsx")).NewSilenceDialog,
+  ),
+  "new-on-call-schedule": lazyPart<DialogProps>(
+    async () => (await import("../on-call/schedule-dialogs.tsx")).NewScheduleDialog,
+  ),
   "new-webhook": lazyPart<DialogProps>(
     async () => (await import("../webhooks/webhook-dialogs.tsx")).NewWebhookDialog,
   ),

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import {
   Activity,
   Bell,
+  BellOff,
   BellRing,
   Cable,
   CircleUser,
@@ -14,6 +15,7 @@ import {
   LayoutDashboard,
   ListChecks,
   Newspaper,
+  PhoneCall,
   ScrollText,
   Settings2,
   UserRound,
@@ -136,6 +138,12 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Heartbeats", "cron jobs monitoring backups pings down", <HeartPulse aria-hidden />, () =>
       navigate({ to: "/p/$project/heartbeats", params }),
+    ),
+    page("Silences", "maintenance window mute downtime deployment", <BellOff aria-hidden />, () =>
+      navigate({ to: "/p/$project/silences", params }),
+    ),
+    page("On call", "schedules shifts rotations pager", <PhoneCall aria-hidden />, () =>
+      navigate({ to: "/p/$project/on-call", params }),
     ),
     page("Connections", "integrations", <Cable aria-hidden />, () =>
       navigate({ to: "/p/$project/connections", params }),

@@ -2,6 +2,7 @@ import { Plus, X } from "lucide-react";
 import { limits } from "../../server/core/limits.ts";
 import type { ProjectDestination } from "../../server/schemas/destination.ts";
 import type { Member } from "../../server/schemas/member.ts";
+import type { OnCallSchedule } from "../../server/schemas/on-call.ts";
 import { Button, IconButton } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { RecipientFields } from "./recipient-fields.tsx";
@@ -11,13 +12,14 @@ type Props = {
   form: RuleForm;
   onChange: (form: RuleForm) => void;
   members: Member[];
+  schedules: OnCallSchedule[];
   destinations: ProjectDestination[];
 };
 
 const stepMinutes = 15;
 
 /** Who else is notified while nobody acknowledges the rule's alert. */
-export function EscalationFields({ form, onChange, members, destinations }: Props) {
+export function EscalationFields({ form, onChange, members, schedules, destinations }: Props) {
   if (!opensAlert(form)) return null;
   const { escalation } = form;
   const change = (steps: StepForm[]) => onChange({ ...form, escalation: steps });
@@ -55,6 +57,7 @@ export function EscalationFields({ form, onChange, members, destinations }: Prop
             form={step}
             onChange={(changed) => change(escalation.with(at, changed))}
             members={members}
+            schedules={schedules}
             destinations={destinations}
           />
         </fieldset>
@@ -69,6 +72,7 @@ export function EscalationFields({ form, onChange, members, destinations }: Prop
                 minutes: String(last + stepMinutes),
                 everyone: true,
                 members: [],
+                schedules: [],
                 destinations: [],
                 fallback: "",
               },

@@ -2,5 +2,6 @@
 export { AlertsPage } from "../alerts/alerts-page.tsx";
 export { DeliveriesPage } from "../deliveries/deliveries-page.tsx";
 export { DestinationsPage } from "../destinations/destinations-page.tsx";
+export { SilencesPage } from "../silences/silences-page.tsx";
 export { RulePage } from "./rule-page.tsx";
 export { RulesPage } from "./rules-page.tsx";

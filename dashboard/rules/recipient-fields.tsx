@@ -1,5 +1,6 @@
 import type { ProjectDestination } from "../../server/schemas/destination.ts";
 import type { Member } from "../../server/schemas/member.ts";
+import type { OnCallSchedule } from "../../server/schemas/on-call.ts";
 import { Choice, Choices, SelectField } from "../components/ui/field.tsx";
 import type { RecipientForm } from "./rule-form.ts";
 
@@ -7,6 +8,7 @@ type Props<Form> = {
   form: Form;
   onChange: (form: Form) => void;
   members: Member[];
+  schedules: OnCallSchedule[];
   destinations: ProjectDestination[];
   label?: string;
   /** Of the request, for which these are the recipients. */
@@ -18,6 +20,7 @@ export function RecipientFields<Form extends RecipientForm>({
   form,
   onChange,
   members,
+  schedules,
   destinations,
   label = "Whom to notify",
   member = "to",
@@ -45,6 +48,18 @@ export function RecipientFields<Form extends RecipientForm>({
               hint={email}
               checked={form.members.includes(id)}
               onChange={() => onChange({ ...form, members: toggled(form.members, id) })}
+            />
+          ))}
+        {!form.everyone &&
+          schedules.map(({ id, name }) => (
+            <Choice
+              key={id}
+              type="checkbox"
+              name="schedules"
+              label={name}
+              hint="Whoever is on call"
+              checked={form.schedules.includes(id)}
+              onChange={() => onChange({ ...form, schedules: toggled(form.schedules, id) })}
             />
           ))}
         {destinations.map(({ id, name, enabled }) => (

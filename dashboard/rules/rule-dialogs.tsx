@@ -10,6 +10,7 @@ import { byParts, changedMembers } from "../edits/differences.ts";
 import { useDraftKey, useNewForm } from "../edits/draft-note.tsx";
 import { useEdit } from "../edits/use-edit.tsx";
 import { membersQuery } from "../members/members.ts";
+import { schedulesQuery } from "../on-call/on-call.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { AlertFields } from "./alert-fields.tsx";
@@ -55,12 +56,13 @@ export function NewRuleDialog({ close, initial }: { close: () => void; initial?:
 export function EditRuleDialog({ rule, close }: { rule: Rule; close: () => void }) {
   const project = useProjectSlug();
   const { data: members = [] } = useQuery(membersQuery(project));
+  const { data: schedules = [] } = useQuery(schedulesQuery(project));
   const { data: destinations = [] } = useQuery(projectDestinationsQuery(project));
   const { form, change, error, isPending, submit, discard, dialog } = useEdit<Rule, RuleForm>({
     thing: rule,
     what: "rule",
     formOf,
-    compare: byParts(ruleParts(members, destinations)),
+    compare: byParts(ruleParts({ members, schedules, destinations })),
     keys: [rulesQuery(project).queryKey],
     draft: useDraftKey("rule")(rule.id),
     async save(form, base) {
@@ -129,6 +131,7 @@ type Props = {
 function RuleDialog({ form, onChange, ...dialog }: Props) {
   const project = useProjectSlug();
   const { data: members = [] } = useQuery(membersQuery(project));
+  const { data: schedules = [] } = useQuery(schedulesQuery(project));
   const { data: destinations = [] } = useQuery(projectDestinationsQuery(project));
   const { name, q, urgent } = form;
 
@@ -148,7 +151,7 @@ function RuleDialog({ form, onChange, ...dialog }: Props) {
       <WhenFields form={form} onChange={onChange} />
       <ForEachFields form={form} onChange={onChange} />
       <RulePreview {...ruleOf(form)} />
-      <RecipientFields form={form} onChange={onChange} members={members} destinations={destinations} />
+      <RecipientFields form={form} onChange={onChange} {...{ members, schedules, destinations }} />
       <Choice
         type="checkbox"
         name="urgent"
@@ -158,7 +161,7 @@ function RuleDialog({ form, onChange, ...dialog }: Props) {
         onChange={(urgent) => onChange({ ...form, urgent })}
       />
       <AlertFields form={form} onChange={onChange} />
-      <EscalationFields form={form} onChange={onChange} members={members} destinations={destinations} />
+      <EscalationFields form={form} onChange={onChange} {...{ members, schedules, destinations }} />
     </FormDialog>
   );
 }

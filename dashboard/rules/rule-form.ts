@@ -19,6 +19,8 @@ export const weekdays: Weekday[] = [
 export type RecipientForm = {
   everyone: boolean;
   members: string[];
+  /** The IDs of on-call schedules. */
+  schedules: string[];
   destinations: string[];
   /** The ID of a destination; empty for none. */
   fallback: string;
@@ -81,6 +83,7 @@ export function newRuleForm(): RuleForm {
     groupBy: "",
     everyone: true,
     members: [],
+    schedules: [],
     destinations: [],
     fallback: "",
     urgent: false,
@@ -192,9 +195,10 @@ function groupByOf(form: RuleForm): string | null {
 }
 
 function recipientsOf(form: RecipientForm): NewRule["to"] {
-  const { everyone, members, destinations } = form;
-  // Everyone includes each member.
-  return { everyone, members: everyone ? [] : members, destinations, fallback: fallbackOf(form) };
+  const { everyone, destinations } = form;
+  // Everyone includes each member, and whoever is on call.
+  const { members, schedules } = everyone ? { members: [], schedules: [] } : form;
+  return { everyone, members, schedules, destinations, fallback: fallbackOf(form) };
 }
 
 /** Whether the rule opens an alert, which goes on until it is resolved. */

@@ -10,6 +10,7 @@ import { RelativeTime } from "../components/relative-time.tsx";
 import { RowMenu } from "../components/ui/row-menu.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
 import { membersQuery } from "../members/members.ts";
+import { schedulesQuery } from "../on-call/on-call.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
@@ -23,6 +24,7 @@ type Actions = Record<"edit" | "remove" | "showValues", (rule: Rule) => void>;
 export function RuleList({ rules, ...actions }: Actions & { rules: Rule[] }) {
   const project = useProjectSlug();
   const { data: members } = useQuery(membersQuery(project));
+  const { data: schedules } = useQuery(schedulesQuery(project));
   const { data: destinations } = useQuery(projectDestinationsQuery(project));
   const can = useCan();
   return (
@@ -53,9 +55,9 @@ export function RuleList({ rules, ...actions }: Actions & { rules: Rule[] }) {
                   <Badge className="bg-danger-soft text-danger">Silent</Badge>
                 )}
               </p>
-              {members && destinations && (
+              {members && schedules && destinations && (
                 <p className="hostile mt-0.5 text-muted text-sm">
-                  <RuleSentence rule={rule} members={members} destinations={destinations} />
+                  <RuleSentence rule={rule} {...{ members, schedules, destinations }} />
                 </p>
               )}
               {rule.enabled && <RuleTimes rule={rule} />}

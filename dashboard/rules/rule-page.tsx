@@ -12,6 +12,7 @@ import { Button, buttonClass } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
 import { membersQuery } from "../members/members.ts";
+import { schedulesQuery } from "../on-call/on-call.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { Group } from "../settings/group.tsx";
@@ -79,14 +80,15 @@ function Summary({ rule }: { rule: Rule }) {
   const project = useProjectSlug();
   const { data: members } = useQuery(membersQuery(project));
   const { data: destinations } = useQuery(projectDestinationsQuery(project));
+  const { data: schedules } = useQuery(schedulesQuery(project));
   const canManage = useCan()("rules:manage");
   const [editing, setEditing] = useState(false);
   const { reading, when, enabled } = rule;
   return (
     <div className="flex flex-col gap-4">
-      {members && destinations && (
+      {members && destinations && schedules && (
         <p className="hostile max-w-3xl text-muted text-sm">
-          <RuleSentence rule={rule} members={members} destinations={destinations} />.
+          <RuleSentence rule={rule} members={members} destinations={destinations} schedules={schedules} />.
         </p>
       )}
       {!enabled && <p className="text-sm">It is turned off.</p>}

@@ -1,12 +1,10 @@
-import type { ProjectDestination } from "../../server/schemas/destination.ts";
-import type { Member } from "../../server/schemas/member.ts";
 import { orNone, type Part, part } from "../edits/differences.ts";
 import { type RuleForm, ruleOf } from "./rule-form.ts";
-import { eachText, listText, recipientNames, whenTexts } from "./rule-sentence.tsx";
+import { eachText, listText, type Recipients, recipientNames, whenTexts } from "./rule-sentence.tsx";
 import { durationText } from "./rules.ts";
 
 /** The parts of a rule, for when two people have changed it. */
-export function ruleParts(members: Member[], destinations: ProjectDestination[]): Part<RuleForm>[] {
+export function ruleParts(recipients: Recipients): Part<RuleForm>[] {
   return [
     part("Name", ["name"], ({ name }) => name),
     part("Search", ["q"], ({ q }) => q.trim() || "All events"),
@@ -23,11 +21,11 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
       forgetDays === "" ? "Never" : `After ${forgetDays} days`,
     ),
     part("Group alerts by", ["groupBy"], ({ groupBy }) => orNone(groupBy)),
-    part("Whom to notify", ["everyone", "members", "destinations"], (form) =>
-      listText(recipientNames(ruleOf(form).to, members, destinations)),
+    part("Whom to notify", ["everyone", "members", "schedules", "destinations"], (form) =>
+      listText(recipientNames(ruleOf(form).to, recipients)),
     ),
     part("If a destination fails", ["fallback"], ({ fallback }) =>
-      orNone(destinations.find(({ id }) => id === fallback)?.name ?? ""),
+      orNone(recipients.destinations.find(({ id }) => id === fallback)?.name ?? ""),
     ),
     part("Resolved by", ["resolve"], ({ resolve }) => orNone(resolve.trim())),
     part("Reminder", ["remind", "remindUnit"], (form) => {
@@ -39,7 +37,7 @@ export function ruleParts(members: Member[], destinations: ProjectDestination[])
         ruleOf(form)
           .escalation.map(
             ({ minutes, to }) =>
-              `after ${durationText(minutes)}, ${listText(recipientNames(to, members, destinations))}`,
+              `after ${durationText(minutes)}, ${listText(recipientNames(to, recipients))}`,
           )
           .join("; "),
       ),

@@ -1,24 +1,30 @@
 import type { ReactNode } from "react";
 import type { ProjectDestination } from "../../server/schemas/destination.ts";
 import type { Member } from "../../server/schemas/member.ts";
+import type { OnCallSchedule } from "../../server/schemas/on-call.ts";
 import type { Rule, RuleWhen } from "../../server/schemas/rule.ts";
 import { formatTimeOfDay } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";
 import { metricTexts } from "./metric-text.ts";
 import { durationText } from "./rules.ts";
 
-type Props = { rule: Rule; members: Member[]; destinations: ProjectDestination[] };
+/** Whom a rule can name. */
+export type Recipients = {
+  members: Member[];
+  schedules: OnCallSchedule[];
+  destinations: ProjectDestination[];
+};
 
 /** The condition and the recipients of a rule: "Each event matching `channel:payments`, to everyone". */
-export function RuleSentence({ rule: { q, when, forEach, to, resolve }, members, destinations }: Props) {
+export function RuleSentence({ rule, ...recipients }: Recipients & { rule: Rule }) {
+  const { q, when, forEach, to, resolve } = rule;
   const [before, after] = whenTexts(when);
   return (
     <>
       {before}
       <Matching q={q} />
       {after}
-      {forEach !== null && `, for ${eachText(forEach)}`}, to{" "}
-      {listText(recipientNames(to, members, destinations))}
+      {forEach !== null && `, for ${eachText(forEach)}`}, to {listText(recipientNames(to, recipients))}
       {resolve !== null && (
         <>
           , until one matches <code className="font-mono text-ink text-xs">{resolve}</code>
@@ -77,14 +83,13 @@ function digestTime(when: Extract<RuleWhen, { type: "digest" }>): string {
 }
 
 /** The names of one or two members, or the number of more. Who has left or was deleted is left out. */
-export function recipientNames(
-  to: Rule["to"],
-  members: Member[],
-  destinations: ProjectDestination[],
-): string[] {
+export function recipientNames(to: Rule["to"], { members, schedules, destinations }: Recipients): string[] {
   const named = members.filter(({ id }) => to.members.includes(id)).map(({ name, email }) => name || email);
   return [
     ...(to.everyone ? ["everyone"] : []),
+    ...schedules
+      .filter(({ id }) => to.schedules.includes(id))
+      .map(({ name }) => `whoever is on call in ${name}`),
     ...destinations.filter(({ id }) => to.destinations.includes(id)).map(({ name }) => name),
     ...(named.length > 2 ? [`${named.length} members`] : named),
   ];

@@ -25,6 +25,15 @@ export function useSetEnabled() {
   });
 }
 
+export function useSetHourlyLimit() {
+  return useMutation({
+    mutationFn: ({ id, hourlyLimit }: { id: string; hourlyLimit: number | null }) =>
+      api(`/api/destinations/${id}`, { method: "PATCH", body: { hourlyLimit } }),
+    onError: showError("The limit wasn't saved"),
+    onSettled: refreshDestinations,
+  });
+}
+
 export function useRemoveDestination() {
   return useMutation({
     mutationFn: (id: string) => api(`/api/destinations/${id}`, { method: "DELETE" }),

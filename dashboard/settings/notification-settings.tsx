@@ -10,6 +10,7 @@ import { destinationsQuery, useSetEnabled } from "./destinations.ts";
 import { DeviceList, TestButton } from "./device-list.tsx";
 import { Group, Panel } from "./group.tsx";
 import { LevelList } from "./level-list.tsx";
+import { LimitList } from "./limit-list.tsx";
 import { MuteList } from "./mute-list.tsx";
 import { ownEndpointQuery, pushObstacle, usePushSwitch } from "./push.ts";
 import { ScheduleDialog } from "./schedule-dialog.tsx";
@@ -135,6 +136,7 @@ function PreferenceSettings({ destinations }: { destinations: Destination[] }) {
           </div>
         </Panel>
       </div>
+      <LimitList destinations={destinations} />
       <LevelList destinations={destinations} levels={levels} />
       <MuteList mutes={mutes} unsubscribed={unsubscribed} />
       {editing && <ScheduleDialog preferences={data} close={() => setEditing(false)} />}

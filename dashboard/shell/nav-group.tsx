@@ -22,7 +22,10 @@ type NavGroupProps<Name extends string, Page extends string> = {
   isUrgentAlways?: boolean;
   /** In the sidebar, where it can be folded and is an icon on tablets; not on phones. */
   canFold: boolean;
-  /** In lower windows it is folded at first, because unfolded it leaves room for fewer than five channels. */
+  /**
+   * In lower windows it is folded until one of its pages is opened, because unfolded it leaves room for fewer than five
+   * channels.
+   */
   lowPx: number;
   onNavigate?: (() => void) | undefined;
 };
@@ -33,7 +36,9 @@ export function NavGroup<Name extends string, Page extends string>(props: NavGro
   const { canFold, lowPx, onNavigate } = props;
   const id = useId();
   const project = useProjectSlug();
-  const [isFolded, setFolded] = useState(() => canFold && isFoldedAtFirst(name, lowPx));
+  const [isFolded, setFolded] = useState(
+    () => canFold && isFoldedAtFirst(name, open === null && innerHeight < lowPx),
+  );
   const fold = () => {
     saveChoice(name, isFolded ? "unfolded" : "folded");
     setFolded(!isFolded);
@@ -108,7 +113,7 @@ export function NavGroup<Name extends string, Page extends string>(props: NavGro
   );
 }
 
-function isFoldedAtFirst(name: string, lowPx: number): boolean {
+function isFoldedAtFirst(name: string, byDefault: boolean): boolean {
   const chosen = loadChoice(name);
-  return chosen === null ? innerHeight < lowPx : chosen === "folded";
+  return chosen === null ? byDefault : chosen === "folded";
 }

@@ -18,6 +18,11 @@ export const synonyms: { words: string[]; means: string[] }[] = [
     words: ["cron monitoring", "healthcheck", "healthchecks", "dead man's switch", "watchdog", "uptime"],
     means: ["heartbeats"],
   },
+  {
+    words: ["maintenance window", "maintenance windows", "mute timing", "downtime", "inhibition"],
+    means: ["silences"],
+  },
+  { words: ["pager", "rota", "roster", "shifts", "hand-over", "standby"], means: ["on call"] },
   { words: ["update", "new version"], means: ["upgrades"] },
   { words: ["graph", "graphs", "analytics"], means: ["boards", "charts"] },
 ];

@@ -212,6 +212,9 @@ function stateOf(row: AlertRow, nowMs: number): AlertState {
 
 export function alertOf(row: AlertRow, nowMs: number): Alert {
   const { acknowledgedAt, acknowledgedUntil, resolvedAt, remindAt, escalateAt } = row;
+  const { silenceId, silencedUntil } = row;
+  const isSilenced =
+    silenceId !== null && silencedUntil !== null && silencedUntil > nowMs && resolvedAt === null;
   return {
     id: row.id,
     state: stateOf(row, nowMs),
@@ -233,8 +236,9 @@ export function alertOf(row: AlertRow, nowMs: number): Alert {
             until: acknowledgedUntil === null ? null : isoOf(acknowledgedUntil),
           },
     resolved: resolvedAt === null ? null : { at: isoOf(resolvedAt), by: row.resolvedBy },
-    remindAt: remindAt === null ? null : isoOf(remindAt),
-    escalateAt: escalateAt === null ? null : isoOf(escalateAt),
+    silenced: isSilenced ? { id: silenceId, until: isoOf(silencedUntil) } : null,
+    remindAt: remindAt === null || isSilenced ? null : isoOf(remindAt),
+    escalateAt: escalateAt === null || isSilenced ? null : isoOf(escalateAt),
   };
 }
 

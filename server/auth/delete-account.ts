@@ -4,6 +4,7 @@ import { changeIn } from "../audit/changes.ts";
 import { startJob } from "../background/jobs.ts";
 import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
+import { leaveSchedules } from "../on-call/leave-schedules.ts";
 import { lockMembers } from "../projects/members.ts";
 import { closeProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -61,6 +62,7 @@ export async function deleteAccount(
       await closeProject(changeIn(transaction, { actor, projectId: id }), slug);
       await startJob(transaction, { projectId: id, kind: "delete-project" });
     }
+    for (const { id } of memberships) await leaveSchedules(transaction, id, accountId);
     await transaction.deleteFrom("accounts").where("id", "=", accountId).execute();
     await recordAudit(transaction, actor, { action: "account.deleted", target: email });
     return alone.map(({ id }) => id);

@@ -172,7 +172,7 @@ function fail(error: unknown): never {
   throw error;
 }
 
-test("deliveries expire after 30 days, finished jobs after 90, alerts a year after they end; others stay", async () => {
+test("deliveries expire after 30 days, finished jobs after 90, alerts and silences a year after they end; others stay", async () => {
   await using storage = await testPlace();
   const { control } = storage.store;
   const now = Date.now();
@@ -224,6 +224,14 @@ test("deliveries expire after 30 days, finished jobs after 90, alerts a year aft
     .insertInto("alerts")
     .values([alert("old", 366), alert("kept", 364), alert("open", null)])
     .execute();
+  const silence = (id: string, endedDaysAgo: number) => ({
+    ...{ id, projectId, reason: "Deployment", q: "", rules: "[]", startsAt: 1, createdAt: 1 },
+    endsAt: now - endedDaysAgo * dayMs,
+  });
+  await control
+    .insertInto("silences")
+    .values([silence("old", 366), silence("kept", 364), silence("planned", -3)])
+    .execute();
   const invitation = (id: string, expiredDaysAgo: number) => ({
     id,
     projectId,
@@ -256,6 +264,8 @@ test("deliveries expire after 30 days, finished jobs after 90, alerts a year aft
   expect(invitations.map(({ id }) => id)).toEqual(["expired", "open"]);
   const alerts = await control.selectFrom("alerts").select("id").orderBy("id").execute();
   expect(alerts.map(({ id }) => id)).toEqual(["kept", "open"]);
+  const silences = await control.selectFrom("silences").select("id").orderBy("id").execute();
+  expect(silences.map(({ id }) => id)).toEqual(["kept", "planned"]);
   expect(pauses).toBe(2);
 
   // Each kind is seen by itself.

@@ -100,7 +100,7 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
 type Kept = { deliveryDays: number; auditDays: number };
 
 /**
- * The resolved alerts, deliveries, queues of deliveries that no longer wait, finished jobs, requests of webhooks, entries
+ * The resolved alerts, ended silences, deliveries, queues of deliveries that no longer wait, finished jobs, requests of webhooks, entries
  * of the audit log, expired invitations and expired links of accounts that are too old, a few of each.
  */
 function expiredRecords(control: Kysely<ControlTables>, nowMs: number, { deliveryDays, auditDays }: Kept) {
@@ -116,6 +116,11 @@ function expiredRecords(control: Kysely<ControlTables>, nowMs: number, { deliver
       .selectFrom("alerts")
       .select("id")
       .where("resolvedAt", "<", before(auditDays))
+      .limit(stepRows),
+    silences: control
+      .selectFrom("silences")
+      .select("id")
+      .where("endsAt", "<", before(auditDays))
       .limit(stepRows),
     // Ids are in order of time, so no index is needed to find the oldest.
     deliveries: control
@@ -159,10 +164,20 @@ export async function expireRecords(
   nowMs: number,
   kept: Kept,
 ): Promise<void> {
-  const { auditLog, alerts, deliveries, deliveryQueues, jobs, webhookRequests, invitations, accountLinks } =
-    expiredRecords(control, nowMs, kept);
+  const {
+    auditLog,
+    alerts,
+    silences,
+    deliveries,
+    deliveryQueues,
+    jobs,
+    webhookRequests,
+    invitations,
+    accountLinks,
+  } = expiredRecords(control, nowMs, kept);
   await inSteps(pause, () => control.deleteFrom("auditLog").where("id", "in", auditLog).executeTakeFirst());
   await inSteps(pause, () => control.deleteFrom("alerts").where("id", "in", alerts).executeTakeFirst());
+  await inSteps(pause, () => control.deleteFrom("silences").where("id", "in", silences).executeTakeFirst());
   await inSteps(pause, () =>
     control.deleteFrom("deliveries").where("id", "in", deliveries).executeTakeFirst(),
   );

@@ -46,6 +46,8 @@ describe("without a server, on an empty directory", () => {
       ["key", "list", ...ofProject],
       ["rule", "list", ...ofProject],
       ["heartbeat", "list", ...ofProject],
+      ["silence", "list", ...ofProject],
+      ["on-call", "list", ...ofProject],
       ["destination", "list", ...ofProject],
       ["delivery", "list", ...ofProject],
       ["job", "list"],
@@ -258,6 +260,34 @@ describe("next to a running server", () => {
     expect((await app.post({ channel: "a", name: "b" }, stdout.trim())).status).toBe(201);
   });
 
+  test("who is on call is listed, and changed for some hours", async () => {
+    const onCall = (...parameters: string[]) => run(["on-call", ...parameters, "--project", "default"]);
+    await app.addMember("ada@example.com", "member");
+    const headers = { "content-type": "application/json", cookie: await app.signIn(), origin: app.address };
+    const { members } = (await (await app.request("/api/members", { headers }, null)).json()) as {
+      members: { id: string; email: string }[];
+    };
+    const { id } = members.find(({ email }) => email === app.owner)!;
+    const rotation = { members: [id], every: 1, unit: "week", at: "09:00", startsOn: "2026-03-02" };
+    const body = JSON.stringify({ name: "Backend", timeZone: "UTC", rotations: [rotation] });
+    expect((await app.request("/api/on-call", { method: "POST", headers, body }, null)).status).toBe(201);
+    const { name } = JSON.parse((await onCall("list", "--json")).stdout).now.member;
+    expect((await onCall("list")).stdout).toContain(name);
+    expect(
+      (await onCall("override", "Backend", "--member", "ada@example.com", "--for", "8h")).stderr,
+    ).toMatch(/^ada.* is on call in "Backend" from /);
+    const shifts = (await onCall("shifts", "Backend", "--days", "2", "--json")).stdout.trim().split("\n");
+    expect(shifts.map((line) => JSON.parse(line).override !== null)).toEqual([true, false]);
+    expect((await onCall("shifts", "Backend")).stdout).toContain("ada");
+    for (const wrong of [
+      ["shifts", "Frontend"],
+      ["shifts", "Backend", "--days", "1000"],
+      ["override", "Backend", "--member", "nobody@example.com", "--for", "8h"],
+      ["override", "Backend", "--member", "ada@example.com", "--for", "8h", "--from", "tomorrow"],
+    ])
+      expect((await onCall(...wrong)).code).not.toBe(0);
+  });
+
   test("a heartbeat is created, pinged, listed, paused and deleted", async () => {
     const heartbeat = (...parameters: string[]) => run(["heartbeat", ...parameters, "--project", "default"]);
     const { stdout: url } = await heartbeat("create", "Nightly backup", "--every", "1d", "--grace", "30m");
@@ -317,6 +347,26 @@ describe("next to a running server", () => {
       actorKind: "command",
       target: "Backups",
     });
+  });
+
+  test("a silence is planned, listed, ended and deleted", async () => {
+    const silence = (...parameters: string[]) => run(["silence", ...parameters, "--project", "default"]);
+    const created = await silence("create", "Deployment", "--for", "1h", "--q", "channel:servers");
+    expect(created).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse((await silence("list", "--json")).stdout)).toMatchObject({
+      id: created.stdout.trim(),
+      state: "active",
+      q: "channel:servers",
+    });
+    expect((await silence("delete", "Deployment")).stderr).toContain("End it instead");
+    expect((await silence("end", "Deployment")).stderr).toBe('The silence "Deployment" is ended.\n');
+    expect((await silence("list", "--all")).stdout).toContain("ended");
+    const from = new Date(Date.now() + 3_600_000).toISOString();
+    expect((await silence("create", "Move", "--for", "2h", "--from", from)).code).toBe(0);
+    expect((await silence("list")).stdout).toContain("planned");
+    expect((await silence("delete", "Move")).stderr).toBe('The silence "Move" is deleted.\n');
+    const mistakes = [["--for", "soon"], ["--to", "tomorrow"], ["--for", "1h", "--rule", "None"], []];
+    for (const options of mistakes) expect((await silence("create", "Wrong", ...options)).code).not.toBe(0);
   });
 
   test("an alert is listed, acknowledged and resolved", async () => {

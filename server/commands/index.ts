@@ -36,7 +36,9 @@ export const commandLine: CommandDef = defineCommand({
     destination: () => import("./destination.ts").then((module) => module.destinationCommand),
     delivery: () => import("./delivery.ts").then((module) => module.deliveryCommand),
     heartbeat: () => import("./heartbeat.ts").then((module) => module.heartbeatCommand),
+    "on-call": () => import("./on-call.ts").then((module) => module.onCallCommand),
     rule: () => import("./rule.ts").then((module) => module.ruleCommand),
+    silence: () => import("./silence.ts").then((module) => module.silenceCommand),
     alert: () => import("./alert.ts").then((module) => module.alertCommand),
     "migrate-to": () => import("./migrate-to.ts").then((module) => module.migrateToCommand),
     completion: () =>

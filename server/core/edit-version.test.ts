@@ -180,6 +180,32 @@ const scenarios: Record<string, Scenario> = {
     changes: [{ graceMinutes: 5 }, { channel: "ops" }],
     action: "heartbeat.changed",
   },
+  "a silence": {
+    path: () =>
+      create("/api/silences", "silence", {
+        reason: "Deployment",
+        to: new Date(Date.now() + 3_600_000).toISOString(),
+      }),
+    name: "silence",
+    changes: [{ reason: "Deployment of the shop" }, { q: "channel:orders" }],
+    action: "silence.changed",
+  },
+  "an on-call schedule": {
+    async path() {
+      const { members } = (await call(grace, "GET", "/api/members")).body as unknown as {
+        members: { id: string }[];
+      };
+      const [first] = members;
+      return create("/api/on-call", "schedule", {
+        name: "Backend",
+        timeZone: "UTC",
+        rotations: [{ members: [first!.id], every: 1, unit: "week", at: "09:00", startsOn: "2026-03-02" }],
+      });
+    },
+    name: "schedule",
+    changes: [{ timeZone: "Europe/Berlin" }, { notify: false }],
+    action: "on-call.changed",
+  },
   "a user's properties": {
     path: () => "/api/users/u1",
     name: "user",

@@ -310,6 +310,16 @@ export const limits = {
   escalationSteps: 5,
   /** What happened to an alert, of which the newest are listed. */
   alertChanges: 100,
+  /** Silences of a project that have not ended, and how long one can be. */
+  silences: 50,
+  silenceDays: 90,
+  silenceReasonCharacters: 200,
+  /** A silence begins at most this far ahead. */
+  silenceAheadDays: 366,
+  /** Highest limit of messages to a destination in an hour. */
+  messagesPerHour: 10_000,
+  /** Rules that a message about others that were held back counts one by one. */
+  heldRules: 5,
   /** Highest threshold of a rule that counts. */
   ruleCount: 1_000_000,
   /** Newest events, and kinds of events with a count of their own, in a digest. */
@@ -330,6 +340,8 @@ export const limits = {
   destinationFailingDays: 5,
   destinationNameCharacters: 80,
   destinationUrlCharacters: 2_048,
+  /** Whom urgent messages of a destination mention. */
+  destinationMentionCharacters: 500,
   destinationTokenCharacters: 512,
   /** How long a webhook's previous secret stays valid after its rotation. */
   webhookSecretOverlapHours: 24,
@@ -370,6 +382,20 @@ export const limits = {
   heartbeatRuns: 20,
   /** Requests for a heartbeat's badge in a minute. */
   badgeRequestsPerMinute: 600,
+  /** On-call schedules of a project. */
+  onCallSchedules: 20,
+  onCallNameCharacters: 80,
+  onCallRotations: 5,
+  /** Members of a rotation. */
+  onCallMembers: 50,
+  /** Days or weeks of a turn. */
+  onCallTurn: 30,
+  /** Overrides of a schedule that haven't ended, how long one lasts, and how long ended ones are kept. */
+  onCallOverrides: 100,
+  onCallOverrideDays: 92,
+  onCallPastDays: 92,
+  /** Longest range of shifts that one request lists. */
+  onCallShiftDays: 92,
   /** Failed attempts that a delivery remembers, the last ones. */
   deliveryFailures: 20,
   /** Dead deliveries that one request retries. */

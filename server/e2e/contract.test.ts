@@ -65,6 +65,7 @@ const notAudited = {
     "POST /api/heartbeats/preview",
     "POST /api/project-destinations/{id}/test",
     "POST /api/rules/preview",
+    "POST /api/silences/preview",
     "POST /api/webhooks/preview",
     "POST /mcp",
   ],
@@ -295,6 +296,24 @@ test("notifications", async () => {
   await call("POST /api/alerts/{id}/resolve", 409, one);
   await call("DELETE /api/rules/{id}", 200, { as: "key", params: { id: rule.id } });
 
+  const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const planned = { reason: "Deployment", q: "server=db-1", from: inHours(1), to: inHours(2) };
+  await call("POST /api/silences", 422, { as: "key", body: { ...planned, to: inHours(-1) } });
+  const { silence } = await call("POST /api/silences", 201, { as: "key", body: planned });
+  const that = { as: "key", params: { id: silence.id } } as const;
+  await call("POST /api/silences/preview", 200, { as: "key", body: { q: "server=db-1" } });
+  await call("GET /api/silences", 200, { as: "key", query: "?state=planned" });
+  await call("GET /api/silences/{id}", 200, that);
+  await call("GET /api/silences/{id}", 404, { ...that, params: { id: missing } });
+  await call("PATCH /api/silences/{id}", 200, { ...that, body: { reason: "Deployment of the shop" } });
+  await call("POST /api/silences/{id}/end", 409, that);
+  await call("DELETE /api/silences/{id}", 200, that);
+  const begun = await call("POST /api/silences", 201, { as: "key", body: { ...planned, from: inHours(0) } });
+  const active = { as: "key", params: { id: begun.silence.id } } as const;
+  await call("DELETE /api/silences/{id}", 409, active);
+  await call("POST /api/silences/{id}/end", 200, active);
+  await call("PATCH /api/silences/{id}", 409, { ...active, body: { to: inHours(3) } });
+
   await call("GET /api/notifications", 200);
   await call("GET /api/notifications/groups", 200);
   await call("POST /api/notifications/read", 200, { body: { ids: [missing] } });
@@ -464,6 +483,22 @@ test("heartbeats", async () => {
   await call("GET /api/heartbeats/{id}", 200, { as: "key", params: one.params });
   await call("DELETE /api/heartbeats/{id}/badge", 200, one);
   await call("DELETE /api/heartbeats/{id}", 200, one);
+});
+
+test("on-call schedules", async () => {
+  const { members } = await call("GET /api/members", 200, { query: project });
+  const rotation = { members: [members[0].id], every: 1, unit: "week", at: "09:00", startsOn: "2026-03-02" };
+  const backend = { name: "Backend", timeZone: "Europe/Berlin", rotations: [rotation] };
+  const { schedule } = await call("POST /api/on-call", 201, { query: project, body: backend });
+  const one = { query: project, params: { id: schedule.id } };
+  await call("PATCH /api/on-call/{id}", 200, { ...one, body: { notify: false } });
+  const body = { from: new Date().toISOString(), to: new Date(Date.now() + 3_600_000).toISOString() };
+  const { override } = await call("POST /api/on-call/{id}/overrides", 201, { ...one, body });
+  for (const path of ["", "/now", "/{id}", "/{id}/shifts", "/{id}/overrides"])
+    await call(`GET /api/on-call${path}`, 200, { as: "key", params: one.params });
+  const params = { ...one.params, override: override.id };
+  await call("DELETE /api/on-call/{id}/overrides/{override}", 200, { ...one, params });
+  await call("DELETE /api/on-call/{id}", 200, one);
 });
 
 test("accounts", async () => {

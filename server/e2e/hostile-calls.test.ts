@@ -176,8 +176,21 @@ async function makeTargets(): Promise<void> {
   const { webhook: made, url } = await make("/api/webhooks", webhook);
   const schedule = { type: "period", minutes: 5 };
   const { heartbeat, url: pingUrl } = await make("/api/heartbeats", { name: "Own", schedule });
+  const to = new Date(Date.now() + 3_600_000).toISOString();
+  const { silence } = await make("/api/silences", { reason: "Own", q: "channel:own", to });
+  const { members } = (await (await app.request("/api/members", { headers: session })).json()) as {
+    members: { id: string }[];
+  };
+  const rotation = { members: [members[0]!.id], every: 1, unit: "day", at: "09:00", startsOn: "2026-03-02" };
+  const { schedule: onCall } = await make("/api/on-call", {
+    name: "Own",
+    timeZone: "UTC",
+    rotations: [rotation],
+  });
   Object.assign(parameters, {
+    "/api/silences/": silence.id,
     "/api/heartbeats/": heartbeat.id,
+    "/api/on-call/": onCall.id,
     "/ping/": last(pingUrl),
     "/api/events/": event.id,
     "/api/boards/": board.id,

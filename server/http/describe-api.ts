@@ -181,13 +181,15 @@ function pathParameter(path: string, name: string): z.ZodType {
     .at(-1)!
     .replace(/ies$/, "y")
     .replace(/s$/, "")
-    .replaceAll("-", " ");
+    .replaceAll("-", " ")
+    .replace(/^on call$/, "on-call schedule");
   const description = {
     badge: "The badge's token with `.svg`.",
     end: "What the ping says: `start`, `fail`, `log` or an exit status.",
     id: `ID of the ${noun}.`,
     key: /^\/(?:slack|ping)\//.test(path) ? "An API key that may send events." : `Key of the ${noun}.`,
     name: `Name of the ${noun}.`,
+    override: "ID of the override.",
     project: "Slug of the project.",
     request: "ID of the request.",
     slug: path.startsWith("/ping/") ? "Slug of the heartbeat." : "Slug of the project.",

@@ -46,8 +46,10 @@ export type VersionedThing =
   | "heartbeat"
   | "key"
   | "member"
+  | "on-call"
   | "project"
   | "rule"
+  | "silence"
   | "view"
   | "webhook";
 

@@ -15,6 +15,8 @@ export const tags = {
   Jobs: "Deletions that run in the background.",
   Rules: "Which events notify whom, and when.",
   Alerts: "What rules found that goes on until it is resolved.",
+  Silences: "Times in which nobody is notified, such as a deployment.",
+  "On call": "Schedules of who looks after alerts, by the week and the hour.",
   Notifications: "Notifications of an account: its inbox, destinations and preferences.",
   Deliveries: "What was sent to whom, and why something wasn't.",
   Destinations: "Where a project's notifications are sent.",

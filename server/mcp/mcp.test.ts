@@ -136,7 +136,9 @@ describe("finds its way", () => {
       tags: { seats: 2 },
       description: "x".repeat(1_000),
     });
+    expect(await result("who_is_on_call")).toMatchObject({ schedules: [] });
     expect(await result("list_alerts")).toMatchObject({ alerts: [], open: 0 });
+    expect(await result("list_silences", { state: "active" })).toMatchObject({ silences: [] });
     const { rejected, groups, total } = await result("list_rejected_events");
     expect(rejected[0].body.length).toBe(301);
     expect(rejected[0]).toMatchObject({ cut: true, problem: { type: "/problems/body-invalid" } });

@@ -6,12 +6,14 @@ import { ChannelList } from "../schemas/channel.ts";
 import { Funnel } from "../schemas/funnel.ts";
 import { HeartbeatList } from "../schemas/heartbeat.ts";
 import { KnownTextList } from "../schemas/known-texts.ts";
+import { OnCallNowList } from "../schemas/on-call.ts";
 import {
   RejectedEventList,
   type RejectedEventList as RejectedEvents,
   RejectedGroupList,
 } from "../schemas/rejected-event.ts";
 import { Retention } from "../schemas/retention.ts";
+import { SilenceList } from "../schemas/silence.ts";
 import { bucketUnits, metrics, Stats } from "../schemas/stats.ts";
 import { User, UserList, UserListQuery } from "../schemas/user.ts";
 import { listEvents } from "./list-events.ts";
@@ -239,6 +241,20 @@ export const tools: Tool[] = [
     run: (api, values) => api(withQuery("/api/alerts", values)),
   },
   {
+    name: "list_silences",
+    title: "List silences",
+    description:
+      "Lists times in which what they cover notifies nobody, such as deployments, newest first: who planned each, why, from when to when.",
+    permission: "silences:read",
+    isReadOnly: true,
+    input: z.object({
+      state: z.enum(["planned", "active", "ended"]).optional().describe("Default: all"),
+      ...listing,
+    }),
+    output: SilenceList,
+    run: (api, values) => api(withQuery("/api/silences", values)),
+  },
+  {
     name: "list_heartbeats",
     title: "List heartbeats",
     description:
@@ -248,6 +264,17 @@ export const tools: Tool[] = [
     input: z.object({}),
     output: HeartbeatList,
     run: (api) => api("/api/heartbeats"),
+  },
+  {
+    name: "who_is_on_call",
+    title: "Who is on call",
+    description:
+      "Says who is on call now in each of the project's on-call schedules, until when, and who is next. Nobody: the owners and admins get the messages of rules.",
+    permission: "on-call:read",
+    isReadOnly: true,
+    input: z.object({}),
+    output: OnCallNowList,
+    run: (api) => api("/api/on-call/now"),
   },
   {
     name: "list_rejected_events",

@@ -15,10 +15,10 @@ import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import {
   addBrowser,
+  changeDestination,
   findDestination,
   listDestinations,
   removeDestination,
-  switchDestination,
 } from "./account-destinations.ts";
 import { sendTo } from "./destinations.ts";
 import type { DestinationKinds } from "./kinds/index.ts";
@@ -78,7 +78,7 @@ export function addDestinationRoutes(
       path: "/api/destinations/{id}",
       by: "account",
       tag: "Notifications",
-      summary: "Turn a destination on or off",
+      summary: "Turn a destination on or off, or limit its messages",
       description:
         "Turning on email whose address was never confirmed sends a link to confirm it, each time, at most three times an hour.",
       body: DestinationChange,
@@ -92,7 +92,7 @@ export function addDestinationRoutes(
         if (emailVerified === 0) await requestVerification(account);
       }
       return {
-        destination: await switchDestination(control, account.id, parameter("id"), body.enabled),
+        destination: await changeDestination(control, account.id, parameter("id"), body),
       };
     },
   );

@@ -3,7 +3,12 @@ import type { z } from "@hono/zod-openapi";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
-import type { AccountDestinationKind, Destination, NewDestination } from "../schemas/account-destination.ts";
+import type {
+  AccountDestinationKind,
+  Destination,
+  DestinationChange,
+  NewDestination,
+} from "../schemas/account-destination.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { cancelDeliveries, type DestinationRow, openSettings, sealSettings } from "./destinations.ts";
@@ -66,7 +71,8 @@ export async function addBrowser(
       await transaction.deleteFrom("destinations").where("id", "=", existing.id).execute();
       await insertOrLock(transaction, row);
     } else if (existing.id !== row.id) {
-      Object.assign(row, { id: existing.id, createdAt: existing.createdAt });
+      const { id, createdAt, hourlyLimit } = existing;
+      Object.assign(row, { id, createdAt, hourlyLimit });
       const { name, settings, enabled } = row;
       await transaction
         .updateTable("destinations")
@@ -133,17 +139,29 @@ function selectOwn(control: Kysely<ControlTables>, accountId: string) {
     .where("accountId", "=", accountId);
 }
 
-/** Turns a destination on or off. Turning it off cancels its waiting deliveries. */
-export async function switchDestination(
+/**
+ * Turns a destination on or off, or sets its limit of messages. Turning it off cancels its waiting deliveries. Throws
+ * `destination-unknown`, and `body-invalid` for a limit of the dashboard, which is no message.
+ */
+export async function changeDestination(
   control: Kysely<ControlTables>,
   accountId: string,
   id: string,
-  enabled: boolean,
+  { enabled, hourlyLimit }: DestinationChange,
 ): Promise<Destination> {
-  const row = { ...(await findDestination(control, accountId, id)), enabled: enabled ? 1 : 0 };
-  await control.updateTable("destinations").set({ enabled: row.enabled }).where("id", "=", id).execute();
-  if (!enabled) await cancelDeliveries(control, id, "The destination was turned off before this was sent.");
-  return destinationOf(row);
+  const row = await findDestination(control, accountId, id);
+  if (row.kind === "dashboard" && hourlyLimit != null) {
+    const detail = '"hourlyLimit" must be null: the dashboard shows every notification.';
+    throw problem("body-invalid", { detail, errors: [{ pointer: "/hourlyLimit", detail }] });
+  }
+  const changed = {
+    enabled: enabled === undefined ? row.enabled : enabled ? 1 : 0,
+    hourlyLimit: hourlyLimit === undefined ? row.hourlyLimit : hourlyLimit,
+  };
+  await control.updateTable("destinations").set(changed).where("id", "=", id).execute();
+  if (enabled === false)
+    await cancelDeliveries(control, id, "The destination was turned off before this was sent.");
+  return destinationOf({ ...row, ...changed });
 }
 
 /** Removes a browser and cancels its waiting deliveries. Destinations of other kinds stay. */
@@ -165,6 +183,7 @@ function destinationOf(
     label: row.name,
     ...(row.kind === "browser" && { endpoint: row.address! }),
     enabled: row.enabled === 1,
+    hourlyLimit: row.hourlyLimit ?? null,
     ...(row.kind === "email" && { verified: row.emailVerified === 1 }),
     createdAt: new Date(row.createdAt).toISOString(),
   };

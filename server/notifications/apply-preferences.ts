@@ -37,7 +37,7 @@ export type Candidate = {
  */
 export type Decision =
   | { action: "send" }
-  | { action: "skip"; reason: DeliveryReason; untilMs: number | null }
+  | { action: "skip"; reason: DeliveryReason; untilMs: number | null; detail?: string }
   | { action: "collect"; reason: DeliveryReason; dueMs: number };
 
 export const defaultSettings: AccountSettings = { timeZone: "UTC", quietHours: null, emailDigest: null };

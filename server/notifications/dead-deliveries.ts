@@ -2,9 +2,9 @@ import type { Insertable, Selectable, Transaction } from "kysely";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Delivery } from "./delivery-targets.ts";
-import { deliveryTo } from "./make-deliveries.ts";
-import type { OwnerNotice } from "./notification-message.ts";
-import { tellOwners } from "./tell-owners.ts";
+import { deliveryTo } from "./new-delivery.ts";
+import type { MemberNotice } from "./notification-message.ts";
+import { tellOwners } from "./tell-members.ts";
 
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
 type RuleOfDead = Pick<Selectable<ControlTables["rules"]>, "id" | "name" | "recipients" | "urgent">;
@@ -32,7 +32,7 @@ export async function followDeadDeliveries(
     .execute();
   const ruleOf = new Map(rules.map((rule) => [rule.id, rule]));
   const fallbacks = new Map<string, NewDelivery>();
-  const told = new Map<string, { projectId: number; notice: OwnerNotice }>();
+  const told = new Map<string, { projectId: number; notice: MemberNotice }>();
   for (const delivery of ofProjects) {
     const rule = ruleOf.get(delivery.ruleId!);
     if (!rule) continue;
@@ -111,7 +111,7 @@ async function areOwnersTold(
 }
 
 /** Without the service's own words, which may repeat a user's id and would outlive the user's erasure. */
-function noticeOf({ destinationId, label }: Delivery, { name }: RuleOfDead, nowMs: number): OwnerNotice {
+function noticeOf({ destinationId, label }: Delivery, { name }: RuleOfDead, nowMs: number): MemberNotice {
   return {
     type: "delivery-dead",
     atMs: nowMs,

@@ -109,6 +109,7 @@ describe("listing", () => {
         channel: null,
         rule: { id: "r1", name: "Backup missing" },
         event: null,
+        via: null,
         title: expect.stringMatching(/^No event for/),
         state: "dead",
         attempts: 3,

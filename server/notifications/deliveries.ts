@@ -273,6 +273,7 @@ function deliveryOf(row: Row): Delivery {
     channel: row.channel,
     rule: row.ruleId === null ? null : { id: row.ruleId, name: ruleName },
     event: row.eventId,
+    via: row.via,
     state: row.state,
     attempts: row.attempts,
     detail: row.detail,

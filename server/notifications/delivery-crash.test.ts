@@ -60,7 +60,14 @@ async function storeDeliveries(
       actor: commandActor,
       isManager: false,
     },
-    { kind: "webhook", name: "Webhook", settings: { url: receiver.url }, enabled: true, rules: [] },
+    {
+      kind: "webhook",
+      name: "Webhook",
+      settings: { url: receiver.url },
+      enabled: true,
+      hourlyLimit: null,
+      rules: [],
+    },
   );
   receiver.use(signingSecret!);
   const now = Date.now();

@@ -11,7 +11,7 @@ import { makeDeliveries } from "../testing/make-deliveries.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import { addBrowser, switchDestination } from "./account-destinations.ts";
+import { addBrowser, changeDestination } from "./account-destinations.ts";
 import { listQueues } from "./delivery-queues.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { cancelDeliveries } from "./destinations.ts";
@@ -323,7 +323,7 @@ for (const engine of stores) {
     test("cancels waiting deliveries of a destination that is turned off", async () => {
       const { id } = await browser();
       await record();
-      await switchDestination(store.control, accountId, id, false);
+      await changeDestination(store.control, accountId, id, { enabled: false });
       now += 10 * second;
       newWorker().wake();
       await Bun.sleep(50);
@@ -385,7 +385,7 @@ for (const engine of stores) {
       worker.wake();
       // Without a pause, to meet the attempt while it is in progress.
       while ((await rows())[0]!.attempts === 0) await Bun.sleep(0);
-      await switchDestination(store.control, accountId, id, false);
+      await changeDestination(store.control, accountId, id, { enabled: false });
       await worker.close();
       expect((await rows())[0]!.state).toBe("cancelled");
     });

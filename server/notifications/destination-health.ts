@@ -5,7 +5,7 @@ import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { cancelDeliveries, type DestinationRow } from "./destinations.ts";
 import type { Outcome } from "./kinds/kind.ts";
-import { tellOwners } from "./tell-owners.ts";
+import { tellOwners } from "./tell-members.ts";
 
 type Control = Kysely<ControlTables>;
 

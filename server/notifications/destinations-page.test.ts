@@ -126,9 +126,11 @@ longTest("an edit keeps the secrets that are left empty, and removes what is emp
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText('has a destination called "Taken" already').waitFor();
   await page.getByLabel("Name").fill("On call at night");
+  await page.getByLabel("Messages in an hour, at most").fill("20");
   await page.getByRole("button", { name: "Save" }).click();
   await row("On call at night").waitFor();
   const changed = (await stored("On call at night"))!;
+  expect(changed.hourlyLimit).toBe(20);
   expect(changed.settings).toMatchObject({ room: "!night:example.com" });
   expect(changed.secrets).toEqual({ token: matrix.token.slice(-4) });
 

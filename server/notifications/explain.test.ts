@@ -33,7 +33,7 @@ function ruleWith(change: Partial<Rule> & { when?: RuleWhen } = {}): Rule {
     forEach: null,
     forgetDays: null,
     groupBy: null,
-    to: { everyone: true, members: [], destinations: [], fallback: null },
+    to: { everyone: true, members: [], schedules: [], destinations: [], fallback: null },
     urgent: false,
     resolve: null,
     remindMinutes: null,
@@ -58,6 +58,7 @@ const known: Known = {
   folded: [],
   acknowledged: [],
   people: [ann],
+  onCall: { reasonFor: () => null },
   projectDestinations: [],
   isEmailAvailable: true,
 };
@@ -90,7 +91,11 @@ describe("why somebody has no delivery", () => {
       "a rule for others",
       {
         deliveries: [],
-        rules: [ruleWith({ to: { everyone: false, members: ["bob"], destinations: [], fallback: null } })],
+        rules: [
+          ruleWith({
+            to: { everyone: false, members: ["bob"], schedules: [], destinations: [], fallback: null },
+          }),
+        ],
       },
       [own("no-rule")],
     ],
@@ -186,7 +191,7 @@ describe("why somebody has no delivery", () => {
     ],
   ];
   const slack = { id: "slack", kind: "slack", name: "#ops", enabled: true, createdMs: 0 };
-  const toSlack = { everyone: false, members: [], destinations: ["slack"], fallback: null };
+  const toSlack = { everyone: false, members: [], schedules: [], destinations: ["slack"], fallback: null };
   const ofSlack = (reason: string) => ({
     account: null,
     kind: "slack",
@@ -243,7 +248,13 @@ describe("why nobody was notified, as a sentence", () => {
       'Nobody was notified of this event by itself. "Orders" notifies if the tag "amount" is above 10, and it is "5".',
     ],
     [
-      { rules: [ruleWith({ to: { everyone: false, members: ["bob"], destinations: [], fallback: null } })] },
+      {
+        rules: [
+          ruleWith({
+            to: { everyone: false, members: ["bob"], schedules: [], destinations: [], fallback: null },
+          }),
+        ],
+      },
       "Nobody was notified. The rules that match it reach nobody.",
     ],
   ];

@@ -4,6 +4,7 @@ import { resolveMatcher, ruleMatcher } from "../rules/rule-matcher.ts";
 import type { Explanation } from "../schemas/delivery.ts";
 import type { Rule } from "../schemas/rule.ts";
 import { formatDuration } from "./format-duration.ts";
+import type { OnCallRecipients } from "./on-call-recipients.ts";
 
 /** A delivery of the event itself. */
 type OwnDelivery = { accountId: string | null; destinationId: string | null };
@@ -43,6 +44,8 @@ export type Known = {
   /** Rules with an alert that somebody looked after then. */
   acknowledged: readonly Acknowledged[];
   people: readonly Person[];
+  /** As it was when the event arrived, by the schedules of now. */
+  onCall: Pick<OnCallRecipients, "reasonFor">;
   projectDestinations: readonly KnownDestination[];
   isEmailAvailable: boolean;
 };
@@ -103,11 +106,22 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
   if (has.size === 0) {
     if (joinedMs > known.arrivedMs)
       return all("not-a-member-then", "Joined the project after the event arrived.");
-    const own = rules.filter(({ to }) => to.everyone || to.members.includes(accountId));
+    const own = rules.filter(
+      (rule) =>
+        rule.to.everyone ||
+        rule.to.members.includes(accountId) ||
+        known.onCall.reasonFor(rule, accountId) !== null,
+    );
     if (own.length === 0 && follows.size > 0)
       return all(
         "too-many",
         "More events arrived in that second than are sent to members who want all events.",
+      );
+    const ofOthers = own.length === 0 ? rules.find(({ to }) => to.schedules.length > 0) : undefined;
+    if (ofOthers)
+      return all(
+        "not-on-call",
+        `"${ofOthers.name}" notifies whoever is on call, which was somebody else then.`,
       );
     if (own.length === 0) return all("no-rule", "No rule that matches it names this member.");
     const folding = foldingOf(known, own);

@@ -15,6 +15,7 @@ import {
   type Person,
 } from "./explain.ts";
 import { readNotification } from "./notification-message.ts";
+import { OnCallRecipients } from "./on-call-recipients.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 type Control = Kysely<ControlTables>;
@@ -37,16 +38,22 @@ export async function explainEvent(
     .execute();
   const own = deliveries.filter(({ notification }) => notification === null);
   const arrivedMs = own[0]?.createdAt ?? arrivalOf(event);
-  const rules = await control.selectFrom("rules").selectAll().where("projectId", "=", projectId).execute();
+  const rows = await control.selectFrom("rules").selectAll().where("projectId", "=", projectId).execute();
+  const rules = rows.map(ruleOf);
   return explain({
     ...about,
     event,
     arrivedMs,
-    rules: rules.map(ruleOf),
+    rules,
     deliveries: own,
-    folded: await readFolded(control, projectId, rules, arrivedMs),
+    folded: await readFolded(control, projectId, rows, arrivedMs),
     acknowledged: await readAcknowledged(control, projectId, arrivedMs),
     people: await readPeople(control, projectId, event.channelId),
+    onCall: await OnCallRecipients.read(
+      control,
+      rules.map((rule) => ({ projectId, rule })),
+      arrivedMs,
+    ),
     projectDestinations: await readProjectDestinations(control, projectId),
   });
 }

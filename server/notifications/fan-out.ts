@@ -5,8 +5,12 @@ import { nextAlertDueAt, takeDueAlerts } from "../rules/due-alerts.ts";
 import { followAlerts } from "../rules/follow-alerts.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import { nextValueDueAt } from "../rules/rule-values.ts";
+import { ActiveSilences } from "../silences/coverage.ts";
+import { beginSilences, nextSilenceAt } from "../silences/silenced-alerts.ts";
 import type { Store } from "../storage/store.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
+import { tellHeldMessages } from "./held-messages.ts";
+import { nextHourEndAt } from "./hourly-limit.ts";
 import { makeDeliveries } from "./make-deliveries.ts";
 import { titleOfMatch } from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
@@ -91,7 +95,7 @@ export class FanOut extends WorkLoop {
     const limit = Math.min(eventsPerStepMax, Math.max(1, Math.floor(deliveriesPerStep / this.#perEvent)));
     const { control, together, rowsOf, takeOutbox } = this.#deps.store;
     const oldest = await control.selectFrom("outbox").selectAll().orderBy("id").limit(limit).execute();
-    if (oldest.length === 0 && !(await this.#isRuleDue())) return this.#makeDigests();
+    if (oldest.length === 0 && !(await this.#isRuleDue())) return this.#passTime();
     const events = await Promise.all(
       oldest.map(({ projectId, eventId }) => this.#deps.events.find(projectId, eventId)),
     );
@@ -111,24 +115,39 @@ export class FanOut extends WorkLoop {
       const rules = await RuleSet.read(transaction, arrivals, { nowMs: isEmpty ? this.#now() : null });
       for (const arrival of arrivals) rules.take(arrival);
       rules.passTime();
-      const { told, resolved } = await followAlerts(transaction, rules.matches, titleOfMatch);
-      if (isEmpty) told.push(...(await takeDueAlerts(transaction, resolved, this.#now())));
-      const deliveries = await makeDeliveries(transaction, rowsOf, told, this.#now());
+      const nowMs = this.#now();
+      const sinceMs = Math.min(nowMs, ...rules.matches.map(({ foundMs }) => foundMs));
+      const silences = await ActiveSilences.read(transaction, sinceMs, nowMs);
+      const step = { silences, findEvent: this.#findEvent, nowMs };
+      const { told, resolved } = await followAlerts(transaction, rules.matches, titleOfMatch, step);
+      if (isEmpty) told.push(...(await takeDueAlerts(transaction, resolved, step)));
+      const deliveries = await makeDeliveries(transaction, rowsOf, told, nowMs);
       await rules.save(transaction);
       return { events: entries.length, deliveries };
     });
     if (made.events > 0) this.#perEvent = Math.max(1, made.deliveries / made.events);
     // After the events, because what these add may be due at once.
-    return isEmpty && (await this.#makeDigests());
+    return isEmpty && (await this.#passTime());
   }
 
-  /** Returns whether these were all. */
-  async #makeDigests(): Promise<boolean> {
-    if (!(await this.#isDigestDue())) return true;
-    return this.#deps.store.control.transaction().execute(async (transaction) => {
+  readonly #findEvent = (projectId: number, id: string) => this.#deps.events.find(projectId, id);
+
+  /** Begins silences, makes digests, and tells of messages that were held back. Returns whether these were all. */
+  async #passTime(): Promise<boolean> {
+    const { control } = this.#deps.store;
+    const nowMs = this.#now();
+    const isDue = (atMs: number | null) => atMs !== null && atMs <= nowMs;
+    const silence = isDue(await nextSilenceAt(control));
+    const digest = isDue(await nextDigestAt(control));
+    const held = isDue(await nextHourEndAt(control));
+    if (!silence && !digest && !held) return true;
+    return control.transaction().execute(async (transaction) => {
       await lockMembers(transaction);
       await lockRules(transaction);
-      return makeEmailDigests(transaction, this.#now());
+      if (silence) await beginSilences(transaction, this.#findEvent, nowMs);
+      const areAllTold = !held || (await tellHeldMessages(transaction, nowMs));
+      const areAllMade = !digest || (await makeEmailDigests(transaction, nowMs));
+      return areAllTold && areAllMade;
     });
   }
 
@@ -152,15 +171,15 @@ export class FanOut extends WorkLoop {
     return Number.isFinite(dueAt) ? dueAt : null;
   }
 
-  async #isDigestDue(): Promise<boolean> {
-    const dueAt = await nextDigestAt(this.#deps.store.control);
-    return dueAt !== null && dueAt <= this.#now();
-  }
-
   protected async waitMs(): Promise<number> {
-    const nextAt = await this.#nextDueAt();
-    const digestAt = await nextDigestAt(this.#deps.store.control);
-    const dueAt = Math.min(nextAt ?? Infinity, digestAt ?? Infinity);
+    const { control } = this.#deps.store;
+    const times = [
+      await this.#nextDueAt(),
+      await nextDigestAt(control),
+      await nextSilenceAt(control),
+      await nextHourEndAt(control),
+    ];
+    const dueAt = Math.min(...times.map((ms) => ms ?? Infinity));
     return Math.min(Math.max(dueAt - this.#now(), 10), idleMs);
   }
 }

@@ -182,3 +182,32 @@ test("notifications that are made at once share what is left of the hour, and pa
   });
   await control.deleteFrom("mailCounts").execute();
 });
+
+test("an account limits its email in an hour, but not its inbox", async () => {
+  const address = "limited@example.com";
+  await app.addMember(address, "member");
+  const cookie = await app.signIn(address);
+  await turnOn(cookie);
+  const { id } = await emailOf(cookie);
+  const limit = (destination: string, hourlyLimit: number | null) =>
+    callAs(app, "PATCH", `/api/destinations/${destination}`, { cookie, body: { hourlyLimit } });
+  expect(await limit(id, 1)).toMatchObject({ status: 200, body: { destination: { hourlyLimit: 1 } } });
+  expect((await limit(id, 0)).status).toBe(422);
+  const { body } = await callAs<{ destinations: Destination[] }>(app, "GET", "/api/destinations", { cookie });
+  const inbox = body.destinations.find(({ kind }) => kind === "dashboard")!;
+  expect((await limit(inbox.id, 1)).status).toBe(422);
+  for (const name of ["first", "second", "third"]) await notify(name);
+  expect((await deliveriesTo(address)).map(({ reason }) => reason)).toEqual([
+    null,
+    "hourly-limit",
+    "hourly-limit",
+  ]);
+  const { control } = app.running.store;
+  const isOver = { startedAt: 1, dueAt: 1 };
+  await control.updateTable("messageHours").set(isOver).where("destinationId", "=", id).execute();
+  await notify("fourth");
+  await until(() => received(address).some(({ subject }) => subject.includes("2 messages were held back")));
+  const notice = received(address).find(({ subject }) => subject.includes("held back"))!;
+  expect(notice.text).toContain('2 of "Events sent with notify"');
+  expect(notice.text).toMatch(/\/p\/default\/deliveries\?state=skipped&account=/);
+});

@@ -4,10 +4,15 @@ import { groupKeyOf } from "../rules/group-key.ts";
 import type { ToldMatch } from "../rules/open-rule.ts";
 import type { ToldNotification } from "../rules/rule-kind.ts";
 import type { Rule } from "../schemas/rule.ts";
+import { silenceText } from "../silences/coverage.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { RowsOf } from "../storage/store.ts";
 import { type Decision, decide, defaultSettings, digestOfAll, emailDueMs } from "./apply-preferences.ts";
+import { noticesOf } from "./held-messages.ts";
+import { HourlyLimits } from "./hourly-limit.ts";
 import { MailQuota } from "./mail-quota.ts";
+import { deliveryTo, type Recipient } from "./new-delivery.ts";
+import { OnCallRecipients } from "./on-call-recipients.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
@@ -20,6 +25,7 @@ const newDeliveryColumns = [
   "destinationId",
   "ruleId",
   "alertId",
+  "via",
   "channel",
   "groupKey",
   "notification",
@@ -31,44 +37,23 @@ const newDeliveryColumns = [
   "deliveredAt",
   "reason",
   "until",
+  "detail",
 ] as const satisfies (keyof NewDelivery)[];
-
-/** A destination that gets a notification, and whose it is. */
-export type Recipient = { accountId: string | null; id: string; kind: string; label: string };
-
-/** A new delivery to a recipient. The dashboard has it at once; to others it is sent. */
-export function deliveryTo<Content extends Partial<NewDelivery>>(
-  { accountId, id: destinationId, kind, label }: Recipient,
-  content: Content,
-  nowMs: number,
-) {
-  const isShown = kind === "dashboard";
-  return {
-    ...content,
-    groupKey: isShown ? (content.groupKey ?? null) : null,
-    accountId,
-    destinationId,
-    kind,
-    label,
-    state: isShown ? ("delivered" as const) : ("waiting" as const),
-    createdAt: nowMs,
-    nextAttemptAt: isShown ? null : nowMs,
-    deliveredAt: isShown ? nowMs : null,
-  };
-}
 
 /** A recipient in a project. */
 type ProjectRecipient = Recipient & {
   projectId: number;
   /** Of the account: whether somebody has shown that they read its address. */
   emailVerified: number;
+  hourlyLimit: number | null;
 };
 type MemberRecipient = ProjectRecipient & { accountId: string };
 
 /**
  * Returns a delivery for each match and each of its recipients: the destinations of members, as their preferences say,
- * and those of the project. If several rules match an event, each recipient gets it once, from the first rule, or from
- * the first that is urgent.
+ * and those of the project. Members are named by rules, or are on call in a schedule that is. If several rules match an
+ * event, each recipient gets it once: from the first rule that no silence covers, or from the first of these that is
+ * urgent. Hours of limits that have ended are told of, too.
  */
 export async function deliveriesOf(
   transaction: Transaction<ControlTables>,
@@ -79,32 +64,45 @@ export async function deliveriesOf(
   const projects = [...new Set(matches.map(({ projectId }) => projectId))];
   const recipients = await readRecipients(transaction, projects);
   const preferences = await ProjectPreferences.read(transaction, projects);
-  const byEmail = [...recipients.values()].flat().filter(isByEmail);
-  const quota = await MailQuota.read(transaction, byEmail, nowMs);
+  const onCall = await OnCallRecipients.read(transaction, matches, nowMs);
+  const everybody = [...recipients.values()].flat();
+  const quota = await MailQuota.read(transaction, everybody.filter(isByEmail), nowMs);
+  const hourly = await HourlyLimits.read(transaction, everybody, nowMs);
   const deliveries: NewDelivery[] = [];
-  const madeByKey = new Map<string, { delivery: NewDelivery; isUrgent: boolean }>();
+  const madeByKey = new Map<string, { delivery: NewDelivery; match: ToldMatch }>();
   for (const match of matches) {
     if (match.rule === null && !preferences.hasFollowers(match.projectId)) continue;
     const all = recipients.get(match.projectId) ?? [];
     for (const recipient of all) {
-      if (!isFor(match.rule, recipient) && !isFallbackFor(match.rule, recipient, all)) continue;
+      const isNamed = isFor(match.rule, recipient) || isFallbackFor(match.rule, recipient, all);
+      const via = isNamed ? null : onCall.reasonFor(match.rule, recipient.accountId);
+      if (!isNamed && via === null) continue;
       const key = keyOf(match, recipient);
       const earlier = key === null ? undefined : madeByKey.get(key);
-      if (earlier && (earlier.isUrgent || !match.rule?.urgent)) continue;
+      if (earlier && !prevails(match, earlier.match)) continue;
       // What is sent anyway is sent as urgent, without another mail of the quota.
       const isSent = earlier && !isHeld(earlier.delivery);
       const decision = isSent
         ? { action: "send" as const }
-        : decideFor(preferences, quota, match, recipient, nowMs);
+        : decideFor(preferences, { quota, hourly }, match, recipient, nowMs);
       if (decision === null) continue;
-      const delivery = deliveryOf(match, recipient, decision);
+      if (earlier?.delivery.reason === "hourly-limit") hourly.release(recipient, earlier.match);
+      const delivery = { ...deliveryOf(match, recipient, decision), via };
       const made = earlier ? Object.assign(earlier.delivery, delivery) : delivery;
       if (!earlier) deliveries.push(made);
-      if (key !== null) madeByKey.set(key, { delivery: made, isUrgent: match.rule?.urgent ?? false });
+      if (key !== null) madeByKey.set(key, { delivery: made, match });
     }
   }
   await quota.save(transaction);
-  return deliveries;
+  await hourly.save(transaction);
+  return [...deliveries, ...(await noticesOf(transaction, hourly.ended, nowMs))];
+}
+
+/** Whether a further match of an event takes the place of an earlier one. */
+function prevails(match: ToldMatch, earlier: ToldMatch): boolean {
+  if (match.silence !== null) return false;
+  if (earlier.silence !== null) return true;
+  return match.rule?.urgent === true && earlier.rule?.urgent !== true;
 }
 
 /** Stores the deliveries of matches. Returns how many there are. */
@@ -143,13 +141,14 @@ async function readRecipients(
       "kind",
       "destinations.name as label",
       "emailVerified",
+      "hourlyLimit",
     ])
     .where("members.projectId", "in", projects)
     .where("enabled", "=", 1)
     .execute();
   const ofProjects = await transaction
     .selectFrom("destinations")
-    .select(["projectId", "id", "kind", "name as label"])
+    .select(["projectId", "id", "kind", "name as label", "hourlyLimit"])
     .where("projectId", "in", projects)
     .where("enabled", "=", 1)
     .execute();
@@ -187,18 +186,27 @@ function isHeld({ state }: NewDelivery): boolean {
 /**
  * Invariant: an address that nobody confirmed gets no notification, and those over the hourly quotas come in a digest.
  * The delivery says why. Checked by `server/notifications/mail-quota.test.ts`.
+ *
+ * Invariant: what a silence covers is a delivery that was skipped, which says who planned the silence, and why. Checked
+ * by `server/silences/silences.test.ts`.
  */
 function decideFor(
   preferences: ProjectPreferences,
-  quota: MailQuota,
+  { quota, hourly }: { quota: MailQuota; hourly: HourlyLimits },
   match: ToldMatch,
   recipient: ProjectRecipient,
   nowMs: number,
 ): Decision | null {
   const wanted = decideByPreferences(preferences, match, recipient, nowMs);
-  if (wanted === null || wanted.action === "skip" || !isByEmail(recipient)) return wanted;
-  if (recipient.emailVerified === 0) return { action: "skip", reason: "email-unverified", untilMs: null };
-  if (wanted.action === "collect" || quota.take(recipient)) return wanted;
+  if (wanted === null || wanted.action === "skip") return wanted;
+  const { silence } = match;
+  if (silence)
+    return { action: "skip", reason: "silenced", untilMs: silence.endsAt, detail: silenceText(silence) };
+  if (isByEmail(recipient) && recipient.emailVerified === 0)
+    return { action: "skip", reason: "email-unverified", untilMs: null };
+  if (wanted.action === "collect") return wanted;
+  if (!hourly.take(recipient, match)) return { action: "skip", reason: "hourly-limit", untilMs: null };
+  if (!isByEmail(recipient) || quota.take(recipient)) return wanted;
   const settings = preferences.of(recipient.projectId, recipient.accountId) ?? defaultSettings;
   const dueMs = emailDueMs({ ...settings, emailDigest: digestOfAll }, nowMs);
   return { action: "collect", reason: "email-quota", dueMs };
@@ -244,12 +252,13 @@ function deliveryOf(
     ),
     reason: null,
     until: null,
+    detail: null as string | null,
   };
   if (decision.action === "send") return delivery;
   const { reason } = decision;
   const held = { ...delivery, reason, nextAttemptAt: null, deliveredAt: null };
   return decision.action === "skip"
-    ? { ...held, state: "skipped" as const, until: decision.untilMs }
+    ? { ...held, state: "skipped" as const, until: decision.untilMs, detail: decision.detail ?? null }
     : { ...held, state: "collected" as const, nextAttemptAt: decision.dueMs };
 }
 

@@ -5,8 +5,8 @@ import type { ToldNotification } from "../rules/rule-kind.ts";
 export type Message = {
   /** Constant over all attempts of a delivery; receivers use it to drop repetitions. Without full stops. */
   id: string;
-  /** `event` tells of one event, `test` tries the destination, the next come from rules over time. */
-  type: ToldNotification["type"] | "test" | AccountMessageType;
+  /** `event` tells of one event, `test` tries the destination, `messages-held` tells of its limit, the others come from rules over time. */
+  type: ToldNotification["type"] | "test" | "messages-held" | AccountMessageType;
   /** One line of plain text. */
   title: string;
   /** An emoji; null if there is none, or if the event's icon is a file name. */
@@ -41,12 +41,13 @@ export type Message = {
   first?: Message;
 };
 
-/** Owners are also told about the destinations of their projects and about the server. */
+/** Owners are also told about the destinations of their projects and about the server, members when they come on call. */
 export type AccountMessageType =
   | "destination-off"
   | "delivery-dead"
   | "rule-failing"
   | "server-notice"
+  | "on-call"
   | "email-digest";
 
 /** The items of a digest by email, the newest first. `others` are too many to list. Times are as people read them. */

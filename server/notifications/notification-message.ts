@@ -14,7 +14,7 @@ type OverTime = WithoutEvent<Exclude<ToldNotification, { type: "event" }>> & {
   alerts?: number;
 };
 
-/** What the owners of a project or of the server are told, as sentences. */
+/** What the owners of a project or of the server, whoever comes on call, or a destination, are told, as sentences. */
 type Notice = { atMs: number; title: string; detail: string };
 
 /** What a delivery says. It stores no events, which may be deleted before it is sent. */
@@ -27,11 +27,19 @@ export type Notification =
   | (Notice & { type: "delivery-dead"; destination: { id: string; name: string } })
   /** The metric of a rule couldn't be read for long. */
   | (Notice & { type: "rule-failing"; rule: { id: string; name: string } })
+  /** How many messages a limit of the destination, or of the account's, has held back. */
+  | (Notice & {
+      type: "messages-held";
+      destination: { id: string; name: string };
+      accountId: string | null;
+    })
   /** Something about the server, such as a backup that failed (server-outages.ts). */
   | (Notice & { type: "server-notice" })
+  /** A member comes on call in a schedule. */
+  | (Notice & { type: "on-call"; schedule: { id: string; name: string } })
   | { type: "email-digest"; fromMs: number; atMs: number };
 
-export type OwnerNotice = Extract<Notification, Notice>;
+export type MemberNotice = Extract<Notification, Notice>;
 
 /** Reads what a delivery stores. */
 export function readNotification(json: string | null): Notification {
@@ -192,7 +200,7 @@ export function growMessage(
   };
 }
 
-function messageOfNotice(notice: OwnerNotice, { id, baseUrl, project }: About): Message {
+function messageOfNotice(notice: MemberNotice, { id, baseUrl, project }: About): Message {
   const { type, title, detail, atMs } = notice;
   // It is about the server, not about the project whose delivery it is.
   const host = type === "server-notice" ? URL.parse(baseUrl)?.host : undefined;
@@ -215,7 +223,9 @@ function messageOfNotice(notice: OwnerNotice, { id, baseUrl, project }: About): 
   };
 }
 
-function pathOfNotice(notice: OwnerNotice, slug: string): string {
+function pathOfNotice(notice: MemberNotice, slug: string): string {
+  const deliveriesPath = (filter: Record<string, string>) =>
+    `/p/${slug}/deliveries?${new URLSearchParams(filter)}`;
   switch (notice.type) {
     case "server-notice":
       return "/status";
@@ -223,12 +233,21 @@ function pathOfNotice(notice: OwnerNotice, slug: string): string {
       return `/p/${slug}/destinations`;
     case "rule-failing":
       return `/p/${slug}/rules/${notice.rule.id}`;
+    case "on-call":
+      return `/p/${slug}/on-call`;
     case "delivery-dead":
-      return `/p/${slug}/deliveries?${new URLSearchParams({ state: "dead", destination: notice.destination.id })}`;
+      return deliveriesPath({ state: "dead", to: notice.destination.id });
+    case "messages-held": {
+      const { accountId, destination } = notice;
+      return deliveriesPath({
+        state: "skipped",
+        ...(accountId === null ? { to: destination.id } : { account: accountId }),
+      });
+    }
   }
 }
 
-export function titleOfNotification(notification: OverTime | OwnerNotice): string {
+export function titleOfNotification(notification: OverTime | MemberNotice): string {
   if ("title" in notification) return notification.title;
   const { alerts = 0, rule } = notification;
   const { name } = rule;

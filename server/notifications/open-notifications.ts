@@ -7,6 +7,7 @@ import type { Store } from "../storage/store.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { DiskWatch } from "./disk-watch.ts";
 import { FanOut } from "./fan-out.ts";
+import { HandOverWorker } from "./hand-over-worker.ts";
 import { type AccountStreams, LiveNotifications } from "./live-notifications.ts";
 import { MonitorWorker } from "./monitor-worker.ts";
 import { openKinds } from "./open-kinds.ts";
@@ -68,7 +69,8 @@ export async function openNotifications({
     liveNotifications.wake();
   }
   const fanOut = new FanOut({ store, events: recentEvents, onError, onMade });
-  const monitorWorker = new MonitorWorker({ store, onError, onMade });
+  const monitorWorker = new MonitorWorker({ store, recentEvents, onError, onMade });
+  const handOvers = new HandOverWorker({ store, onError, onMade });
   const outages = new ServerOutages({ control, hasEmail: outgoing.mailer !== null, now, onMade });
   const { dataDirectory } = store;
   const diskWatch =
@@ -84,18 +86,21 @@ export async function openNotifications({
       deliveryWorker,
       fanOut,
       monitorWorker,
+      handOvers,
     },
     outages,
     /** Sends what an earlier process left. */
     start(): void {
       fanOut.start();
       monitorWorker.start();
+      handOvers.wake();
       deliveryWorker.wake();
     },
     async close(): Promise<void> {
       diskWatch?.close();
       await fanOut.close();
       await monitorWorker.close();
+      await handOvers.close();
       await deliveryWorker.close();
       await liveNotifications.close();
       await closeKinds();

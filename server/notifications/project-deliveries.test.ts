@@ -80,6 +80,7 @@ for (const engine of stores) {
         name,
         settings,
         enabled: true,
+        hourlyLimit: null,
         rules: [],
       });
       return destination.id;
@@ -459,7 +460,7 @@ for (const engine of stores) {
           forEach: null,
           forgetDays: null,
           groupBy: null,
-          to: { everyone: false, members: [], destinations: [], fallback: null, ...to },
+          to: { everyone: false, members: [], schedules: [], destinations: [], fallback: null, ...to },
           urgent,
           resolve: null,
           remindMinutes: null,

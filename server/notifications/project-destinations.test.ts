@@ -214,7 +214,7 @@ describe("adding", () => {
     });
     expect(status).toBe(201);
     const { rule: after } = (await (await app.request(`/api/rules/${before.id}`)).json()) as { rule: Rule };
-    expect(after.to).toEqual({ ...to, destinations: [body.destination.id], fallback: null });
+    expect(after.to).toEqual({ ...to, schedules: [], destinations: [body.destination.id], fallback: null });
     expect(after.version).not.toBe(before.version);
     await app.request(`/api/rules/${before.id}`, { method: "DELETE" });
   });

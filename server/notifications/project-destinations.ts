@@ -84,7 +84,7 @@ async function findRow(control: Control, projectId: number, id: string): Promise
 /** Adds a destination. Throws `body-invalid`, `destination-exists` and `limit-reached`. */
 export async function addProjectDestination(
   { control, secrets, policy, projectId, actor, isManager }: DestinationEditor,
-  { kind, name, settings: entered, enabled, rules }: NewProjectDestination,
+  { kind, name, settings: entered, enabled, hourlyLimit, rules }: NewProjectDestination,
 ): Promise<{ destination: ProjectDestination; signingSecret?: string }> {
   const settings = checkSettings(findKind(kind), entered, policy);
   const id = Bun.randomUUIDv7();
@@ -102,6 +102,7 @@ export async function addProjectDestination(
     failure: null,
     deadToldAt: null,
     createdAt: Date.now(),
+    hourlyLimit,
   };
   await makeChange(control, { projectId, actor }, async (change) => {
     const { transaction } = change;
@@ -144,7 +145,7 @@ async function addToRule(change: Change, ruleId: string, id: string): Promise<vo
 export async function changeProjectDestination(
   { control, secrets, policy, projectId, actor, isManager }: DestinationEditor,
   id: string,
-  { name, settings: entered, enabled }: ProjectDestinationChange,
+  { name, settings: entered, enabled, hourlyLimit }: ProjectDestinationChange,
   ifMatch: IfMatch,
 ): Promise<ProjectDestination> {
   const changed = await makeChange(control, { projectId, actor }, async ({ transaction, record }) => {
@@ -158,6 +159,7 @@ export async function changeProjectDestination(
       name: name ?? row.name,
       ...(entered && { settings: sealSettings(row, settings, secrets) }),
       ...(enabled !== undefined && { enabled: enabled ? 1 : 0 }),
+      ...(hourlyLimit !== undefined && { hourlyLimit }),
       // What failed before says nothing about other settings.
       ...(isFresh && { failingSince: null, failure: null }),
     };
@@ -172,6 +174,7 @@ export async function changeProjectDestination(
         id,
         ...(name !== undefined && { name }),
         ...(enabled !== undefined && { enabled }),
+        ...(hourlyLimit !== undefined && { hourlyLimit }),
         ...(entered && { settings: Object.keys(entered) }),
       },
     });
@@ -293,12 +296,13 @@ function destinationOf(row: DestinationRow, settings: Settings, isManager: boole
     kind: row.kind,
     name: row.name,
     enabled: row.enabled === 1,
+    hourlyLimit: row.hourlyLimit,
     ...showSettings(kindOf(row), settings, isManager),
     deliveredAt: isoOrNull(row.deliveredAt),
     failingSince: isoOrNull(row.failingSince),
     failure: row.failure,
     // Of the sealed settings, so that a version says nothing about a secret.
-    version: versionOf(row.name, row.enabled, row.settings),
+    version: versionOf(row.name, row.enabled, row.settings, row.hourlyLimit),
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

@@ -17,7 +17,8 @@ export async function testRule(
   const rule = ruleOf(await findRule(transaction, projectId, id));
   const nowMs = Date.now();
   const notification = { type: "rule-test" as const, atMs: nowMs, by: actor.name ?? "Somebody" };
-  const match = { projectId, rule, value: null, groupValue: "", notification, foundMs: nowMs, alertId: null };
+  const none = { value: null, groupValue: "", alertId: null, silence: null };
+  const match = { projectId, rule, notification, foundMs: nowMs, ...none };
   const deliveries = await deliveriesOf(transaction, [match], nowMs);
   if (deliveries.length > 0) await transaction.insertInto("deliveries").values(deliveries).execute();
   await record({ action: "rule.tested", target: rule.name, detail: { id } });

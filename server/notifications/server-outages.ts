@@ -1,8 +1,8 @@
 import type { Kysely, Transaction } from "kysely";
 import { installationOwner } from "../projects/installation-owner.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { OwnerNotice } from "./notification-message.ts";
-import { deliverNotice } from "./tell-owners.ts";
+import type { MemberNotice } from "./notification-message.ts";
+import { deliverNotice } from "./tell-members.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -91,7 +91,7 @@ function nameOf(subject: OutageSubject): string {
 async function deliver(
   transaction: Transaction<ControlTables>,
   hasEmail: boolean,
-  notice: OwnerNotice,
+  notice: MemberNotice,
 ): Promise<void> {
   const owner = await installationOwner(transaction);
   if (owner === undefined) return;

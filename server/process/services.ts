@@ -25,6 +25,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { DeliveryWorker } from "../notifications/delivery-worker.ts";
 import type { Mailer } from "../notifications/email.ts";
 import type { FanOut } from "../notifications/fan-out.ts";
+import type { HandOverWorker } from "../notifications/hand-over-worker.ts";
 import type { DestinationKinds } from "../notifications/kinds/index.ts";
 import type { MonitorWorker } from "../notifications/monitor-worker.ts";
 import type { RecentEvents } from "../notifications/recent-events.ts";
@@ -68,6 +69,7 @@ export type Services = {
   watchedEvents: WatchedEventsCache;
   fanOut: FanOut;
   monitorWorker: MonitorWorker;
+  handOvers: HandOverWorker;
   /** Events that notify. */
   recentEvents: RecentEvents;
   /** How messages reach each kind of destination. */

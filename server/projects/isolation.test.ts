@@ -22,6 +22,7 @@ type Ids = {
   key: string;
   rule: string;
   alert: string;
+  silence: string;
   view: string;
   destination: string;
   mute: string;
@@ -29,6 +30,8 @@ type Ids = {
   webhook: string;
   webhookRequest: string;
   heartbeat: string;
+  schedule: string;
+  override: string;
   notification: string;
   board: string;
   job: string;
@@ -110,6 +113,14 @@ function rowsOf(paths: string[], body: unknown, method = "POST", status = 200): 
   const row = { key: status, session: 401, nobody: 401, body: () => body };
   return Object.fromEntries(paths.map((path) => [`${method} ${path}`, row]));
 }
+
+const weekly = (member: string) => ({
+  members: [member],
+  every: 1,
+  unit: "week",
+  at: "09:00",
+  startsOn: "2026-03-02",
+});
 
 const table: Record<string, Row> = {
   ...dropIns,
@@ -405,6 +416,39 @@ const table: Record<string, Row> = {
     path: () => "/alert/a.b",
     body: () => ({ do: "resolve" }),
   },
+  "GET /api/silences": { key: 200, session: 200, nobody: 401 },
+  "POST /api/silences": {
+    key: 201,
+    session: 201,
+    nobody: 401,
+    body: () => ({ reason: "Mine", to: new Date(Date.now() + 3_600_000).toISOString() }),
+  },
+  "POST /api/silences/preview": { key: 200, session: 200, nobody: 401, body: () => ({}) },
+  "GET /api/silences/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ silence }) => `/api/silences/${silence}`,
+  },
+  "PATCH /api/silences/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ silence }) => `/api/silences/${silence}`,
+    body: () => ({ reason: "Changed" }),
+  },
+  "POST /api/silences/{id}/end": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ silence }) => `/api/silences/${silence}/end`,
+  },
+  "DELETE /api/silences/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ silence }) => `/api/silences/${silence}`,
+  },
   "GET /api/sidebar": { key: 403, session: 200, nobody: 401 },
   "POST /api/sidebar/seen": {
     key: 403,
@@ -537,6 +581,38 @@ const table: Record<string, Row> = {
         nobody: 401,
         path: ({ heartbeat }) => `/api/heartbeats/${heartbeat}${end}`,
         ...(method === "PATCH" && { body: () => ({ channel: "stolen" }) }),
+      },
+    ]),
+  ),
+  "GET /api/on-call": { key: 200, session: 200, nobody: 401 },
+  "GET /api/on-call/now": { key: 200, session: 200, nobody: 401 },
+  // With somebody who is no member there.
+  "POST /api/on-call": {
+    key: 422,
+    session: 422,
+    nobody: 401,
+    body: ({ member }) => ({ name: "mine", timeZone: "UTC", rotations: [weekly(member)] }),
+  },
+  ...Object.fromEntries(
+    [
+      ["GET", ""],
+      ["PATCH", ""],
+      ["DELETE", ""],
+      ["GET", "/shifts"],
+      ["GET", "/overrides"],
+      ["POST", "/overrides"],
+      ["DELETE", "/overrides/{override}"],
+    ].map(([method, end]): [string, Row] => [
+      `${method} /api/on-call/{id}${end}`,
+      {
+        key: 404,
+        session: 404,
+        nobody: 401,
+        path: ({ schedule, override }) => `/api/on-call/${schedule}${end!.replace("{override}", override)}`,
+        ...(method === "PATCH" && { body: () => ({ name: "stolen" }) }),
+        ...(method === "POST" && {
+          body: () => ({ from: "2098-01-01T00:00:00Z", to: "2098-01-02T00:00:00Z" }),
+        }),
       },
     ]),
   ),
@@ -833,6 +909,11 @@ beforeAll(async () => {
   await post("/api/events", { channel: secret, name: secret });
   await untilFannedOut(app);
   const { alerts } = await json<{ alerts: { id: string }[] }>("/api/alerts");
+  const { silence } = await post<Made<"silence">>("/api/silences", {
+    reason: secret,
+    q: secret,
+    to: new Date(Date.now() + 3_600_000).toISOString(),
+  });
   const { view } = await post<Made<"view">>("/api/views", { name: secret, q: secret, shared: true });
   const { destination } = await post<Made<"destination">>("/api/destinations", {
     kind: "browser",
@@ -873,6 +954,16 @@ beforeAll(async () => {
     role: "viewer",
   });
   const { members } = await json<{ members: { id: string }[] }>("/api/members");
+  const { schedule } = await post<Made<"schedule">>("/api/on-call", {
+    name: secret,
+    timeZone: "UTC",
+    rotations: [weekly(members[0]!.id)],
+    notify: false,
+  });
+  const { override } = await post<Made<"override">>(`/api/on-call/${schedule.id}/overrides`, {
+    from: "2098-01-01T00:00:00Z",
+    to: "2098-01-02T00:00:00Z",
+  });
   const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
   const { board } = await post<Made<"board">>("/api/boards", {
     name: secret,
@@ -889,6 +980,7 @@ beforeAll(async () => {
     key: key.id,
     rule: rule.id,
     alert: alerts[0]!.id,
+    silence: silence.id,
     view: view.id,
     destination: destination.id,
     mute: mute.id,
@@ -896,6 +988,8 @@ beforeAll(async () => {
     webhook: webhook.id,
     webhookRequest: requests[0]!.id,
     heartbeat: heartbeat.id,
+    schedule: schedule.id,
+    override: override.id,
     notification: notifications[0]!.id,
     board: board.id,
     job: job.id,
@@ -946,6 +1040,8 @@ async function everything(): Promise<string[]> {
     "project-destinations",
     "webhooks",
     `webhooks/${ids.webhook}/requests`,
+    "on-call",
+    `on-call/${ids.schedule}/overrides`,
     "connections",
     // The others are being sent.
     "deliveries?kind=dashboard",
@@ -1032,7 +1128,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|alerts|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -1046,7 +1142,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards(?!\/\{id\}\/link)|insights|users|audit|alerts|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards(?!\/\{id\}\/link)|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )

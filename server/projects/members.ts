@@ -4,6 +4,7 @@ import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { type PermissionName, type Role, roleMay, roles } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
+import { leaveSchedules } from "../on-call/leave-schedules.ts";
 import type { Member } from "../schemas/member.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
@@ -44,6 +45,7 @@ export async function changeRole(
   if (role === member.role) return member;
   await setRole(transaction, projectId, memberId, role);
   await checkOwner(transaction, projectId);
+  if (!roleMay(role, "alerts:change")) await leaveSchedules(transaction, projectId, memberId);
   await record({ action: "member.changed", target: member.email, detail: { from: member.role, to: role } });
   return { ...member, role, version: versionOf(role) };
 }
@@ -97,6 +99,7 @@ async function endMembership(
     .where("accountId", "=", accountId)
     .execute();
   await checkOwner(transaction, projectId);
+  await leaveSchedules(transaction, projectId, accountId);
   // The unread count doesn't look at projects, so what can't be read any more must not count.
   await transaction
     .updateTable("deliveries")

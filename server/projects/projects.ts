@@ -123,6 +123,7 @@ export async function closeProject(
   await control.deleteFrom("rules").where("projectId", "=", id).execute();
   await control.deleteFrom("destinations").where("projectId", "=", id).execute();
   await control.deleteFrom("webhooks").where("projectId", "=", id).execute();
+  await control.deleteFrom("onCallSchedules").where("projectId", "=", id).execute();
   await control.deleteFrom("heartbeats").where("projectId", "=", id).execute();
   await control.deleteFrom("heartbeatEvents").where("projectId", "=", id).execute();
   await control

@@ -98,14 +98,14 @@ export class AlertGroups {
     return this.#members.get(keyOf(alert))?.length ?? 0;
   }
 
-  /** How many alerts a group has had since it began. */
-  async count(groupId: string): Promise<number> {
-    const { count } = await this.#transaction
+  /** How many alerts a group has had since it began, and when one of them was told; null if none was. */
+  async sumUp(groupId: string): Promise<{ alerts: number; toldAt: number | null }> {
+    const { alerts, toldAt } = await this.#transaction
       .selectFrom("alerts")
-      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .select((eb) => [eb.fn.countAll<number>().as("alerts"), eb.fn.max("toldAt").as("toldAt")])
       .where("groupId", "=", groupId)
       .executeTakeFirstOrThrow();
-    return Number(count);
+    return { alerts: Number(alerts), toldAt };
   }
 }
 

@@ -2,25 +2,13 @@ import type { Kysely, Transaction } from "kysely";
 import { addAlertChange, byRule, replaceReminded } from "../alerts/alert-changes.ts";
 import type { AlertRow } from "../alerts/alerts.ts";
 import type { Rule } from "../schemas/rule.ts";
+import type { ActiveSilences } from "../silences/coverage.ts";
+import { type FindEvent, silenceAlert, subjectOf } from "../silences/silenced-alerts.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { alertTimes, reaching } from "./escalation.ts";
+import { alertTimes, escalatesAt, firstReminderAt, reaching } from "./escalation.ts";
 import type { ToldMatch } from "./open-rule.ts";
 import { minuteMs } from "./rule-kind.ts";
 import { ruleOf } from "./rules.ts";
-
-const columns = [
-  "id",
-  "ruleId",
-  "value",
-  "groupId",
-  "groupValue",
-  "openedAt",
-  "tellAt",
-  "remindAt",
-  "escalateAt",
-  "steps",
-] as const;
-type DueAlert = Pick<AlertRow, (typeof columns)[number]>;
 
 /** Alerts that are taken up in one transaction. */
 const dueAlertsMax = 200;
@@ -28,24 +16,30 @@ const dueAlertsMax = 200;
 const namedValues = 10;
 
 /**
- * Tells of the open alerts that are due: those that were collected, reminders, and escalations. Those of a group have
- * one message. Returns what is told.
+ * Tells of the open alerts that are due: those that were collected, reminders, escalations, and those that are still
+ * open after a silence. Those of a group have one message. Returns what is told.
  *
  * @param resolved - alerts that end in this transaction, which reads what was before
  */
 export async function takeDueAlerts(
   transaction: Transaction<ControlTables>,
   resolved: ReadonlySet<string>,
-  nowMs: number,
+  { silences, findEvent, nowMs }: { silences: ActiveSilences; findEvent: FindEvent; nowMs: number },
 ): Promise<ToldMatch[]> {
   const rows = await transaction
     .selectFrom("alerts")
-    .select(columns)
+    .selectAll()
     .where("dueAt", "<=", nowMs)
     .orderBy("dueAt")
     .limit(dueAlertsMax)
     .execute();
-  const due = rows.filter(({ id }) => !resolved.has(id));
+  const due: AlertRow[] = [];
+  for (const alert of rows) {
+    if (resolved.has(alert.id)) continue;
+    const silence = await silences.find(subjectOf(alert, findEvent), nowMs);
+    if (silence) await silenceAlert(transaction, alert, silence, nowMs);
+    else due.push(alert);
+  }
   const told: ToldMatch[] = [];
   for (const alerts of Map.groupBy(due, ({ id, groupId }) => groupId ?? id).values()) {
     const row = await transaction
@@ -55,7 +49,7 @@ export async function takeDueAlerts(
       .executeTakeFirst();
     if (row) told.push(...(await take(transaction, row.projectId, ruleOf(row), alerts, nowMs)));
     // A rule that is deleted resolves its alert. Should one be left, it must not be due forever.
-    else for (const { id } of alerts) await setTimes(transaction, id, alertTimes(null, null));
+    else for (const { id } of alerts) await change(transaction, id, alertTimes(null, null));
   }
   return told;
 }
@@ -65,14 +59,14 @@ async function take(
   transaction: Transaction<ControlTables>,
   projectId: number,
   rule: Rule,
-  alerts: readonly DueAlert[],
+  alerts: readonly AlertRow[],
   nowMs: number,
 ): Promise<ToldMatch[]> {
-  const steps: Moment[] = [];
-  for (const alert of alerts) steps.push(...(await takeAlert(transaction, rule, alert, nowMs)));
+  const all: Moment[] = [];
+  for (const alert of alerts) all.push(...(await takeAlert(transaction, rule, alert, nowMs)));
   // Those of a group do the same at the same time.
-  const told = Map.groupBy(steps, ({ what }) => what);
-  return [...told].map(([what, moments]): ToldMatch => {
+  const byKind = Map.groupBy(all, ({ what }) => what);
+  return [...byKind].map(([what, moments]): ToldMatch => {
     const { alert, to } = moments[0]!;
     const isGroup = moments.length > 1 || what === "collected";
     const sinceMs = Math.min(...moments.map((moment) => moment.alert.openedAt));
@@ -86,56 +80,75 @@ async function take(
       notification: what === "collected" ? { type: "group", ...at, values } : { type: "reminder", ...at },
       foundMs: nowMs,
       alertId: alert.groupId ?? alert.id,
+      silence: null,
       ...(isGroup && { group: { value: alert.groupValue, alerts: moments.length } }),
     };
   });
 }
 
 /** What is told of an alert, and to whom. */
-type Moment = { what: "collected" | "reminder" | `step ${number}`; alert: DueAlert; to: Rule };
+type Moment = { what: "collected" | "reminder" | `step ${number}`; alert: AlertRow; to: Rule };
 
 async function takeAlert(
   transaction: Transaction<ControlTables>,
   rule: Rule,
-  alert: DueAlert,
+  alert: AlertRow,
   nowMs: number,
 ): Promise<Moment[]> {
-  const { id, tellAt, remindAt, steps } = alert;
+  const { id, openedAt, tellAt, remindAt, steps } = alert;
   const moments: Moment[] = [];
+  const isAfterSilence = alert.silencedUntil !== null;
   const isCollected = tellAt !== null && tellAt <= nowMs;
+  const isReminder = !isCollected && (isAfterSilence || (remindAt !== null && remindAt <= nowMs));
   if (isCollected) moments.push({ what: "collected", alert, to: reaching(rule, steps) });
-  const isReminder = remindAt !== null && remindAt <= nowMs;
   if (isReminder) {
     moments.push({ what: "reminder", alert, to: reaching(rule, steps) });
     await replaceReminded(transaction, id, nowMs);
   }
+  const silencedMs = alert.silencedMs + silenceMs(alert, nowMs);
   let reached = steps;
-  let { escalateAt } = alert;
+  let escalateAt = isAfterSilence ? escalatesAt(rule, { openedAt, silencedMs, steps }) : alert.escalateAt;
   while (escalateAt !== null && escalateAt <= nowMs) {
     const step = rule.escalation[reached];
-    if (step) {
-      moments.push({ what: `step ${reached}`, alert, to: { ...rule, to: step.to } });
-      await addAlertChange(transaction, id, byRule("escalated", nowMs));
-    }
+    if (!step) break;
+    moments.push({ what: `step ${reached}`, alert, to: { ...rule, to: step.to } });
+    await addAlertChange(transaction, id, byRule("escalated", nowMs));
     const next = rule.escalation[++reached];
-    escalateAt = step && next ? escalateAt + (next.minutes - step.minutes) * minuteMs : null;
+    escalateAt = next ? escalateAt + (next.minutes - step.minutes) * minuteMs : null;
   }
-  const nextReminder = isReminder ? nextReminderAt(rule, remindAt, nowMs) : remindAt;
-  const times = alertTimes(nextReminder, escalateAt, isCollected ? null : tellAt);
-  await setTimes(transaction, id, {
-    steps: Math.min(reached, rule.escalation.length),
-    ...times,
-    ...(isCollected && { toldAt: nowMs }),
+  const nextReminder = isAfterSilence
+    ? firstReminderAt(rule, nowMs)
+    : isReminder
+      ? nextReminderAt(rule, remindAt!, nowMs)
+      : remindAt;
+  await change(transaction, id, {
+    steps: reached,
+    ...alertTimes(
+      nextReminder,
+      reached < rule.escalation.length ? escalateAt : null,
+      isCollected ? null : tellAt,
+    ),
+    ...(moments.length > 0 && { toldAt: nowMs }),
+    ...(isAfterSilence && { silencedAt: null, silencedUntil: null, silencedMs }),
   });
   return moments;
 }
 
-async function setTimes(
+async function change(
   transaction: Transaction<ControlTables>,
   id: string,
-  times: Partial<AlertRow>,
+  columns: Partial<AlertRow>,
 ): Promise<void> {
-  await transaction.updateTable("alerts").set(times).where("id", "=", id).execute();
+  await transaction.updateTable("alerts").set(columns).where("id", "=", id).execute();
+}
+
+/** How long a silence that is over has delayed the escalation. If nobody was told before, that begins only now. */
+function silenceMs(
+  { toldAt, silencedAt, silencedUntil }: Pick<AlertRow, "toldAt" | "silencedAt" | "silencedUntil">,
+  nowMs: number,
+): number {
+  if (silencedAt === null || silencedUntil === null) return 0;
+  return (toldAt === null ? nowMs : Math.min(silencedUntil, nowMs)) - silencedAt;
 }
 
 /** Reminders that were missed while the server was down come once. */

@@ -24,13 +24,13 @@ export function firstReminderAt(
   return remindMinutes === null ? null : nowMs + remindMinutes * minuteMs;
 }
 
-/** When an open alert that nobody looks after escalates next; null after the last step. */
+/** When an open alert that nobody looks after escalates next, unless it is silenced; null after the last step. */
 export function escalatesAt(
   { escalation }: Pick<Rule, "escalation">,
-  { openedAt, steps }: Pick<AlertRow, "openedAt" | "steps">,
+  { openedAt, silencedMs, steps }: Pick<AlertRow, "openedAt" | "silencedMs" | "steps">,
 ): number | null {
   const next = escalation[steps];
-  return next ? openedAt + next.minutes * minuteMs : null;
+  return next ? openedAt + silencedMs + next.minutes * minuteMs : null;
 }
 
 /** A rule that also notifies those of its first steps of escalation. */
@@ -40,6 +40,7 @@ export function reaching(rule: Rule, steps: number): Rule {
   const to = {
     everyone: all.some(({ everyone }) => everyone),
     members: [...new Set(all.flatMap(({ members }) => members))],
+    schedules: [...new Set(all.flatMap(({ schedules }) => schedules))],
     destinations: [...new Set(all.flatMap(({ destinations }) => destinations))],
     fallback: rule.to.fallback,
   };
@@ -54,10 +55,12 @@ export async function scheduleAnew(
 ): Promise<void> {
   const open = await transaction
     .selectFrom("alerts")
-    .select(["id", "openedAt", "steps", "tellAt"])
+    .select(["id", "openedAt", "silencedMs", "steps", "tellAt"])
     .where("ruleId", "=", ruleId)
     .where("resolvedAt", "is", null)
     .where("acknowledgedAt", "is", null)
+    // The end of a silence does the same.
+    .where("silencedUntil", "is", null)
     .execute();
   for (const alert of open)
     await transaction

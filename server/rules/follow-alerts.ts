@@ -1,34 +1,30 @@
 import type { Insertable, Transaction } from "kysely";
 import { addAlertChange, byRule } from "../alerts/alert-changes.ts";
 import { type AlertRow, isAcknowledged } from "../alerts/alerts.ts";
+import type { Event } from "../event/event.ts";
 import type { Rule } from "../schemas/rule.ts";
+import type { ActiveSilences, SilenceRow } from "../silences/coverage.ts";
+import { type FindEvent, silenceAlert, silencedBy } from "../silences/silenced-alerts.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { AlertGroups } from "./alert-groups.ts";
-import { type AlertTimes, alertTimes, escalatesAt, firstReminderAt, reaching } from "./escalation.ts";
+import { alertTimes, escalatesAt, firstReminderAt, reaching } from "./escalation.ts";
 import { aboutValue } from "./for-each.ts";
 import type { RuleMatch, ToldMatch } from "./open-rule.ts";
 import type { ToldNotification } from "./rule-kind.ts";
 
 type OfRule = RuleMatch & { rule: Rule };
+const alertColumns = [
+  ...(["id", "ruleId", "acknowledgedAt", "acknowledgedUntil", "openedAt", "steps", "eventId"] as const),
+  ...(["value", "groupId", "groupValue", "toldAt", "tellAt", "silenceId", "silencedUntil"] as const),
+] as const;
+
 /** An alert that is open. `added` are the matches that are not stored yet, and `eventId` the event of the last one. */
-type OpenAlert = Pick<
-  AlertRow,
-  | "id"
-  | "ruleId"
-  | "groupId"
-  | "groupValue"
-  | "tellAt"
-  | "acknowledgedAt"
-  | "acknowledgedUntil"
-  | "openedAt"
-  | "steps"
-  | "eventId"
-> & { added: number };
+type OpenAlert = Pick<AlertRow, (typeof alertColumns)[number]> & { added: number };
 
 /**
- * Opens, counts and resolves the alerts of what rules found. Returns what is told, each with its alert: nothing more of
- * an alert that somebody looks after or that is told later with others of its group, and no resolution of what is not
- * open or while others of the group are; and which alerts were resolved.
+ * Opens, counts and resolves the alerts of what rules found. Returns what is told, each with its alert and the silence
+ * that covers it: nothing more of an alert that somebody looks after or that is told later with others of its group, and
+ * no resolution of what is not open or while others of the group are; and which alerts were resolved.
  *
  * Invariant: a rule, or each of its values, has at most one open alert, and each change of an alert is made with the
  * deliveries that tell of it. Checked by `server/alerts/alerts.test.ts`.
@@ -39,6 +35,7 @@ export async function followAlerts(
   transaction: Transaction<ControlTables>,
   matches: readonly RuleMatch[],
   titleOf: (rule: Pick<Rule, "name" | "q">, notification: ToldNotification) => string,
+  { silences, findEvent, nowMs }: { silences: ActiveSilences; findEvent: FindEvent; nowMs: number },
 ): Promise<{ told: ToldMatch[]; resolved: Set<string> }> {
   const ofRules = matches.filter((match): match is OfRule => match.rule !== null);
   const open = await readOpen(transaction, ofRules);
@@ -50,7 +47,7 @@ export async function followAlerts(
     const followed = await follow(match);
     if (!followed) continue;
     told.push(followed);
-    if (match.rule) firedAt.set(match.rule.id, match.foundMs);
+    if (match.rule && followed.silence === null) firedAt.set(match.rule.id, match.foundMs);
   }
   for (const alert of open.values()) await storeMatches(alert);
   for (const [ms, ids] of Map.groupBy(firedAt.keys(), (id) => firedAt.get(id)!))
@@ -73,37 +70,74 @@ export async function followAlerts(
         return end({ ...match, notification: { ...notification, sinceMs: alert.openedAt } }, key, alert);
       case "recovery": {
         if (alert) return end({ ...match, notification }, key, alert);
-        return { ...match, notification, alertId: await lastOf(transaction, rule!.id, value) };
+        const last = await lastOf(transaction, rule!.id, value);
+        const silence = last && (await untoldBy(transaction, last));
+        return { ...match, notification, alertId: last?.id ?? null, silence };
       }
       case "metric-recovery":
         if (!alert || rule!.resolve !== null) return null;
         return end({ ...match, notification }, key, alert);
       default: {
-        if (!rule || !opensAlert(rule, notification)) return { ...match, notification };
-        if (alert) {
-          alert.added += matchesOf(notification);
-          alert.eventId = eventOf(notification) ?? alert.eventId;
-          const isQuiet = alert.tellAt !== null || isAcknowledged(alert, foundMs);
-          return isQuiet ? null : { ...match, notification, alertId: alert.id };
+        const silence = silences.has(match.projectId) ? await silenceOf(match, foundMs) : null;
+        if (!rule || !opensAlert(rule, notification)) return { ...match, notification, silence };
+        if (!alert) {
+          // One that has begun since then doesn't keep it from being told.
+          const silencing = silence ?? (await silenceOf(match, nowMs));
+          const joined = groups.join(match);
+          const opened = await openAlert(
+            transaction,
+            { ...match, rule },
+            {
+              title: titleOf(aboutValue(rule, value), notification),
+              joined,
+              silence,
+              silencing,
+            },
+          );
+          open.set(key, opened);
+          groups.add(opened);
+          return joined && !silence ? null : { ...match, notification, alertId: opened.id, silence };
         }
-        const title = titleOf(aboutValue(rule, value), notification);
-        const joined = groups.join(match);
-        const opened = await openAlert(transaction, { ...match, rule }, title, joined);
-        open.set(key, opened);
-        groups.add(opened);
-        return joined ? null : { ...match, notification, alertId: opened.id };
+        alert.added += matchesOf(notification);
+        alert.eventId = eventOf(notification) ?? alert.eventId;
+        if (alert.tellAt !== null || isAcknowledged(alert, foundMs)) return null;
+        if (silence === null) alert.toldAt ??= foundMs;
+        else if (alert.silencedUntil === null) {
+          await silenceAlert(transaction, alert, silence, foundMs);
+          Object.assign(alert, { silenceId: silence.id, silencedUntil: silence.endsAt });
+        }
+        return { ...match, notification, alertId: alert.id, silence };
       }
     }
   }
 
   /** Ends an alert. Of a group, the end of the last one is told. */
-  async function end(match: ToldMatch, key: string, alert: OpenAlert): Promise<ToldMatch | null> {
+  async function end(
+    match: Omit<ToldMatch, "silence">,
+    key: string,
+    alert: OpenAlert,
+  ): Promise<ToldMatch | null> {
     await resolve(key, alert, match.notification.atMs);
-    const ended = { ...match, rule: reaching(match.rule!, alert.steps), alertId: alert.groupId ?? alert.id };
-    if (alert.groupId === null) return ended;
+    const { id, groupId, groupValue, steps } = alert;
+    const ended = { ...match, rule: reaching(match.rule!, steps), alertId: groupId ?? id };
+    if (groupId === null) return { ...ended, silence: await untoldBy(transaction, alert) };
     if (groups.sizeOf(alert) > 0) return null;
-    const alerts = await groups.count(alert.groupId);
-    return alerts < 2 ? ended : { ...ended, group: { value: alert.groupValue, alerts } };
+    const { alerts, toldAt } = await groups.sumUp(groupId);
+    const silence = await untoldBy(transaction, { ...alert, toldAt: toldAt ?? alert.toldAt });
+    return { ...ended, silence, ...(alerts > 1 && { group: { value: groupValue, alerts } }) };
+  }
+
+  /** The silence that covers a match at a time, by its event or the last one that the rule knows. */
+  async function silenceOf(
+    { projectId, rule, notification }: RuleMatch,
+    atMs: number,
+  ): Promise<SilenceRow | null> {
+    const event = async (): Promise<Event | null> => {
+      if ("event" in notification) return notification.event;
+      const id = eventOf(notification);
+      return id === null ? null : findEvent(projectId, id);
+    };
+    return silences.find({ projectId, ruleId: rule?.id ?? null, event }, atMs);
   }
 
   async function resolve(key: string, alert: OpenAlert, atMs: number): Promise<void> {
@@ -120,11 +154,11 @@ export async function followAlerts(
     await addAlertChange(transaction, id, byRule("resolved", atMs));
   }
 
-  async function storeMatches({ id, added, eventId }: OpenAlert): Promise<void> {
+  async function storeMatches({ id, added, eventId, toldAt }: OpenAlert): Promise<void> {
     if (added === 0) return;
     await transaction
       .updateTable("alerts")
-      .set((eb) => ({ matches: eb("matches", "+", added), eventId }))
+      .set((eb) => ({ matches: eb("matches", "+", added), eventId, toldAt }))
       .where("id", "=", id)
       .execute();
   }
@@ -151,19 +185,7 @@ async function readOpen(
   const values = new Set(matches.map(({ value }) => value ?? ""));
   const rows = await transaction
     .selectFrom("alerts")
-    .select([
-      "id",
-      "ruleId",
-      "value",
-      "groupId",
-      "groupValue",
-      "tellAt",
-      "acknowledgedAt",
-      "acknowledgedUntil",
-      "openedAt",
-      "steps",
-      "eventId",
-    ])
+    .select(alertColumns)
     .where("ruleId", "in", [...ids])
     .where("value", "in", [...values])
     .where("resolvedAt", "is", null)
@@ -172,41 +194,55 @@ async function readOpen(
 }
 
 /** The last alert of a rule or its value, which was resolved by hand. */
-async function lastOf(
-  transaction: Transaction<ControlTables>,
-  ruleId: string,
-  value: string | null,
-): Promise<string | null> {
+async function lastOf(transaction: Transaction<ControlTables>, ruleId: string, value: string | null) {
   const last = await transaction
     .selectFrom("alerts")
-    .select("id")
+    .select(["id", "toldAt", "silenceId"])
     .where("ruleId", "=", ruleId)
     .where("value", "=", value ?? "")
     .orderBy("id", "desc")
     .limit(1)
     .executeTakeFirst();
-  return last?.id ?? null;
+  return last ?? null;
 }
 
-/** @param joined - its place among the open alerts of its group */
+/** The silence because of which nobody was told of an alert, so that nobody is told of its end; null if somebody was. */
+async function untoldBy(
+  transaction: Transaction<ControlTables>,
+  { toldAt, silenceId }: Pick<OpenAlert, "toldAt" | "silenceId">,
+): Promise<SilenceRow | null> {
+  if (toldAt !== null || silenceId === null) return null;
+  const silence = await transaction
+    .selectFrom("silences")
+    .selectAll()
+    .where("id", "=", silenceId)
+    .executeTakeFirst();
+  return silence ?? null;
+}
+
+type Opening = {
+  title: string;
+  /** Its place among the open alerts of its group. */
+  joined: ReturnType<AlertGroups["join"]>;
+  /** Because of which nobody is told of it. */
+  silence: SilenceRow | null;
+  /** Until whose end it neither reminds nor escalates. */
+  silencing: SilenceRow | null;
+};
+
 async function openAlert(
   transaction: Transaction<ControlTables>,
   { projectId, rule, value, groupValue, notification, foundMs }: OfRule,
-  title: string,
-  joined: ReturnType<AlertGroups["join"]>,
-): Promise<OpenAlert & AlertTimes & Pick<AlertRow, "toldAt">> {
+  { title, joined, silence, silencing }: Opening,
+) {
   const { atMs: openedAt } = notification;
-  const began = { openedAt, steps: joined?.steps ?? 0 };
+  const began = { openedAt, silencedMs: 0, steps: joined?.steps ?? 0 };
   const times = joined
-    ? alertTimes(joined.remindAt, joined.escalateAt, joined.tellAt)
+    ? alertTimes(joined.remindAt, joined.escalateAt, silence ? null : joined.tellAt)
     : alertTimes(firstReminderAt(rule, openedAt), escalatesAt(rule, began));
+  const silencedUntil = silencing?.endsAt ?? null;
   const id = Bun.randomUUIDv7();
-  const group = {
-    groupId: groupValue === "" ? null : (joined?.groupId ?? id),
-    groupValue,
-    toldAt: joined ? null : foundMs,
-  };
-  const alert: Insertable<ControlTables["alerts"]> = {
+  const alert = {
     id,
     projectId,
     ruleId: rule.id,
@@ -219,18 +255,23 @@ async function openAlert(
     eventId: eventOf(notification),
     ...began,
     ...times,
-    ...group,
+    dueAt: silencedUntil ?? times.dueAt,
+    groupId: groupValue === "" ? null : (joined?.groupId ?? id),
+    groupValue,
+    toldAt: joined || silence ? null : foundMs,
+    silenceId: silencing?.id ?? null,
+    silencedAt: silence ? openedAt : silencing && Math.max(foundMs, silencing.startsAt),
+    silencedUntil,
     acknowledgedAt: null,
     acknowledgedBy: null,
     acknowledgedUntil: null,
     resolvedAt: null,
     resolvedBy: null,
-  };
+  } satisfies Insertable<ControlTables["alerts"]>;
   await transaction.insertInto("alerts").values(alert).execute();
   await addAlertChange(transaction, alert.id, byRule("opened", openedAt));
-  const { ruleId, eventId = null } = alert;
-  const notAcknowledged = { acknowledgedAt: null, acknowledgedUntil: null };
-  return { id, ruleId, eventId, ...began, ...times, ...group, ...notAcknowledged, added: 0 };
+  if (silencing) await addAlertChange(transaction, alert.id, silencedBy(silencing, alert.silencedAt!));
+  return { ...alert, added: 0 };
 }
 
 function matchesOf(notification: OfRule["notification"]): number {

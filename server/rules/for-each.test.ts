@@ -22,7 +22,7 @@ const call = jsonCalls<Values>(
   () => app,
   () => session,
 );
-const everyone = { everyone: true, members: [], destinations: [], fallback: null };
+const everyone = { everyone: true, members: [], schedules: [], destinations: [], fallback: null };
 
 async function addRule(rule: object, status = 201): Promise<Rule & { detail: string }> {
   const body = { q: "channel:jobs", when: { type: "silence", minutes: 60 }, to: everyone, ...rule };

@@ -2,6 +2,7 @@ import type { Transaction } from "kysely";
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import type { Rule } from "../schemas/rule.ts";
+import type { SilenceRow } from "../silences/coverage.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { valueOfEvent } from "./for-each.ts";
 import type { AlertNotification, RuleNotification, ToldNotification } from "./rule-kind.ts";
@@ -27,9 +28,10 @@ export type RuleMatch = {
   alertId: string | null;
 };
 
-/** A match of which people are told. With `group`, it is about so many alerts of one group. */
+/** A match of which people are told, unless a silence covers it. With `group`, it is about so many alerts of one group. */
 export type ToldMatch = RuleMatch & {
   notification: ToldNotification;
+  silence: SilenceRow | null;
   group?: { value: string; alerts: number };
 };
 

@@ -9,6 +9,7 @@ import { createAccount } from "../auth/create-account.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { FanOut } from "../notifications/fan-out.ts";
 import { RecentEvents } from "../notifications/recent-events.ts";
+import { createSchedule } from "../on-call/schedules.ts";
 import type { NewRule, RuleWhen } from "../schemas/rule.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
@@ -53,7 +54,7 @@ for (const engine of stores) {
         forEach: null,
         forgetDays: null,
         groupBy: null,
-        to: { everyone: true, members: [], destinations: [], fallback: null },
+        to: { everyone: true, members: [], schedules: [], destinations: [], fallback: null },
         urgent: false,
         resolve: null,
         remindMinutes: null,
@@ -335,7 +336,7 @@ for (const engine of stores) {
         });
 
         test("they escalate together", async () => {
-          const to = { everyone: true, members: [], destinations: [], fallback: null };
+          const to = { everyone: true, members: [], schedules: [], destinations: [], fallback: null };
           const escalation = [10, 25].map((minutes) => ({ minutes, to }));
           await addRule({ type: "each" }, { ...each, q: "", resolve: "name:Works", escalation });
           await on("db-1", "a", "Failed");
@@ -434,7 +435,13 @@ for (const engine of stores) {
         .execute((transaction) =>
           createAccount(transaction, account, "unused", { id: projectId, role: "member" }, commandActor),
         );
-      const only = (id: string) => ({ everyone: false, members: [id], destinations: [], fallback: null });
+      const only = (id: string) => ({
+        everyone: false,
+        members: [id],
+        schedules: [],
+        destinations: [],
+        fallback: null,
+      });
       await addRule(
         { type: "silence", minutes: 60 },
         { to: only(ann), escalation: [{ minutes: 10, to: only(bob.id) }] },
@@ -464,6 +471,46 @@ for (const engine of stores) {
       expect((await reached()).toSorted()).toEqual(["ann", "ann", "bob", "bob"]);
       const changes = await control.selectFrom("alertChanges").select("change").orderBy("id").execute();
       expect(changes.map(({ change }) => change)).toEqual(["opened", "escalated", "resolved"]);
+    });
+
+    test("an alert reminds, and escalates to, whoever is on call by then", async () => {
+      const { control } = store;
+      const { id: ann } = await control.selectFrom("accounts").select("id").executeTakeFirstOrThrow();
+      const account = { email: "bob@example.com", password: "" };
+      const bob = await control
+        .transaction()
+        .execute((transaction) =>
+          createAccount(transaction, account, "unused", { id: projectId, role: "member" }, commandActor),
+        );
+      const by = { actor: commandActor, projectId };
+      // Ann hands over to Bob 90 minutes from now, in UTC.
+      const at = new Date(now + 1.5 * hour).toISOString().slice(11, 16);
+      const yesterday = new Date(now + 1.5 * hour - 24 * hour).toISOString().slice(0, 10);
+      const turn = { every: 1, unit: "day" as const, startsOn: yesterday, at, hours: null };
+      const rotation = { ...turn, members: [ann, bob.id] };
+      const schedule = { name: "All", timeZone: "UTC", rotations: [rotation], notify: false };
+      const { id } = await makeChange(control, by, (change) => createSchedule(change, schedule, now));
+      const to = { everyone: false, members: [], schedules: [id], destinations: [], fallback: null };
+      const escalation = [{ minutes: 120, to }];
+      await addRule({ type: "silence", minutes: 60 }, { to, remindMinutes: 60, escalation });
+      await record();
+      const told: string[] = [];
+      for (let minutes = 60; minutes <= 240; minutes += 60) {
+        now += hour;
+        await applyRules();
+        const rows = await control
+          .selectFrom("deliveries")
+          .select(["accountId", "via"])
+          .where("kind", "=", "dashboard")
+          .orderBy("id")
+          .execute();
+        for (const { via } of rows) expect(via).toBe('On call in "All".');
+        told.push(rows.map(({ accountId }) => (accountId === ann ? "ann" : "bob")).join(" "));
+      }
+      // The silence after an hour, then reminders, and the escalation after two more.
+      expect(told[0]).toBe("ann");
+      expect(told[1]).toBe("ann bob");
+      expect(told.at(-1)).toMatch(/^ann bob( bob)+$/);
     });
 
     test("an event that several rules match is told as the urgent one says", async () => {

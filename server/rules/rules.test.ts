@@ -27,7 +27,7 @@ const call = jsonCalls<{ rule: Rule }>(
 );
 
 const rules = async () => (await call<{ rules: Rule[] }>("GET", "/api/rules")).rules;
-const everyone = { everyone: true, members: [], destinations: [], fallback: null };
+const everyone = { everyone: true, members: [], schedules: [], destinations: [], fallback: null };
 const each = { name: "Each", q: "channel:payments", when: { type: "each" }, to: everyone };
 
 async function record(event: object): Promise<Event> {
@@ -67,7 +67,7 @@ test("a project begins with the rule for events with notify, which can be change
     .select("id")
     .where("email", "=", "mira@example.com")
     .executeTakeFirstOrThrow();
-  const to = { everyone: false, members: [mira.id], destinations: [], fallback: null };
+  const to = { everyone: false, members: [mira.id], schedules: [], destinations: [], fallback: null };
   expect((await call("PATCH", `/api/rules/${first!.id}`, { enabled: true, to })).rule.to).toEqual(to);
   expect(await notifiedOf(await record({ channel: "a", name: "one", notify: true }))).toEqual([
     "mira@example.com",
@@ -157,9 +157,15 @@ test("mistakes are named", async () => {
     [{ ...each, q: 'name:"open' }, "/q"],
     [{ ...each, when: { type: "sometimes" } }, "/when/type"],
     [{ ...each, when: { type: "burst", minutes: 0 } }, "/when/minutes"],
-    [{ ...each, to: { everyone: false, members: [], destinations: [], fallback: null } }, "/to"],
     [
-      { ...each, to: { everyone: false, members: ["nobody"], destinations: [], fallback: null } },
+      { ...each, to: { everyone: false, members: [], schedules: [], destinations: [], fallback: null } },
+      "/to",
+    ],
+    [
+      {
+        ...each,
+        to: { everyone: false, members: ["nobody"], schedules: [], destinations: [], fallback: null },
+      },
       "/to/members/0",
     ],
     [{ ...each, to: { everyone: true, members: [], destinations: ["none"] } }, "/to/destinations/0"],

@@ -6,6 +6,7 @@ import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { withChange } from "../core/with-change.ts";
+import { isEmpty, readSchedules } from "../on-call/read-schedules.ts";
 import type { NewRule, Rule, RuleChange } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { scheduleAnew } from "./escalation.ts";
@@ -26,7 +27,7 @@ const firstRule: NewRule = {
   forEach: null,
   forgetDays: 30,
   groupBy: null,
-  to: { everyone: true, members: [], destinations: [], fallback: null },
+  to: { everyone: true, members: [], schedules: [], destinations: [], fallback: null },
   urgent: false,
   resolve: null,
   remindMinutes: null,
@@ -147,11 +148,14 @@ function invalid(field: string, detail: string) {
   });
 }
 
-/** Throws `body-invalid` if a rule names somebody who is no member, or a destination that the project doesn't have. */
+/**
+ * Throws `body-invalid` if a rule names somebody who is no member, a schedule or a destination that the project doesn't
+ * have, or nobody but schedules that are empty.
+ */
 async function checkRecipients(
   transaction: Transaction<ControlTables>,
   projectId: number,
-  { members, destinations, fallback }: Rule["to"],
+  { everyone, members, schedules, destinations, fallback }: Rule["to"],
   pointer = "/to",
 ): Promise<void> {
   const known = {
@@ -165,15 +169,23 @@ async function checkRecipients(
       .select("id")
       .where("projectId", "=", projectId)
       .execute(),
+    schedules: schedules.length === 0 ? [] : await readSchedules(transaction, [projectId], Date.now()),
   };
-  const errors = Object.entries({ members, destinations }).flatMap(([kind, ids]) => {
+  const kinds = { members: "a member", schedules: "an on-call schedule", destinations: "a destination" };
+  const errors = Object.entries({ members, schedules, destinations }).flatMap(([kind, ids]) => {
     const all = new Set(known[kind as keyof typeof known].map(({ id }) => id));
-    const detail =
-      kind === "members" ? "is not a member of the project" : "is not a destination of the project";
+    const detail = `is not ${kinds[kind as keyof typeof kinds]} of the project`;
     return ids.flatMap((id, index) =>
       all.has(id) ? [] : [{ pointer: `${pointer}/${kind}/${index}`, detail: `"${id}" ${detail}.` }],
     );
   });
+  const named = known.schedules.filter(({ id }) => schedules.includes(id));
+  const isForSchedules = !everyone && members.length + destinations.length === 0 && named.length > 0;
+  if (isForSchedules && named.every(isEmpty))
+    errors.push({
+      pointer: `${pointer}/schedules`,
+      detail: `Nobody is in the rotations of ${named.map(({ name }) => `"${name}"`).join(", ")}. Add a member there first, or name somebody else too.`,
+    });
   if (fallback !== null && !known.destinations.some(({ id }) => id === fallback))
     errors.push({
       pointer: `${pointer}/fallback`,
@@ -290,6 +302,11 @@ function columnsOf(rule: NewRule) {
   };
 }
 
+/** Stored recipients. Those of earlier versions have no fallback and no schedules. */
+function recipientsOf(stored: Partial<Rule["to"]> & Omit<Rule["to"], "fallback" | "schedules">): Rule["to"] {
+  return { fallback: null, schedules: [], ...stored };
+}
+
 export function ruleOf(row: RuleRow): Rule {
   const { kind } = JSON.parse(row.state) as RuleState;
   const when = JSON.parse(row.condition) as Rule["when"];
@@ -303,12 +320,14 @@ export function ruleOf(row: RuleRow): Rule {
     forEach: row.forEach,
     forgetDays: row.forgetDays,
     groupBy: row.groupBy,
-    // Rules of earlier versions have no fallback.
-    to: { fallback: null, ...JSON.parse(row.recipients) },
+    to: recipientsOf(JSON.parse(row.recipients)),
     urgent: row.urgent === 1,
     resolve: row.resolveQ,
     remindMinutes: row.remindMinutes,
-    escalation: JSON.parse(row.escalation),
+    escalation: (JSON.parse(row.escalation) as Rule["escalation"]).map((step) => ({
+      ...step,
+      to: recipientsOf(step.to),
+    })),
     enabled,
     firedAt: isoOf(row.firedAt),
     silentSince: isSilent && row.forEach === null ? isoOf(kind.sinceMs) : null,

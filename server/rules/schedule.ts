@@ -2,6 +2,7 @@
  * Times of day in a time zone, across changes to and from summer time: a time that the clock skips is when the clock
  * has skipped it, and one that it shows twice is the first of the two. All moments are in milliseconds since 1970.
  */
+import { moments, zoned } from "../core/zoned-time.ts";
 import type { QuietHours } from "../schemas/quiet-hours.ts";
 import { type RuleWhen, weekdays } from "../schemas/rule.ts";
 
@@ -45,24 +46,4 @@ function hoursAround(ms: number, timeZone: string): number[] {
     const time = hour.add({ hours });
     return moments(time.toPlainDate(), time.toPlainTime(), timeZone);
   });
-}
-
-/** The first and the last moment at which clocks show a time: the same, unless it is shown twice. */
-function moments(
-  date: Temporal.PlainDate,
-  time: string | Temporal.PlainTime,
-  timeZone: string,
-): [number, number] {
-  const dateTime = date.toPlainDateTime(time);
-  const first = dateTime.toZonedDateTime(timeZone, { disambiguation: "earlier" });
-  if (!first.toPlainDateTime().equals(dateTime)) {
-    const afterGapMs = first.getTimeZoneTransition("next")!.epochMilliseconds;
-    return [afterGapMs, afterGapMs];
-  }
-  const last = dateTime.toZonedDateTime(timeZone, { disambiguation: "later" });
-  return [first.epochMilliseconds, last.epochMilliseconds];
-}
-
-function zoned(ms: number, timeZone: string): Temporal.ZonedDateTime {
-  return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone);
 }

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
+import { hourlyLimit } from "../validation/hourly-limit.ts";
 import { text } from "../validation/text.ts";
 import { accountDestinationKinds } from "./destination-kinds.ts";
 
@@ -13,6 +14,9 @@ export const Destination = z
     label: z.string().openapi({ description: "The email address or the browser's name." }),
     endpoint: z.string().optional().openapi({ description: "Browsers only: the push endpoint." }),
     enabled: z.boolean(),
+    hourlyLimit: hourlyLimit.openapi({
+      description: "How many messages it gets in an hour. Null: no limit. Always null for the dashboard.",
+    }),
     verified: z.boolean().optional().openapi({
       description:
         "Email only: whether the address was confirmed. Until then, it gets no notifications. Turning it on sends a link to confirm it.",
@@ -34,7 +38,13 @@ export const NewDestination = z
   })
   .openapi("NewDestination");
 
-export const DestinationChange = z.strictObject({ enabled: z.boolean() }).openapi("DestinationChange");
+/** Fields that are left out stay as they are. */
+export const DestinationChange = z
+  .strictObject({ enabled: z.boolean(), hourlyLimit })
+  .partial()
+  .refine((change) => Object.keys(change).length > 0, "changes nothing. Send at least one field")
+  .openapi("DestinationChange");
+export type DestinationChange = z.infer<typeof DestinationChange>;
 export const DestinationResponse = z
   .object({ ok: z.literal(true), destination: Destination })
   .openapi("DestinationResponse");

@@ -43,6 +43,10 @@ export const Alert = z
       })
       .nullable(),
     resolved: z.object({ at: timestamp, by }).nullable(),
+    silenced: z
+      .object({ id: z.string(), until: timestamp })
+      .nullable()
+      .openapi({ description: "The silence because of which it notifies nobody now." }),
     remindAt: timestamp.nullable().openapi({ description: "When its recipients are reminded next." }),
     escalateAt: timestamp.nullable().openapi({
       description:
@@ -55,7 +59,7 @@ export type Alert = z.infer<typeof Alert>;
 /** Something that happened to an alert. */
 export const AlertChange = z
   .object({
-    change: z.enum(["opened", "acknowledged", "reminded", "escalated", "resolved"]),
+    change: z.enum(["opened", "acknowledged", "silenced", "reminded", "escalated", "resolved"]),
     at: timestamp,
     by,
     until: timestamp.nullable(),

@@ -7,7 +7,7 @@ import { notificationTypes } from "./notification.ts";
 
 /**
  * `waiting` for its first or next attempt, `delivered`, `dead` after the last attempt, `cancelled` with its
- * destination, `skipped` because the account wants it so, `collected` for a digest by email.
+ * destination, `skipped` because the account wants it so, a silence covers it or a limit is reached, `collected` for a digest by email.
  */
 export const deliveryStates = ["waiting", "delivered", "dead", "cancelled", "skipped", "collected"] as const;
 
@@ -20,12 +20,14 @@ const deliveryReasons = [
   "unsubscribed",
   "email-unverified",
   "email-quota",
+  "silenced",
+  "hourly-limit",
 ] as const;
 export type DeliveryReason = (typeof deliveryReasons)[number];
 
 /**
  * What a delivery tells of: an event, what a rule found over time, that a destination was turned off, something about the
- * server that its owner must know, or everything that was collected for an account's email.
+ * server that its owner must know, how many messages a limit held back, or everything that was collected for an account's email.
  */
 const deliveryTypes = [...notificationTypes, "email-digest"] as const;
 
@@ -66,9 +68,16 @@ export const Delivery = z
       description:
         "What it tells of, as one line. Null if its event was deleted. Only in the list of a project's deliveries.",
     }),
+    via: z.string().nullable().openapi({
+      description:
+        "Why the account gets it, as a sentence, if the rule names it by an on-call schedule. Null otherwise.",
+    }),
     state: z.enum(deliveryStates),
     attempts: z.int(),
-    detail: z.string().nullable().openapi({ description: "Result of the last attempt." }),
+    detail: z
+      .string()
+      .nullable()
+      .openapi({ description: "Result of the last attempt, or which silence covers it." }),
     failures: z
       .array(FailedAttempt)
       .openapi({ description: `The last ${limits.deliveryFailures} failed attempts, oldest first.` }),
@@ -81,11 +90,11 @@ export const Delivery = z
       .openapi({ format: "date-time", description: "Dashboard notifications only." }),
     reason: z.enum(deliveryReasons).nullable().openapi({
       description:
-        "Why it was skipped or collected: by the choice of the account, because nobody has confirmed the email address (`email-unverified`), or because many emails were sent in this hour (`email-quota`).",
+        "Why it was skipped or collected: by the choice of the account, because nobody has confirmed the email address (`email-unverified`), because many emails were sent in this hour (`email-quota`), because of a silence, which `detail` names (`silenced`), or because the destination has got as many messages in this hour as its limit allows (`hourly-limit`).",
     }),
     until: z.string().nullable().openapi({
       format: "date-time",
-      description: "Until when a mute or quiet hours last. Null if that has no end.",
+      description: "Until when a mute, quiet hours or a silence last. Null if that has no end.",
     }),
     digest: z.string().nullable().openapi({
       description: "ID of the delivery of the digest that a collected one is part of. Null until it is made.",
@@ -162,6 +171,7 @@ const explanationReasons = [
   "burst",
   "rule-digest",
   "rule-not-met",
+  "not-on-call",
   "alert-acknowledged",
   "alert-end",
   "off",

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
+import { hourlyLimit } from "../validation/hourly-limit.ts";
 import { text } from "../validation/text.ts";
 import { projectDestinationKinds } from "./destination-kinds.ts";
 import { version } from "./version.ts";
@@ -49,6 +50,7 @@ export const ProjectDestination = z
     kind: projectKind,
     name: z.string(),
     enabled,
+    hourlyLimit,
     settings: z.record(z.string(), z.unknown()).openapi({
       description:
         "The kind's settings, except for secrets. Signed-in members who manage rules also get a webhook's `url`.",
@@ -77,6 +79,7 @@ export const NewProjectDestination = z
     name,
     settings: z.record(z.string(), z.unknown()).openapi({ description: "The kind's fields, by name." }),
     enabled: enabled.default(true),
+    hourlyLimit: hourlyLimit.default(null),
     rules: z
       .array(text({ max: 100, filled: true }))
       .max(limits.rules)
@@ -97,6 +100,7 @@ export const ProjectDestinationChange = z
       description: "Settings that are left out stay as they are, also secrets. `null` removes one.",
     }),
     enabled,
+    hourlyLimit,
   })
   .partial()
   .refine((change) => Object.keys(change).length > 0, "changes nothing. Send at least one field")

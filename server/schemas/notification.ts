@@ -20,7 +20,9 @@ export const notificationTypes = [
   "destination-off",
   "delivery-dead",
   "rule-failing",
+  "messages-held",
   "server-notice",
+  "on-call",
 ] as const;
 
 /** An entry of the inbox: an event that notified the signed-in account, or what a rule found over time. */

@@ -6,7 +6,7 @@ import { limits } from "../core/limits.ts";
 import { QuietHours } from "./quiet-hours.ts";
 import { NewRule, Rule, RuleChange } from "./rule.ts";
 
-const everyone = { everyone: true, members: [], destinations: [], fallback: null };
+const everyone = { everyone: true, members: [], schedules: [], destinations: [], fallback: null };
 const metric = {
   type: "metric",
   measure: { metric: "events" },
@@ -58,7 +58,7 @@ describe("what a rule may be", () => {
     const to = { everyone: false, members: ["a", "b", "a"], destinations: ["d", "d"] };
     expect(NewRule.parse({ name: "All", when: { type: "each" }, to })).toMatchObject({
       q: "",
-      to: { members: ["a", "b"], destinations: ["d"] },
+      to: { members: ["a", "b"], schedules: [], destinations: ["d"] },
     });
   });
 
@@ -93,7 +93,7 @@ test("the examples in the documentation are valid", () => {
 
 describe("what a rule may not be is reported with its place", () => {
   const daily = { type: "digest", every: "day", at: "08:00", timeZone: "UTC" };
-  const nobody = "must name somebody: everyone, a member or a destination";
+  const nobody = "must name somebody: everyone, a member, an on-call schedule or a destination";
   const cases: [change: object, path: string, says: string][] = [
     [{ name: " " }, "name", "must not be blank"],
     [{ remindMinutes: 4 }, "remindMinutes", "must be at least 5"],

@@ -79,6 +79,10 @@ const RuleRecipients = z
   .strictObject({
     everyone: z.boolean().openapi({ description: "All members of the project, also those who join later." }),
     members: ids(limits.members).openapi({ description: "Account IDs of members." }),
+    schedules: ids(limits.onCallSchedules).default([]).openapi({
+      description:
+        "IDs of on-call schedules: whoever is on call when the message is made. If nobody is, the owners and admins.",
+    }),
     destinations: ids(limits.ruleDestinations).openapi({ description: "IDs of the project's destinations." }),
     fallback: text({ max: 100, filled: true }).nullable().default(null).openapi({
       description:
@@ -88,8 +92,9 @@ const RuleRecipients = z
   .openapi("RuleRecipients");
 
 const recipients = RuleRecipients.refine(
-  ({ everyone, members, destinations }) => everyone || members.length > 0 || destinations.length > 0,
-  "must name somebody: everyone, a member or a destination",
+  ({ everyone, members, schedules, destinations }) =>
+    everyone || members.length + schedules.length + destinations.length > 0,
+  "must name somebody: everyone, a member, an on-call schedule or a destination",
 );
 
 const EscalationStep = z

@@ -87,6 +87,7 @@ export const Sidebar = z
     channels: z.array(SidebarChannel).openapi({ description: "By name, as in the list of channels." }),
     views: z.array(SidebarView).openapi({ description: "The project's, then the caller's own." }),
     openAlerts: z.int().openapi({ description: "How many alerts of the project are open." }),
+    activeSilences: z.int().openapi({ description: "How many silences of the project are active." }),
     pinsVersion: z.string().openapi({
       description: "Changes with the pinned channels. To change these, send it as `If-Match`.",
     }),

@@ -6,11 +6,13 @@ import type { WebhookOutcome, WebhookSource } from "../schemas/webhook.ts";
 import type { AuthTables } from "./auth-tables.ts";
 import type { HeartbeatTables } from "./heartbeat-tables.ts";
 import type { NotificationTables } from "./notification-tables.ts";
+import type { OnCallTables } from "./on-call-tables.ts";
 
 /** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
 export type ControlTables = AuthTables &
   NotificationTables &
-  HeartbeatTables & {
+  HeartbeatTables &
+  OnCallTables & {
     settings: { name: string; value: string };
     projects: {
       id: Generated<number>;

@@ -27,6 +27,8 @@ export type NotificationTables = {
     /** Since when the owners know that an urgent message to it is dead; null after a success. */
     deadToldAt: number | null;
     createdAt: number;
+    /** How many messages it gets in an hour, besides urgent ones; null is unlimited. */
+    hourlyLimit: number | null;
   };
   rules: {
     id: string;
@@ -85,7 +87,7 @@ export type NotificationTables = {
     groupValue: Generated<string>;
     /** The first alert of the group. */
     groupId: string | null;
-    /** Of one that is told with others: when it was told, or will be. */
+    /** When somebody was told of it; null if nobody was. Of one that is told with others: when that will be. */
     toldAt: number | null;
     tellAt: number | null;
     title: string;
@@ -106,8 +108,15 @@ export type NotificationTables = {
     steps: number;
     /** When the next step is notified. */
     escalateAt: number | null;
-    /** The earliest of these times and `tellAt`. */
+    /** The earliest of these times and `tellAt`, or the end of its silence. */
     dueAt: number | null;
+    /** The silence that covers it, or was the last to do so. */
+    silenceId: string | null;
+    /** Since when, and until when it is covered. Null after the silence. */
+    silencedAt: number | null;
+    silencedUntil: number | null;
+    /** For how long silences have delayed its escalation. */
+    silencedMs: Generated<number>;
   };
   alertChanges: {
     id: Generated<number>;
@@ -119,6 +128,24 @@ export type NotificationTables = {
     link: string | null;
     until: number | null;
     changedAt: number;
+  };
+  /** What they cover notifies nobody from `startsAt` to `endsAt`. */
+  silences: {
+    id: string;
+    projectId: number;
+    reason: string;
+    /** A search; empty covers all events. */
+    q: string;
+    /** Ids of rules, as JSON; an empty list covers all. */
+    rules: string;
+    startsAt: number;
+    endsAt: number;
+    createdBy: string | null;
+    /** Who ended it before its time. */
+    endedBy: string | null;
+    /** When open alerts are compared with it next. */
+    dueAt: number | null;
+    createdAt: number;
   };
   /** Events that a rule may match and whose deliveries are still to be made. */
   outbox: {
@@ -137,6 +164,8 @@ export type NotificationTables = {
     destinationId: string | null;
     ruleId: string | null;
     alertId: string | null;
+    /** Why the account gets it, as a sentence, if the rule names it by an on-call schedule. */
+    via: string | null;
     /** The channel of its event. */
     channel: string | null;
     /** An account's notifications in a project with the same key are shown as one. */
@@ -205,5 +234,16 @@ export type NotificationTables = {
     subject: string;
     hour: number;
     mails: number;
+  };
+  /** The current hour of each destination with a limit. It begins with a message. */
+  messageHours: {
+    destinationId: string;
+    startedAt: number;
+    messages: number;
+    /** How many messages of which rules were held back, as JSON: `HeldMessages[]`. */
+    held: string;
+    heldSince: number | null;
+    /** When to tell of them; null if there are none. */
+    dueAt: number | null;
   };
 };

@@ -28,12 +28,19 @@ const mrkdwn = (max: number) =>
 const slackPlain = (max: number) =>
   z.strictObject({ type: z.literal("plain_text"), text: filled(max), emoji: z.literal(false) });
 
+// https://docs.slack.dev/messaging/formatting-message-text#special-mentions
+const slackMentions = z.strictObject({
+  type: z.literal("mrkdwn"),
+  text: z.string().regex(/^(<(!here|!channel|@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+)>( |$))+$/),
+  verbatim: z.literal(true),
+});
+
 export const slackBody = z.strictObject({
   text: filled(4_000),
   blocks: z
     .array(
       z.union([
-        z.strictObject({ type: z.literal("section"), text: mrkdwn(3_000) }),
+        z.strictObject({ type: z.literal("section"), text: z.union([mrkdwn(3_000), slackMentions]) }),
         z.strictObject({
           type: z.literal("section"),
           fields: z
@@ -51,7 +58,7 @@ export const slackBody = z.strictObject({
 });
 
 // https://discord.com/developers/docs/resources/message#embed-object
-export const embed = z
+const embed = z
   .strictObject({
     title: filled(256),
     url: url(2_048).optional(),
@@ -66,6 +73,24 @@ export const embed = z
     return texts.join("").length <= 6_000;
   }, "is longer than 6,000 characters");
 
+// https://discord.com/developers/docs/resources/message#allowed-mentions-object
+const snowflake = /^\d{15,20}$/;
+export const discordBody = z
+  .strictObject({
+    embeds: z.array(embed).min(1).max(10),
+    content: filled(2_000).optional(),
+    allowed_mentions: z.strictObject({
+      parse: z.array(z.enum(["roles", "users", "everyone"])),
+      roles: z.array(z.string().regex(snowflake)).max(100).optional(),
+      users: z.array(z.string().regex(snowflake)).max(100).optional(),
+    }),
+  })
+  .refine(
+    ({ content, allowed_mentions }) =>
+      (content !== undefined) === Object.values(allowed_mentions).some((each) => each!.length > 0),
+    "mentions somebody without a text",
+  );
+
 // https://core.telegram.org/bots/api#html-style
 const telegramTags = ["b", "i", "s", "code", "pre", "blockquote", "a"];
 export const telegramBody = z.strictObject({
@@ -74,7 +99,10 @@ export const telegramBody = z.strictObject({
   message_thread_id: z.int().optional(),
   text: filled(4_096).superRefine((value, context) => {
     const fault = htmlFault(value, telegramTags, { isFlat: true });
-    const outsideCode = value.replace(/<(code|pre)>[^<]*<\/\1>/g, " ");
+    // The first line can be for those who are mentioned.
+    const outsideCode = value
+      .replace(/^@\w{5,32}( @\w{5,32})*\n/, "")
+      .replace(/<(code|pre)>[^<]*<\/\1>/g, " ");
     const mention = outsideCode.replace(/<[^>]*>/g, "").match(/(?<!\w)@\w+/);
     if (fault !== null) context.addIssue({ code: "custom", message: `can't parse entities: ${fault}` });
     if (mention) context.addIssue({ code: "custom", message: `mentions ${mention[0]}` });
@@ -124,7 +152,20 @@ export const teamsBody = z
           version: z.enum(["1.2", "1.3", "1.4", "1.5"]),
           body: z.array(cardElement).min(1),
           actions: z.array(z.strictObject({ ...openUrl, title: filled(100) })).optional(),
-          msteams: z.strictObject({ width: z.literal("Full") }),
+          // https://learn.microsoft.com/microsoftteams/platform/task-modules-and-cards/cards/cards-format
+          msteams: z.strictObject({
+            width: z.literal("Full"),
+            entities: z
+              .array(
+                z.strictObject({
+                  type: z.literal("mention"),
+                  text: z.string().regex(/^<at>[^<>]+<\/at>$/),
+                  mentioned: z.strictObject({ id: z.string().min(1), name: z.string().min(1) }),
+                }),
+              )
+              .min(1)
+              .optional(),
+          }),
         }),
       }),
     ]),
@@ -184,6 +225,13 @@ export const pushoverBody = z.strictObject({
 // https://spec.matrix.org/latest/client-server-api/#mroommessage-msgtypes
 const matrixTags = ["p", "br", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li", "a"];
 const nobody = { "m.mentions": z.strictObject({}) };
+// https://spec.matrix.org/latest/client-server-api/#user-and-room-mentions
+const somebody = {
+  "m.mentions": z.strictObject({
+    room: z.literal(true).optional(),
+    user_ids: z.array(z.string().startsWith("@")).min(1).optional(),
+  }),
+};
 export const matrixContent = z.strictObject({
   msgtype: z.literal("m.text"),
   body: filled(65_536),
@@ -192,7 +240,7 @@ export const matrixContent = z.strictObject({
     const fault = htmlFault(value, matrixTags, { isFlat: false });
     if (fault !== null) context.addIssue({ code: "custom", message: fault });
   }),
-  ...nobody,
+  ...somebody,
 });
 export const matrixReplacement = z.strictObject({
   msgtype: z.literal("m.text"),

@@ -3,7 +3,7 @@ import { Webhook } from "standardwebhooks";
 import {
   appriseBody,
   bytes,
-  embed,
+  discordBody,
   gotifyBody,
   matrixContent,
   matrixEnvelopeBytes,
@@ -79,10 +79,7 @@ export const services: (Service & { name: string })[] = [
     path: /^\/api\/webhooks\/1234567890\/the-token-of_discord(\/messages\/\d+$|\?wait=true$)/,
     methods: ["POST", "PATCH"],
     headers: json,
-    body: z.strictObject({
-      embeds: z.array(embed).min(1).max(10),
-      allowed_mentions: z.strictObject({ parse: z.tuple([]) }),
-    }),
+    body: discordBody,
     check: ({ method, path }) =>
       (method === "PATCH") === path.includes("/messages/") ? null : "Wrong method",
     missing: ({ path }, messages) => {

@@ -93,7 +93,8 @@ export type SampleShop = Awaited<ReturnType<typeof startShop>>;
 
 /**
  * Starts a server with a shop's events of two months (`npm run seed`) and something on each page: destinations, rules,
- * deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, an invitation, and a board with a public link.
+ * silences, deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, an on-call schedule, an
+ * invitation, and a board with a public link.
  */
 export async function startShop(dataDirectory: string) {
   const receiver = await destinationReceiver();
@@ -133,11 +134,13 @@ export async function startShop(dataDirectory: string) {
     await call("POST", "/api/rules", { ...rule, to: { everyone, members: [], destinations } });
   const monitorId = await addMonitor(call);
   await addAlerts(call);
+  await addSilences(call);
   for (const event of rejectedEvents) await call("POST", "/api/events", event);
   for (const view of sampleViews) await call("POST", "/api/views", view, "session");
   await call("PUT", "/api/sidebar/pins", { channels: ["payments"] }, "session");
   for (const webhook of sampleWebhooks) await call("POST", "/api/webhooks", webhook, "session");
   const heartbeatId = await addHeartbeats(call);
+  await addOnCall(call);
   await call("POST", "/api/invitations", { role: "viewer", email: "mira@example.com" }, "session");
   // One delivery fails at first, so that the pages show that too.
   receiver.answerNext(503, "no_service");
@@ -188,6 +191,29 @@ async function addHeartbeats(
   return heartbeat.id;
 }
 
+/** Adds a schedule in which the demo account is on call on weekdays, and in an override. */
+async function addOnCall(call: Call): Promise<void> {
+  const { members } = await call<{ members: { id: string }[] }>("GET", "/api/members", undefined, "session");
+  const hours = {
+    days: ["monday", "tuesday", "wednesday", "thursday", "friday"],
+    from: "09:00",
+    to: "18:00",
+  };
+  const turn = { members: [members[0]!.id], every: 1, unit: "week", at: "09:00", startsOn: "2026-01-05" };
+  const { schedule } = await call<{ schedule: { id: string } }>("POST", "/api/on-call", {
+    ...{ name: "Shop", timeZone: "Europe/Berlin", notify: false },
+    rotations: [{ ...turn, hours }],
+  });
+  const dayMs = 24 * 60 * 60 * 1_000;
+  const from = Date.now() + 2 * dayMs;
+  await call(
+    "POST",
+    `/api/on-call/${schedule.id}/overrides`,
+    { from: String(from), to: String(from + dayMs) },
+    "session",
+  );
+}
+
 /** Signs in as the account that `npm run seed` creates; returns the session's cookies. */
 async function signIn(address: string): Promise<Cookie[]> {
   const response = await fetch(`${address}/api/auth/sign-in/email`, {
@@ -226,10 +252,12 @@ export function memberPages({
     rules: "/p/default/rules",
     rule: `/p/default/rules/${monitorId}`,
     alerts: "/p/default/alerts",
+    silences: "/p/default/silences",
     destinations: "/p/default/destinations",
     deliveries: "/p/default/deliveries",
     heartbeats: "/p/default/heartbeats",
     heartbeat: `/p/default/heartbeats/${heartbeatId}`,
+    "on-call": "/p/default/on-call",
     webhooks: "/p/default/webhooks",
     rejected: "/p/default/rejected",
     audit: "/p/default/audit",
@@ -284,6 +312,19 @@ async function addAlerts(call: Call): Promise<void> {
   const { alerts } = await list();
   const { id } = alerts.find(({ title }) => title === "Queue of payments")!;
   await call("POST", `/api/alerts/${id}/acknowledge`, { minutes: 240 }, "session");
+}
+
+/** Adds a silence that is planned, and one that has ended. */
+async function addSilences(call: Call): Promise<void> {
+  const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const { silence } = await call<{ silence: { id: string } }>("POST", "/api/silences", {
+    reason: "Deployment of the checkout",
+    q: "service=checkout",
+    to: inHours(1),
+  });
+  await call("POST", `/api/silences/${silence.id}/end`);
+  const move = { reason: "Move of the database", q: "server=db-1", from: inHours(20), to: inHours(22) };
+  await call("POST", "/api/silences", move, "session");
 }
 
 async function destinationIds(call: Call): Promise<string[]> {

@@ -6,6 +6,7 @@ import type { Event } from "../event/event.ts";
 import type { Cursor } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
 import type { Sidebar, View } from "../schemas/view.ts";
+import { countActiveSilences } from "../silences/silences.ts";
 import { createdAtMsOf, idOf } from "../storage/event-row.ts";
 import type { Store } from "../storage/store.ts";
 import { findMarks, pinsOf } from "./marks.ts";
@@ -19,11 +20,12 @@ export async function readSidebar(store: Store, viewer: Viewer): Promise<Omit<Si
   const { control, events } = store;
   const { projectId } = viewer;
   await events.flushCounters();
-  const [channels, views, marks, openAlerts] = await Promise.all([
+  const [channels, views, marks, openAlerts, activeSilences] = await Promise.all([
     listChannels(control, projectId),
     listViews(control, viewer),
     findMarks(control, viewer),
     countOpenAlerts(control, projectId),
+    countActiveSilences(control, projectId, Date.now()),
   ]);
   // A late event is dated before the time up to which events are read.
   const newest = channels.map(
@@ -49,6 +51,7 @@ export async function readSidebar(store: Store, viewer: Viewer): Promise<Omit<Si
     })),
     views: views.map((view, at) => ({ ...view, unread: unreadOfViews[at]! })),
     openAlerts,
+    activeSilences,
     pinsVersion: pinsOf(marks).version,
   };
 }

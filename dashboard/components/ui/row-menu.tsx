@@ -2,7 +2,7 @@ import { type LucideIcon, MoreHorizontal } from "lucide-react";
 import { IconButton } from "./button.tsx";
 import { Menu, MenuItem, MenuSeparator } from "./menu.tsx";
 
-type RowAction = {
+export type RowAction = {
   /** Tells it from others with the same label. */
   id?: string;
   /** In words. With "…" at the end if a dialog opens. */

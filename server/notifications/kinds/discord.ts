@@ -4,6 +4,7 @@ import { BoundedWriter, shorten } from "../shorten.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { fieldsOf, linkIn, linkOf, textOf, titleOf } from "./layout.ts";
 import { escapeMarkdown, type Markup, markdown, writeMarkdown } from "./markup.ts";
+import { mentionSetting, mentionsIn } from "./mention.ts";
 import { memberOf, outcomeOf, type Service, sendJson, updateOrSend } from "./response.ts";
 
 const settings = z.strictObject({
@@ -15,6 +16,10 @@ const settings = z.strictObject({
     (url) => /^\/api(\/v\d+)?\/webhooks\/\d+\/[\w-]+\/?$/.test(URL.parse(url)?.pathname ?? ""),
     "must end with /api/webhooks/, the webhook's id and its token",
   ),
+  mention: mentionSetting({
+    pattern: /^(@here|@everyone|&?\d{15,20})$/,
+    who: "@here, @everyone, or IDs of users (80351110224678912) and, after an &, of roles (&165511591545143296)",
+  }),
 });
 
 /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
@@ -40,8 +45,8 @@ export const discord = defineKind({
   label: "Discord",
   settings,
   isInOrder: true,
-  send(message, { url }, context) {
-    const body = { embeds: [render(message)], allowed_mentions: { parse: [] } };
+  send(message, { url, mention }, context) {
+    const body = { embeds: [render(message)], ...mentioning(mentionsIn(message, mention)) };
     return updateOrSend(
       context,
       async (id) => {
@@ -58,6 +63,19 @@ export const discord = defineKind({
     );
   },
 });
+
+/** No text of an embed mentions anybody: https://discord.com/developers/docs/resources/message#allowed-mentions-object */
+function mentioning(mentions: string[]) {
+  if (mentions.length === 0) return { allowed_mentions: { parse: [] } };
+  const words = mentions.filter((who) => who.startsWith("@"));
+  const roles = mentions.flatMap((who) => (who.startsWith("&") ? [who.slice(1)] : []));
+  const users = mentions.filter((who) => /^\d/.test(who));
+  return {
+    content: [...words, ...roles.map((id) => `<@&${id}>`), ...users.map((id) => `<@${id}>`)].join(" "),
+    // It stands for @here, too.
+    allowed_mentions: { parse: words.length > 0 ? ["everyone"] : [], roles, users },
+  };
+}
 
 /** https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
 const titleMax = 256;

@@ -55,6 +55,13 @@ const summary: Message = {
   text: null,
   matches: { count: 214, from: "2026-01-31T09:30:00.000Z", to: "2026-01-31T09:35:00.000Z" },
 };
+const held: Message = {
+  ...test1,
+  id: "dlv_3",
+  type: "messages-held",
+  title: "980 messages were held back",
+  text: 'They came since noon: 980 of "Disks".',
+};
 
 let receiver: DestinationReceiver;
 let settingsOf: Record<string, Record<string, unknown>>;
@@ -92,6 +99,100 @@ test("every setting of a form has a title and says how to get it", () => {
       ]);
     }
   }
+});
+
+describe("urgent messages mention on", () => {
+  const urgent: Message = { ...message, urgent: true };
+  const mentioning = async (name: string, mention: string, sent = urgent) => {
+    const kind = kinds.find((each) => each.kind === name)!;
+    const settings = kind.settings.parse({ ...settingsOf[name], mention });
+    expect(await kind.send(sent, settings, context)).toMatchObject({ kind: "delivered" });
+    return receiver.take().body;
+  };
+
+  test("Slack", async () => {
+    const body = await mentioning("slack", "@here, U012AB3CD S0614TZR7");
+    expect((body.blocks as object[])[0]).toEqual({
+      type: "section",
+      text: { type: "mrkdwn", text: "<!here> <@U012AB3CD> <!subteam^S0614TZR7>", verbatim: true },
+    });
+  });
+
+  test("Discord", async () => {
+    expect(await mentioning("discord", "@here,80351110224678912,&165511591545143296")).toMatchObject({
+      content: "@here <@&165511591545143296> <@80351110224678912>",
+      allowed_mentions: {
+        parse: ["everyone"],
+        roles: ["165511591545143296"],
+        users: ["80351110224678912"],
+      },
+    });
+    expect(await mentioning("discord", "80351110224678912")).toMatchObject({
+      allowed_mentions: { parse: [], roles: [], users: ["80351110224678912"] },
+    });
+  });
+
+  test("Telegram", async () => {
+    const { text } = await mentioning("telegram", "@ada_lovelace @grace_h");
+    expect(text).toStartWith("@ada_lovelace @grace_h\n<b>");
+  });
+
+  test("Microsoft Teams", async () => {
+    const body = await mentioning("teams", "ada@example.com");
+    const [{ content }] = body.attachments as [{ content: { body: object[]; msteams: object } }];
+    expect(content.body[0]).toMatchObject({ text: "<at>ada@example.com</at>" });
+    expect(content.msteams).toMatchObject({
+      entities: [{ type: "mention", mentioned: { id: "ada@example.com" } }],
+    });
+  });
+
+  test("Matrix", async () => {
+    const body = await mentioning("matrix", "@room @ada:example.com");
+    expect(body["m.mentions"]).toEqual({ room: true, user_ids: ["@ada:example.com"] });
+    expect(body.body).toStartWith("@room @ada:example.com\n");
+    expect(body.formatted_body).toStartWith(
+      '<p>@room <a href="https://matrix.to/#/%40ada%3Aexample.com">@ada:example.com</a></p>',
+    );
+  });
+
+  const examples = {
+    slack: "@here",
+    discord: "@everyone",
+    telegram: "@ada_lovelace",
+    teams: "ada@example.com",
+    matrix: "@room",
+  };
+  test.each(Object.entries(examples))(
+    "%s, but only when something begins or goes on",
+    async (name, mention) => {
+      const plainBody = async (sent: Message) => {
+        await send(name, sent);
+        return receiver.take().body;
+      };
+      for (const sent of [message, { ...urgent, type: "digest" as const }, { ...summary, urgent: true }])
+        expect(await mentioning(name, mention, sent)).toEqual(await plainBody(sent));
+      for (const type of ["silence", "reminder"] as const)
+        expect(await mentioning(name, mention, { ...urgent, type })).not.toEqual(
+          await plainBody({ ...urgent, type }),
+        );
+    },
+  );
+
+  test.each([
+    ["slack", "@everyone"],
+    ["slack", "<!here>"],
+    ["discord", "@ada"],
+    ["discord", "12"],
+    ["telegram", "@here everybody"],
+    ["teams", "Ada"],
+    ["matrix", "@ada"],
+    ["matrix", "@a:<b>"],
+    ["slack", " , "],
+  ])("no other names: %s, %s", (name, mention) => {
+    const { settings } = kinds.find(({ kind }) => kind === name)!;
+    const { error } = settings.safeParse({ ...settingsOf[name], mention });
+    expect(error?.issues.map(({ path }) => path[0])).toEqual(["mention"]);
+  });
 });
 
 describe("a message looks native on", () => {
@@ -313,6 +414,7 @@ describe("a message looks native on", () => {
     test(`${name}, also without an event, and with a rule's summary`, async () => {
       await isDelivered(name, test1);
       await isDelivered(name, summary);
+      await isDelivered(name, held);
     });
   }
 });
@@ -330,6 +432,11 @@ describe("the webhook", () => {
         timestamp: event.createdAt,
         data: { event, ...about, rule: { id: "r1", name: "Payments" } },
       },
+    });
+    await send("webhook", held);
+    expect(receiver.take().body).toMatchObject({
+      type: "messages.held",
+      data: { title: held.title, rule: null },
     });
     await send("webhook", summary);
     expect(receiver.take().body).toEqual({

@@ -3,6 +3,7 @@ import { jsonBytes, shorten } from "../shorten.ts";
 import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { layOut, titleOf } from "./layout.ts";
 import { escapeHtml, htmlLink, type Markup, plainText } from "./markup.ts";
+import { mentionSetting, mentionsIn } from "./mention.ts";
 import { isFromProxy, joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./response.ts";
 
 const settings = z.strictObject({
@@ -19,6 +20,10 @@ const settings = z.strictObject({
       title: "Room ID",
       description: "In Element: Room settings, Advanced. The account must have joined the room.",
     }),
+  mention: mentionSetting({
+    pattern: /^(@room|@[\w.=/+-]+:[\w.:[\]-]+)$/,
+    who: "@room, or users (@ada:example.com)",
+  }),
 });
 
 const service: Service = {
@@ -36,13 +41,16 @@ export const matrix = defineKind({
   label: "Matrix",
   settings,
   isInOrder: true,
-  async send(message, { server, token, room }, context) {
+  async send(message, { server, token, room, mention }, context) {
+    const mentions = mentionsIn(message, mention);
+    const before = mentions.length === 0 ? "" : `${mentions.join(" ")}\n`;
+    const html = mentions.length === 0 ? "" : `<p>${mentions.map(pillOf).join(" ")}</p>`;
     const content = {
       msgtype: "m.text",
-      body: layOut(message, plainText, plainBytesMax, jsonBytes),
+      body: before + layOut(message, plainText, plainBytesMax, jsonBytes),
       format: "org.matrix.custom.html",
-      formatted_body: layOut(message, matrixHtml, htmlBytesMax, jsonBytes),
-      ...nobody,
+      formatted_body: html + layOut(message, matrixHtml, htmlBytesMax, jsonBytes),
+      ...mentioning(mentions),
     };
     const { previous } = context;
     const body =
@@ -52,7 +60,7 @@ export const matrix = defineKind({
             // For clients without replacements: https://spec.matrix.org/latest/client-server-api/#event-replacements
             msgtype: "m.text",
             body: `* ${shorten(titleOf(message), titleBytesMax, jsonBytes)}`,
-            ...nobody,
+            ...mentioning([]),
             "m.new_content": content,
             "m.relates_to": { rel_type: "m.replace", event_id: previous },
           };
@@ -67,8 +75,22 @@ export const matrix = defineKind({
   },
 });
 
-/** With this, no text mentions anybody: https://spec.matrix.org/latest/client-server-api/#user-and-room-mentions */
-const nobody = { "m.mentions": {} };
+/** Only these are mentioned, whatever the text has: https://spec.matrix.org/latest/client-server-api/#user-and-room-mentions */
+function mentioning(mentions: string[]) {
+  const users = mentions.filter((who) => who !== "@room");
+  return {
+    "m.mentions": {
+      ...(mentions.includes("@room") && { room: true }),
+      ...(users.length > 0 && { user_ids: users }),
+    },
+  };
+}
+
+function pillOf(who: string): string {
+  return who === "@room"
+    ? who
+    : `<a href="https://matrix.to/#/${encodeURIComponent(who)}">${escapeHtml(who)}</a>`;
+}
 
 /** A whole event has at most 65,536 bytes: https://spec.matrix.org/latest/client-server-api/#size-limits */
 const htmlBytesMax = 32_000;

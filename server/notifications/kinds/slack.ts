@@ -4,6 +4,7 @@ import { BoundedWriter, shorten } from "../shorten.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { fieldsOf, linkIn, textOf, titleOf, writeTitle } from "./layout.ts";
 import { escapeHtml, type Markup, plainText, writeMarkdown } from "./markup.ts";
+import { mentionSetting, mentionsIn } from "./mention.ts";
 import { outcomeOf, type Service, sendJson } from "./response.ts";
 
 const settings = z.strictObject({
@@ -11,6 +12,10 @@ const settings = z.strictObject({
     title: "Webhook URL",
     description: "Create an app at api.slack.com/apps, turn on Incoming Webhooks, and add one for a channel.",
     secret: true,
+  }),
+  mention: mentionSetting({
+    pattern: /^(@here|@channel|[UW][A-Z0-9]{5,20}|S[A-Z0-9]{5,20})$/,
+    who: "@here, @channel, or IDs of members (U012AB3CD) and user groups (S012AB3CD)",
   }),
 });
 
@@ -26,8 +31,9 @@ export const slack = defineKind({
   label: "Slack",
   settings,
   isInOrder: true,
-  async send(message, { url }, context) {
-    return outcomeOf(await sendJson("POST", url, render(message), context), service, context);
+  async send(message, { url, mention }, context) {
+    const body = render(message, mentionsIn(message, mention).map(mentionOf));
+    return outcomeOf(await sendJson("POST", url, body, context), service, context);
   },
 });
 
@@ -38,7 +44,13 @@ const fieldMax = 2_000;
 const fieldsOfSectionMax = 5;
 const footerMax = 500;
 
-function render(message: Message) {
+/** https://docs.slack.dev/messaging/formatting-message-text#special-mentions */
+function mentionOf(who: string): string {
+  if (who.startsWith("@")) return `<!${who.slice(1)}>`;
+  return who.startsWith("S") ? `<!subteam^${who}>` : `<@${who}>`;
+}
+
+function render(message: Message, mentions: string[]) {
   const title = write(sectionMax, (writer) => writeTitle(writer, message, mrkdwn));
   const text = write(sectionMax, (writer) => writeMarkdown(writer, textOf(message) ?? "", mrkdwn));
   const fields = fieldsOf(message).map(({ name, value }) => [fieldName(name), fieldValue(value)]);
@@ -46,7 +58,9 @@ function render(message: Message) {
     type: "section",
     fields: fields.slice(index * fieldsOfSectionMax, (index + 1) * fieldsOfSectionMax).flat(),
   }));
+  const first = mentions.length === 0 ? [] : [{ type: "section", text: textObject(mentions.join(" ")) }];
   const blocks = [
+    ...first,
     { type: "section", text: textObject(title) },
     ...(text.trim() === "" ? [] : [{ type: "section", text: textObject(text) }]),
     ...fieldSections,

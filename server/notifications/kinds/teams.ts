@@ -4,6 +4,7 @@ import { BoundedWriter, jsonBytes, shorten } from "../shorten.ts";
 import { defineKind, urlSetting } from "./kind.ts";
 import { fieldsOf, linkLabelOf, linkOf, textOf, titleOf } from "./layout.ts";
 import { escapeMarkdown, type Markup, markdown, writeMarkdown } from "./markup.ts";
+import { mentionSetting, mentionsIn } from "./mention.ts";
 import { memberOf, outcomeOf, type Service, sendJson } from "./response.ts";
 
 const settings = z.strictObject({
@@ -12,6 +13,10 @@ const settings = z.strictObject({
     description:
       "In the channel's menu: Workflows, “Send webhook alerts to a channel”. Copy the URL that it shows at the end.",
     secret: true,
+  }),
+  mention: mentionSetting({
+    pattern: /^[^\s@<>]+@[^\s@<>]+$/,
+    who: "the email addresses with which people sign in",
   }),
 });
 
@@ -29,8 +34,8 @@ export const teams = defineKind({
   label: "Microsoft Teams",
   settings,
   isInOrder: true,
-  async send(message, { url }, context) {
-    const content = cardOf(message);
+  async send(message, { url, mention }, context) {
+    const content = cardOf(message, mentionsIn(message, mention));
     const attachment = { contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content };
     const body = { type: "message", attachments: [attachment] };
     return outcomeOf(await sendJson("POST", url, body, context), service, context);
@@ -42,7 +47,7 @@ const cardBytesMax = 20_000;
 const projectNameMax = 200;
 
 /** https://adaptivecards.io/explorer/AdaptiveCard.html */
-function cardOf(message: Message) {
+function cardOf(message: Message, mentions: string[]) {
   const link = linkOf(message);
   const open = link === null ? null : { type: "Action.OpenUrl", url: link };
   // A text run shows Markdown as it is. A text block would format it.
@@ -61,14 +66,25 @@ function cardOf(message: Message) {
     version: "1.4",
     body,
     ...(open && { actions: [{ ...open, title: linkLabelOf(message) }] }),
-    msteams: { width: "Full" },
+    msteams: { width: "Full", ...(mentions.length > 0 && { entities: mentions.map(entityOf) }) },
   });
-  const rest = Buffer.byteLength(JSON.stringify(card([title, ...factSets, footer])));
+  const called =
+    mentions.length === 0 ? [] : [{ type: "TextBlock", text: mentions.map(atOf).join(" "), wrap: true }];
+  const rest = Buffer.byteLength(JSON.stringify(card([...called, title, ...factSets, footer])));
   const writer = new BoundedWriter(cardBytesMax - rest, jsonBytes);
   writeMarkdown(writer, textOf(message) ?? "", teamsMarkdown);
   const { text } = writer;
   const texts = text.trim() === "" ? [] : [{ type: "TextBlock", text, wrap: true }];
-  return card([title, ...texts, ...factSets, footer]);
+  return card([...called, title, ...texts, ...factSets, footer]);
+}
+
+/** https://learn.microsoft.com/microsoftteams/platform/task-modules-and-cards/cards/cards-format#user-mention-in-incoming-webhook-with-adaptive-cards */
+function entityOf(address: string) {
+  return { type: "mention", text: atOf(address), mentioned: { id: address, name: address } };
+}
+
+function atOf(address: string): string {
+  return `<at>${address}</at>`;
 }
 
 /**

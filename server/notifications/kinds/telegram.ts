@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { type Context, defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { layOut } from "./layout.ts";
 import { escapeHtml, htmlLink, type Markup, plainText } from "./markup.ts";
+import { mentionSetting, mentionsIn } from "./mention.ts";
 import {
   joinUrl,
   memberOf,
@@ -30,6 +31,7 @@ const settings = z.strictObject({
     .positive()
     .optional()
     .meta({ title: "Topic", description: "The id of a topic, in groups that have topics." }),
+  mention: mentionSetting({ pattern: /^@\w{5,32}$/, who: "the names of users (@ada_lovelace)" }),
   server: urlSetting({
     title: "Bot API server",
     description: "Change it only if you run your own Bot API server.",
@@ -52,9 +54,11 @@ export const telegram = defineKind({
   settings,
   isInOrder: true,
   send(message, settings, context) {
+    const mentions = mentionsIn(message, settings.mention).map((name) => `${name} `);
+    const before = mentions.length === 0 ? "" : `${mentions.join("").trim()}\n`;
     const body = {
       chat_id: settings.chat,
-      text: layOut(message, telegramHtml, textMax),
+      text: before + layOut(message, telegramHtml, textMax - before.length),
       parse_mode: "HTML",
       link_preview_options: { is_disabled: true },
     };

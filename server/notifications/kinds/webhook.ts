@@ -77,6 +77,7 @@ const types = {
   reminder: "rule.reminder",
   group: "rule.group",
   "rule-test": "rule.test",
+  "messages-held": "messages.held",
   test: "webhook.test",
 } as const satisfies Record<Exclude<Message["type"], AccountMessageType>, string>;
 

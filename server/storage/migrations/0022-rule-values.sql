@@ -27,7 +27,7 @@ CREATE UNIQUE INDEX alerts_open ON alerts (rule_id, value) WHERE resolved_at IS 
 -- The group by which it is told with others; empty for none. Its id is the one of its first alert.
 ALTER TABLE alerts ADD COLUMN group_value text {{binary}} NOT NULL DEFAULT '';
 ALTER TABLE alerts ADD COLUMN group_id text {{binary}};
--- When it was told, or will be, together with others.
+-- When somebody was told of it, and when that will be, together with others.
 ALTER TABLE alerts ADD COLUMN told_at bigint;
 ALTER TABLE alerts ADD COLUMN tell_at bigint;
 CREATE INDEX alerts_group ON alerts (group_id) WHERE group_id IS NOT NULL;

@@ -1,0 +1,83 @@
+import type { Kysely, Selectable, Transaction } from "kysely";
+import { compileSearch } from "../event/compile-search.ts";
+import type { Event } from "../event/event.ts";
+import { parseSearch } from "../event/search.ts";
+import type { SilenceDraft } from "../schemas/silence.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+
+export type SilenceRow = Selectable<ControlTables["silences"]>;
+
+/** What a silence may cover: an event or what a rule found, or an alert. */
+export type Subject = {
+  projectId: number;
+  /** Null for events that go to members who want all. */
+  ruleId: string | null;
+  /** Finds its event, or else the last one of its rule; null if there is none. Called only if a search needs it. */
+  event: () => Promise<Event | null>;
+};
+
+/** Returns whether a silence covers a subject of its project. */
+export function coverageOf({
+  q,
+  rules,
+}: SilenceDraft): (subject: Omit<Subject, "projectId">) => Promise<boolean> {
+  const search = parseSearch(q);
+  const isMatch = search === null ? null : compileSearch(search);
+  return async ({ ruleId, event }) => {
+    if (rules.length > 0 && (ruleId === null || !rules.includes(ruleId))) return false;
+    if (isMatch === null) return true;
+    const found = await event();
+    return found !== null && isMatch(found);
+  };
+}
+
+/** The silences that may be active in a step, so that they are read once and their searches are compiled once. */
+export class ActiveSilences {
+  readonly #byProject: Map<number, (SilenceRow & { covers: ReturnType<typeof coverageOf> })[]>;
+
+  constructor(rows: readonly SilenceRow[]) {
+    this.#byProject = Map.groupBy(
+      rows.map((row) => ({ ...row, covers: coverageOf(draftOf(row)) })),
+      ({ projectId }) => projectId,
+    );
+  }
+
+  /** Reads those that are active at some time from `sinceMs` to `nowMs`, milliseconds since 1970. */
+  static async read(
+    control: Kysely<ControlTables> | Transaction<ControlTables>,
+    sinceMs: number,
+    nowMs: number,
+  ): Promise<ActiveSilences> {
+    const rows = await control
+      .selectFrom("silences")
+      .selectAll()
+      .where("endsAt", ">", sinceMs)
+      .where("startsAt", "<=", nowMs)
+      .orderBy("endsAt", "desc")
+      .execute();
+    return new ActiveSilences(rows);
+  }
+
+  /** Whether a project has any, so that looking for one is worth it. */
+  has(projectId: number): boolean {
+    return this.#byProject.has(projectId);
+  }
+
+  /** The silence that covers a subject at a time; of several, the one that ends last. Null if none does. */
+  async find({ projectId, ...subject }: Subject, atMs: number): Promise<SilenceRow | null> {
+    for (const silence of this.#byProject.get(projectId) ?? []) {
+      const isActive = silence.startsAt <= atMs && atMs < silence.endsAt;
+      if (isActive && (await silence.covers(subject))) return silence;
+    }
+    return null;
+  }
+}
+
+export function draftOf({ q, rules }: Pick<SilenceRow, "q" | "rules">): SilenceDraft {
+  return { q, rules: JSON.parse(rules) as string[] };
+}
+
+/** "Silenced by ann@example.com: Deployment" */
+export function silenceText({ createdBy, reason }: Pick<SilenceRow, "createdBy" | "reason">): string {
+  return `Silenced by ${createdBy ?? "a command"}: ${reason}`;
+}
