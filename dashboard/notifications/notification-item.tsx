@@ -37,8 +37,8 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   "rule-test": "bell",
   "destination-off": "alert",
   "delivery-dead": "alert",
-  "messages-held": "bell",
   "rule-failing": "alert",
+  "messages-held": "bell",
   "server-notice": "alert",
   "on-call": "bell",
 };

@@ -19,10 +19,12 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { makeDeliveries } from "./make-deliveries.ts";
 import { titleOfMatch } from "./notification-message.ts";
+import type { RecentEvents } from "./recent-events.ts";
 import { tellOwners } from "./tell-members.ts";
 
 type Deps = {
   store: Pick<Store, "control" | "together" | "rowsOf" | "events">;
+  recentEvents: Pick<RecentEvents, "find">;
   /** Deliveries may have been made. */
   onMade: () => void;
   onError: (error: unknown) => void;
@@ -217,10 +219,11 @@ export class MonitorWorker extends WorkLoop {
         alertId: null,
       };
       const matches = found.map((each) => ({ ...about, ...each }));
-      const silences = await ActiveSilences.read(transaction, nowMs, nowMs);
-      // No event is the reason for a value.
-      const step = { silences, findEvent: async () => null, nowMs };
-      const { told } = await followAlerts(transaction, matches, titleOfMatch, step);
+      const { told } = await followAlerts(transaction, matches, titleOfMatch, {
+        silences: await ActiveSilences.read(transaction, nowMs, nowMs),
+        findEvent: (projectId, id) => this.#deps.recentEvents.find(projectId, id),
+        nowMs,
+      });
       const made = await makeDeliveries(transaction, rowsOf, told, nowMs);
       return made > 0 || failure !== null;
     });

@@ -13,6 +13,7 @@ import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
 import { createFirstAccount } from "../testing/first-account.ts";
 import { MonitorWorker } from "./monitor-worker.ts";
+import { RecentEvents } from "./recent-events.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -61,6 +62,7 @@ for (const engine of stores) {
     function workerOf(of: Pick<Store, "control" | "together" | "rowsOf" | "events">): MonitorWorker {
       const opened = new MonitorWorker({
         store: of,
+        recentEvents: new RecentEvents(store.events),
         onMade() {},
         onError(error) {
           throw error;

@@ -25,14 +25,14 @@ export type Notification =
   | (Notice & { type: "destination-off"; destination: { id: string; name: string } })
   /** An urgent message to a destination of the project was not delivered, and is not tried again. */
   | (Notice & { type: "delivery-dead"; destination: { id: string; name: string } })
+  /** The metric of a rule couldn't be read for long. */
+  | (Notice & { type: "rule-failing"; rule: { id: string; name: string } })
   /** How many messages a limit of the destination, or of the account's, has held back. */
   | (Notice & {
       type: "messages-held";
       destination: { id: string; name: string };
       accountId: string | null;
     })
-  /** The metric of a rule couldn't be read for long. */
-  | (Notice & { type: "rule-failing"; rule: { id: string; name: string } })
   /** Something about the server, such as a backup that failed (server-outages.ts). */
   | (Notice & { type: "server-notice" })
   /** A member comes on call in a schedule. */
@@ -245,10 +245,10 @@ function pathOfNotice(notice: MemberNotice, slug: string): string {
       return "/status";
     case "destination-off":
       return `/p/${slug}/destinations`;
-    case "on-call":
-      return `/p/${slug}/on-call`;
     case "rule-failing":
       return `/p/${slug}/rules/${notice.rule.id}`;
+    case "on-call":
+      return `/p/${slug}/on-call`;
     case "delivery-dead":
       return deliveriesPath({ state: "dead", to: notice.destination.id });
     case "messages-held": {

@@ -73,8 +73,8 @@ export async function openNotifications({
     liveNotifications.wake();
   }
   const fanOut = new FanOut({ store, events: recentEvents, onError, onMade });
+  const monitorWorker = new MonitorWorker({ store, recentEvents, onError, onMade });
   const handOvers = new HandOverWorker({ store, onError, onMade });
-  const monitorWorker = new MonitorWorker({ store, onError, onMade });
   const outages = new ServerOutages({ control, hasEmail: outgoing.mailer !== null, now, onMade });
   const { dataDirectory } = store;
   const diskWatch =
@@ -91,20 +91,21 @@ export async function openNotifications({
       fanOut,
       handOvers,
       monitorWorker,
+      handOvers,
     },
     outages,
     /** Sends what an earlier process left. */
     start(): void {
       fanOut.start();
-      handOvers.wake();
       monitorWorker.start();
+      handOvers.wake();
       deliveryWorker.wake();
     },
     async close(): Promise<void> {
       diskWatch?.close();
       await fanOut.close();
-      await handOvers.close();
       await monitorWorker.close();
+      await handOvers.close();
       await deliveryWorker.close();
       await liveNotifications.close();
       await closeKinds();

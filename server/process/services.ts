@@ -72,8 +72,8 @@ export type Services = {
   userActivity: UserActivity;
   watchedEvents: WatchedEventsCache;
   fanOut: FanOut;
-  handOvers: HandOverWorker;
   monitorWorker: MonitorWorker;
+  handOvers: HandOverWorker;
   /** Events that notify. */
   recentEvents: RecentEvents;
   /** How messages reach each kind of destination. */

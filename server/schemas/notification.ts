@@ -19,8 +19,8 @@ export const notificationTypes = [
   "rule-test",
   "destination-off",
   "delivery-dead",
-  "messages-held",
   "rule-failing",
+  "messages-held",
   "server-notice",
   "on-call",
 ] as const;
