@@ -89,7 +89,6 @@ export async function openNotifications({
       alertLinks,
       deliveryWorker,
       fanOut,
-      handOvers,
       monitorWorker,
       handOvers,
     },

@@ -16,12 +16,13 @@ const fileBytesMax: Record<string, number> = {
   "theme.js": 400,
   "mark.svg": 400,
   "manifest.webmanifest": 400,
-  // With the search language: the feed matches live events itself.
-  "assets/index.js": 48_000,
+  // With the search language, because the feed matches live events itself, and with the whole navigation.
+  "assets/index.js": 48_500,
   // TanStack Virtual stays at 3.13: newer versions add 5 kB for measuring and scrolling that the feed doesn't use.
   "assets/vendor.js": 105_000,
   "assets/rolldown-runtime.js": 500,
-  "assets/index.css": 11_500,
+  // Utility classes of all pages, so it grows a little with each new one.
+  "assets/index.css": 12_000,
   "assets/hanken-grotesk-latin.woff2": 18_000,
   "assets/stream-worker.js": 1_800,
 };
