@@ -102,7 +102,12 @@ function timesText(count: number): string {
   return count === 1 ? "once" : `${formatNumber(count)} times`;
 }
 
-function notificationText({ type, count, event }: RulePreviewResponse["notifications"][number]): string {
+function notificationText({ of, ...notification }: RulePreviewResponse["notifications"][number]): string {
+  const text = textOf(notification);
+  return of === null ? text : `${of}: ${text}`;
+}
+
+function textOf({ type, count, event }: Omit<RulePreviewResponse["notifications"][number], "of">): string {
   const events = count === 1 ? "1 event" : `${formatNumber(count ?? 0)} events`;
   switch (type) {
     case "summary":

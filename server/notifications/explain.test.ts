@@ -56,7 +56,7 @@ const known: Known = {
   rules: [ruleWith()],
   deliveries: [bell, phone, mail].map(({ id }) => ({ accountId: "ann", destinationId: id })),
   folded: [],
-  acknowledged: [],
+  quiet: [],
   people: [ann],
   onCall: { reasonFor: () => null },
   projectDestinations: [],
@@ -101,8 +101,31 @@ describe("why somebody has no delivery", () => {
     ],
     [
       "an alert that somebody looks after",
-      { deliveries: [], acknowledged: [{ ruleId: "rule", by: "bob@example.com" }] },
+      { deliveries: [], quiet: [{ ruleId: "rule", value: "", why: "acknowledged", by: "bob@example.com" }] },
       [own("alert-acknowledged")],
+    ],
+    [
+      "an alert of another value that somebody looks after",
+      {
+        deliveries: [],
+        rules: [ruleWith({ forEach: "channel" })],
+        quiet: [{ ruleId: "rule", value: "other", why: "acknowledged", by: null }],
+      },
+      [],
+    ],
+    [
+      "an alert that is told with others of its group",
+      {
+        deliveries: [],
+        rules: [ruleWith({ forEach: "channel" })],
+        quiet: [{ ruleId: "rule", value: "orders", why: "grouped" }],
+      },
+      [own("alert-grouped")],
+    ],
+    [
+      "without the value that a rule follows",
+      { deliveries: [], rules: [ruleWith({ forEach: "tag.service" })] },
+      [own("rule-not-met")],
     ],
     [
       "what ends an alert, also if it matches the rule",

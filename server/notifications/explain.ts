@@ -1,4 +1,5 @@
 import { type Event, isBackdated } from "../event/event.ts";
+import { valueOfEvent } from "../rules/for-each.ts";
 import { minuteMs } from "../rules/rule-kind.ts";
 import { resolveMatcher, ruleMatcher } from "../rules/rule-matcher.ts";
 import type { Explanation } from "../schemas/delivery.ts";
@@ -10,8 +11,14 @@ import type { OnCallRecipients } from "./on-call-recipients.ts";
 type OwnDelivery = { accountId: string | null; destinationId: string | null };
 /** A summary or digest of a rule, the event on whose page it is listed, and the time that it covers. */
 export type Folded = { id: string; ruleId: string; eventId: string | null; fromMs: number; toMs: number };
-/** A rule whose alert somebody looks after; null if that was done without a name. */
-export type Acknowledged = { ruleId: string; by: string | null };
+/**
+ * A rule whose alert, or that of its value, notified nobody of further matches: somebody looked after it, or null if
+ * that was done without a name; or it was to be told with others of its group.
+ */
+export type QuietAlert = { ruleId: string; value: string } & (
+  | { why: "acknowledged"; by: string | null }
+  | { why: "grouped" }
+);
 export type Person = {
   accountId: string;
   name: string;
@@ -41,8 +48,7 @@ export type Known = {
   rules: readonly Rule[];
   deliveries: readonly OwnDelivery[];
   folded: readonly Folded[];
-  /** Rules with an alert that somebody looked after then. */
-  acknowledged: readonly Acknowledged[];
+  quiet: readonly QuietAlert[];
   people: readonly Person[];
   /** As it was when the event arrived, by the schedules of now. */
   onCall: Pick<OnCallRecipients, "reasonFor">;
@@ -166,12 +172,23 @@ function explainProjectDestination(
 }
 
 /** A rule that doesn't tell of the event by itself, if none of these does. */
-function foldingOf({ event, acknowledged }: Known, rules: readonly Rule[]): Rule | undefined {
+function foldingOf(known: Known, rules: readonly Rule[]): Rule | undefined {
   const tells = (rule: Rule) =>
     rule.when.type === "each" &&
-    !isEnd(rule, event) &&
-    !acknowledged.some(({ ruleId }) => ruleId === rule.id);
+    valueIn(rule, known.event) !== null &&
+    !isEnd(rule, known.event) &&
+    !quietOf(known, rule);
   return rules.some(tells) ? undefined : rules[0];
+}
+
+/** The value of the event for a rule that follows each; empty for one that takes all together. Null if it has none. */
+function valueIn({ forEach }: Rule, event: Event): string | null {
+  return forEach === null ? "" : valueOfEvent(forEach, event);
+}
+
+function quietOf({ quiet, event }: Known, rule: Rule): QuietAlert | undefined {
+  const value = valueIn(rule, event);
+  return quiet.find((alert) => alert.ruleId === rule.id && alert.value === value);
 }
 
 /** Whether the event ends the rule's alert, and so is no match. For a silence, it is a match as well. */
@@ -192,8 +209,9 @@ function explainDestination(
 }
 
 /** Why a rule that matches the event did not alert on it at once, and what it was folded into. */
-function explainFolding({ folded, acknowledged, arrivedMs, event }: Known, rule: Rule): Explanation {
-  const { id, name, when } = rule;
+function explainFolding(known: Known, rule: Rule): Explanation {
+  const { folded, arrivedMs, event } = known;
+  const { id, name, when, forEach } = rule;
   const into = folded.find(
     ({ ruleId, fromMs, toMs }) => ruleId === id && fromMs <= arrivedMs && arrivedMs <= toMs,
   );
@@ -203,8 +221,15 @@ function explainFolding({ folded, acknowledged, arrivedMs, event }: Known, rule:
     delivery: into?.id ?? null,
     event: into?.eventId ?? null,
   });
+  if (valueIn(rule, event) === null)
+    return because(
+      "rule-not-met",
+      `"${name}" follows each ${forEach!.replace(/^tag\./, "value of the tag ")}, and the event has none.`,
+    );
   if (isEnd(rule, event)) return because("alert-end", `"${name}" takes it as the end of its alert.`);
-  const quiet = acknowledged.find(({ ruleId }) => ruleId === id);
+  const quiet = quietOf(known, rule);
+  if (quiet?.why === "grouped")
+    return because("alert-grouped", `"${name}" tells of its alert together with others of the group.`);
   if (quiet)
     return because(
       "alert-acknowledged",

@@ -2,17 +2,19 @@ import type { Kysely } from "kysely";
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import { stampOfId } from "../event/id.ts";
+import { valueOfEvent } from "../rules/for-each.ts";
 import { ruleOf } from "../rules/rules.ts";
 import type { Explanation } from "../schemas/delivery.ts";
+import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { levelKey } from "./apply-preferences.ts";
 import {
-  type Acknowledged,
   explain,
   type Folded,
   type Known,
   type KnownDestination,
   type Person,
+  type QuietAlert,
 } from "./explain.ts";
 import { readNotification } from "./notification-message.ts";
 import { OnCallRecipients } from "./on-call-recipients.ts";
@@ -47,7 +49,7 @@ export async function explainEvent(
     rules,
     deliveries: own,
     folded: await readFolded(control, projectId, rows, arrivedMs),
-    acknowledged: await readAcknowledged(control, projectId, arrivedMs),
+    quiet: await readQuiet(control, projectId, arrivedMs, valuesOf(rules, event)),
     people: await readPeople(control, projectId, event.channelId),
     onCall: await OnCallRecipients.read(
       control,
@@ -74,16 +76,46 @@ function arrivalOf({ id, createdAt }: Event): number {
   return Math.max(stampOfId(id).ms, Date.parse(createdAt));
 }
 
-/** Rules whose alert was acknowledged at a time, by what is known of it now. */
-async function readAcknowledged(control: Control, projectId: number, atMs: number): Promise<Acknowledged[]> {
-  return control
+/** The values of an event that rules follow; empty stands for all events together. */
+function valuesOf(rules: readonly Rule[], event: Event): string[] {
+  const fields = new Set(rules.map(({ forEach }) => forEach));
+  return ["", ...[...fields].flatMap((field) => (field === null ? [] : (valueOfEvent(field, event) ?? [])))];
+}
+
+/** The alerts that were open at a time and told of no further matches, by what is known of them now. */
+async function readQuiet(
+  control: Control,
+  projectId: number,
+  atMs: number,
+  values: string[],
+): Promise<QuietAlert[]> {
+  const rows = await control
     .selectFrom("alerts")
-    .select(["ruleId", "acknowledgedBy as by"])
+    .select([
+      "ruleId",
+      "value",
+      "acknowledgedAt",
+      "acknowledgedBy",
+      "acknowledgedUntil",
+      "groupId",
+      "toldAt",
+      "id",
+    ])
     .where("projectId", "=", projectId)
-    .where("acknowledgedAt", "<=", atMs)
-    .where((eb) => eb.or([eb("acknowledgedUntil", "is", null), eb("acknowledgedUntil", ">", atMs)]))
-    .where((eb) => eb.or([eb("resolvedAt", "is", null), eb("resolvedAt", ">", atMs)]))
+    .where("value", "in", values)
+    .where((eb) => eb.or([eb("resolvedAt", "is", null), eb("resolvedAt", ">=", atMs)]))
+    .where((eb) => eb.or([eb("acknowledgedAt", "<=", atMs), eb("groupId", "is not", null)]))
     .execute();
+  return rows.flatMap(({ ruleId, value, ...row }): QuietAlert[] => {
+    const { acknowledgedAt, acknowledgedUntil, acknowledgedBy: by, groupId, toldAt, id } = row;
+    const isAcknowledged =
+      acknowledgedAt !== null &&
+      acknowledgedAt <= atMs &&
+      (acknowledgedUntil === null || acknowledgedUntil > atMs);
+    if (isAcknowledged) return [{ ruleId, value, why: "acknowledged", by }];
+    const isCollected = groupId !== null && groupId !== id && (toldAt === null || toldAt > atMs);
+    return isCollected ? [{ ruleId, value, why: "grouped" }] : [];
+  });
 }
 
 async function readPeople(control: Control, projectId: number, channel: string): Promise<Person[]> {

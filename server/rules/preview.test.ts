@@ -16,6 +16,16 @@ describe("a preview", () => {
     );
   });
 
+  test("of a rule for each value says which one it is about", async () => {
+    const rule = { q: "", when: { type: "count", above: 1, minutes: 60 } as const, forEach: "tag.n" };
+    const events = ["a", "b", "a"].map((n) => ({
+      event: { ...eventAt(startMs), tags: { n } },
+      receivedMs: startMs,
+    }));
+    const { notifications } = await previewRule(rule, asyncIterable(events), startMs, startMs);
+    expect(notifications).toMatchObject([{ type: "threshold", of: "a" }]);
+  });
+
   test("lets others have their turn", async () => {
     let turns = 0;
     let isDone = false;

@@ -16,7 +16,11 @@ export const isTold = (notification: RuleNotification): notification is Previewe
   notification.type !== "below" && notification.type !== "forgotten";
 
 /** How often a rule would have notified, and the latest of these notifications, in their order. */
-export type RulePreview = { count: number; notifications: PreviewedNotification[] };
+export type RulePreview = {
+  count: number;
+  /** With `of`, the value of a rule that follows each by itself. */
+  notifications: (PreviewedNotification & { of?: string })[];
+};
 
 /**
  * The alerts that a rule would have raised if it had begun at `fromMs`, up to `toMs`; milliseconds since 1970. It is
@@ -41,14 +45,14 @@ export async function previewRule(
     if ((forEach === null || value !== null) && isMatch(event)) match(value, event, receivedMs);
     if (turns.isOver) await turns.next();
   }
-  for (const state of states.values()) follow(onTime(rule, state, toMs));
+  for (const [value, state] of states) follow(value, onTime(rule, state, toMs));
   keepLatest();
   return preview;
 
   function match(value: string | null, event: Event, receivedMs: number): void {
     const state = states.get(value) ?? startState(rule, receivedMs);
     if (!states.has(value) && states.size >= limits.ruleValues) return;
-    states.set(value, follow(onMatch(rule, state, event, receivedMs)));
+    states.set(value, follow(value, onMatch(rule, state, event, receivedMs)));
   }
 
   /** What is due for a value is found with its next event, so later than what others found. */
@@ -57,10 +61,10 @@ export async function previewRule(
     preview.notifications.splice(0, preview.notifications.length - limits.previewNotifications);
   }
 
-  function follow(step: Step<RuleState>): RuleState {
+  function follow(value: string | null, step: Step<RuleState>): RuleState {
     const told = step.notifications.filter(isTold);
     preview.count += told.length;
-    preview.notifications.push(...told);
+    preview.notifications.push(...(value === null ? told : told.map((each) => ({ ...each, of: value }))));
     if (preview.notifications.length > 10 * limits.previewNotifications) keepLatest();
     return step.state;
   }

@@ -83,11 +83,12 @@ async function metricPreview(source: MetricSource, fromMs: number, nowMs: number
 }
 
 function listed(
-  notifications: Exclude<RuleNotification, { type: "below" | "forgotten" }>[],
+  notifications: (Exclude<RuleNotification, { type: "below" | "forgotten" }> & { of?: string })[],
 ): Preview["notifications"] {
   return notifications.toReversed().map((notification) => ({
     type: notification.type,
     at: isoOf(notification.atMs),
+    of: notification.of ?? null,
     count: "count" in notification ? notification.count : null,
     value: "value" in notification ? notification.value : null,
     event: "event" in notification ? notification.event : null,

@@ -174,6 +174,7 @@ const explanationReasons = [
   "rule-not-met",
   "not-on-call",
   "alert-acknowledged",
+  "alert-grouped",
   "alert-end",
   "off",
   "added-later",

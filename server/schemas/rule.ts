@@ -359,6 +359,7 @@ export const RulePreviewResponse = z
             "metric-recovery",
           ]),
           at: timestamp,
+          of: z.string().nullable().openapi({ description: "With `forEach`: the value that it is about." }),
           count: z.int().nullable().openapi({ description: "How many events it is about, if it counts." }),
           value: z.number().nullable().openapi({ description: "Of a metric: its value." }),
           event: Event.nullable(),
