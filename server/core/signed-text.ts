@@ -12,7 +12,9 @@ export function signText(secret: string, purpose: string, text: string): string 
 
 /** The text that `signText` signed for the same purpose; null if the signature is not valid. */
 export function readSignedText(secret: string, purpose: string, signed: string): string | null {
-  const [payload = "", signature = ""] = signed.split(".");
+  const [payload = "", signature = "", ...rest] = signed.split(".");
+  // One text has one address.
+  if (rest.length > 0) return null;
   const expected = Buffer.from(signatureOf(secret, purpose, payload));
   const given = Buffer.from(signature);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;

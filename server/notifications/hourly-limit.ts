@@ -121,7 +121,7 @@ export function hourOf(row: { startedAt: number; messages: number; held: string;
 
 /** Whether a message passes and isn't counted: a test, or that something works again. */
 function isFree({ notification: { type } }: ToldMatch): boolean {
-  return type === "rule-test" || type === "resolved" || type === "recovery";
+  return ["rule-test", "resolved", "recovery", "metric-recovery"].includes(type);
 }
 
 function add({ held }: MessageHour, { projectId, rule }: ToldMatch, count: number): void {

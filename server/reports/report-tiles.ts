@@ -2,7 +2,7 @@ import { inReadingOrder } from "../boards/reading-order.ts";
 import { tileData } from "../boards/tile-data.ts";
 import { limits } from "../core/limits.ts";
 import { ProblemError } from "../core/problems.ts";
-import { withDeadline } from "../scheduling/deadline.ts";
+import { requestSignal, withDeadline } from "../scheduling/deadline.ts";
 import type { Board } from "../schemas/board.ts";
 import type { Tile } from "../schemas/tile.ts";
 import type { TileData } from "../schemas/tile-data.ts";
@@ -33,16 +33,18 @@ export async function computeTiles(
   { tiles }: Pick<Board, "tiles">,
   { beforeMs, fromMs, toMs, timeZone }: ReportRange,
 ): Promise<ComputedTile[]> {
+  // Whoever previews a report may leave.
+  const signal = requestSignal() ?? new AbortController().signal;
   const endsAt = performance.now() + limits.reportSeconds * 1_000;
   const compute = (tile: Tile, fromMs: number, toMs: number) =>
     withDeadline(
-      new AbortController().signal,
+      signal,
       () =>
         tileData(tile, {
           store,
           projectId,
           range: { fromMs, toMs, timeZone, compares: false, beforeMs: fromMs },
-          progress: { signal: new AbortController().signal, onProgress: () => {} },
+          progress: { signal, onProgress: () => {} },
         }),
       { seconds: Math.max(0, endsAt - performance.now()) / 1_000 },
     );

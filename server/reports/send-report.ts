@@ -31,7 +31,11 @@ export async function makeDue(
     .where("reports.id", "=", id)
     .where("projects.deletedAt", "is", null)
     .executeTakeFirst();
-  if (!row) return false;
+  if (!row) {
+    // Its board or project ended while it was made. It must not stay due for ever.
+    await transaction.deleteFrom("reports").where("id", "=", id).execute();
+    return false;
+  }
   const schedule = JSON.parse(row.schedule) as ReportSchedule;
   const { numUpdatedRows } = await transaction
     .updateTable("reports")
@@ -60,7 +64,11 @@ export async function sendReportNow(
     : { projectId, accountId, destinationId: null };
   const recipient = await findRecipient(transaction, to);
   if (!recipient)
-    throw problem("report-unreachable", { detail: "Its destination was deleted. Delete the report, too." });
+    throw problem("report-unreachable", {
+      detail: destination
+        ? "Its destination was deleted. Delete the report, too."
+        : "Your account has no email destination.",
+    });
   const report = { id, projectId, board, schedule };
   await makeDelivery(transaction, report, recipient, { nowMs, delayMs: 0, isTest: true });
   await record({ action: "report.sent", target: board.name, detail: { id } });

@@ -121,4 +121,9 @@ test("an erasure removes a user from values, alerts and notifications", async ()
   expect(await notified()).toBe(0);
   expect(await openAlerts()).toEqual(["ann"]);
   expect((await call("GET", `/api/rules/${id}/values`)).values.map(({ value }) => value)).toEqual(["ann"]);
+  // A short ID is part of many texts.
+  const count = async () => (await control.selectFrom("deliveries").select("id").execute()).length;
+  const before = await count();
+  await untilJobDone(app, await app.request("/api/users/1", { method: "DELETE" }));
+  expect(await count()).toBe(before);
 });

@@ -1,4 +1,5 @@
 import { limits } from "../core/limits.ts";
+import { AmountTree } from "./amount-tree.ts";
 import { metric, onReading, stepMinutes } from "./metric.ts";
 import { addsUp, changeOf, metricValue } from "./metric-value.ts";
 import { amountsIn, type MetricSource, type Wanted, weekBefore } from "./read-metric.ts";
@@ -90,12 +91,12 @@ async function windowsAt(source: MetricSource, ends: readonly number[], wanted: 
   const amounts = await amountsIn(source, bounds, wanted);
   const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
   return new Map(
-    [...amounts].map(([of, parts]) => [
-      of,
-      ends.map((endMs) =>
-        metricValue(measure, parts.slice(indexOf.get(endMs - windowMs), indexOf.get(endMs))),
-      ),
-    ]),
+    [...amounts].map(([of, parts]) => {
+      const tree = new AmountTree(measure, parts);
+      const valueAt = (endMs: number) =>
+        metricValue(measure, tree.between(indexOf.get(endMs - windowMs)!, indexOf.get(endMs)!));
+      return [of, ends.map(valueAt)];
+    }),
   );
 }
 

@@ -1,6 +1,10 @@
 import type { JobContext } from "../background/job-context.ts";
+import { printText } from "../event/search.ts";
 
 const deliveryRows = 500;
+
+/** What a delivery of a rule stores besides its event. */
+type Told = { rule?: { name: string; q: string }; values?: string[] };
 
 /**
  * Erases what rules that follow each user, or each value of a tag, know of a user: their values, alerts and
@@ -11,24 +15,16 @@ export async function eraseRuleValues(
   projectId: number,
   userId: string,
 ): Promise<void> {
-  const rules = await control
-    .selectFrom("rules")
-    .select("id")
-    .where("projectId", "=", projectId)
-    .where("forEach", "is not", null)
+  await control
+    .deleteFrom("ruleValues")
+    .where("ruleId", "in", (eb) => eb.selectFrom("rules").select("id").where("projectId", "=", projectId))
+    .where((eb) => eb.or([eb("value", "=", userId), eb("groupValue", "=", userId)]))
     .execute();
-  if (rules.length > 0)
-    await control
-      .deleteFrom("ruleValues")
-      .where(
-        "ruleId",
-        "in",
-        rules.map(({ id }) => id),
-      )
-      .where("value", "=", userId)
-      .execute();
-  await control.deleteFrom("alerts").where("projectId", "=", projectId).where("value", "=", userId).execute();
-  const written = JSON.stringify(userId).slice(1, -1);
+  await control
+    .deleteFrom("alerts")
+    .where("projectId", "=", projectId)
+    .where((eb) => eb.or([eb("value", "=", userId), eb("groupValue", "=", userId)]))
+    .execute();
   for (let after: number | null = 0; after !== null; ) {
     const rows: { id: number; notification: string | null }[] = await control
       .selectFrom("deliveries")
@@ -39,9 +35,17 @@ export async function eraseRuleValues(
       .orderBy("id")
       .limit(deliveryRows)
       .execute();
-    const ids = rows.filter(({ notification }) => notification!.includes(written)).map(({ id }) => id);
+    const ids = rows
+      .filter(({ notification }) => isAbout(JSON.parse(notification!), userId))
+      .map(({ id }) => id);
     if (ids.length > 0) await control.deleteFrom("deliveries").where("id", "in", ids).execute();
     after = rows.length < deliveryRows ? null : rows.at(-1)!.id;
     await pause();
   }
+}
+
+/** Whether a notification is about the user's value or group, or names it among others. */
+function isAbout({ rule, values = [] }: Told, userId: string): boolean {
+  if (values.includes(userId)) return true;
+  return rule?.name.endsWith(`(${userId})`) && rule.q.includes(printText(userId));
 }
