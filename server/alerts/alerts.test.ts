@@ -222,6 +222,28 @@ test("the link in a message acknowledges and resolves once, without a session", 
   expect(await alertsOf(rule)).toHaveLength(2);
 });
 
+test("the link of a group changes all of its alerts, also those that join later", async () => {
+  const rule = await addRule({ resolve: "state=ok", forEach: "tag.server", groupBy: "tag.rack" });
+  const full = (server: string) => record("Disk full", { server, rack: "r1" });
+  await full("db-1");
+  const token = /\/alert\/(\S+?)\?/.exec((await inbox.next()).text)![1]!;
+  const follow = (body: object, status = 200) =>
+    call<AlertLinkResponse>("POST", `/alert/${token}`, body, status, {});
+  const states = async () => (await alertsOf(rule)).map(({ value, state }) => `${value} ${state}`).toSorted();
+  await full("db-2");
+  await follow({ do: "acknowledge" });
+  expect(await states()).toEqual(["db-1 acknowledged", "db-2 acknowledged"]);
+  await record("Disk checked", { server: "db-1", state: "ok" });
+  await full("db-3");
+  const { alert } = await call<AlertLinkResponse>("GET", `/api/alert-links/${token}`, undefined, 200, {});
+  expect(alert).toMatchObject({ state: "firing", value: "db-3" });
+  await follow({ do: "acknowledge" });
+  expect(await follow({ do: "acknowledge" }, 409)).toMatchObject({ type: "/problems/alert-link-used" });
+  await follow({ do: "resolve" });
+  expect(await states()).toEqual(["db-1 resolved", "db-2 resolved", "db-3 resolved"]);
+  expect(await follow({ do: "resolve" }, 409)).toMatchObject({ type: "/problems/alert-resolved" });
+});
+
 test("a link ends when its recipient leaves the project, or may no longer change alerts", async () => {
   await app.addMember("mira@example.com", "member");
   const { members } = await call<{ members: { id: string; email: string }[] }>("GET", "/api/members");

@@ -40,20 +40,25 @@ export async function listAlerts(
   };
 }
 
-/** The alerts that a message about an alert tells of: all open ones of its group, or the alert itself. */
-export async function toldTogether(
-  control: Control,
-  { id, groupId }: Pick<AlertRow, "id" | "groupId">,
-): Promise<string[]> {
-  if (groupId === null) return [id];
+/**
+ * The alerts that a message about an alert tells of: all open ones of its group, those first that nobody looks after, or
+ * the alert itself.
+ */
+export async function toldTogether(control: Control, alert: AlertRow): Promise<[AlertRow, ...AlertRow[]]> {
+  if (alert.groupId === null) return [alert];
   const open = await control
     .selectFrom("alerts")
-    .select("id")
-    .where("groupId", "=", groupId)
+    .selectAll()
+    .where("groupId", "=", alert.groupId)
     .where("resolvedAt", "is", null)
     .orderBy("id")
     .execute();
-  return open.length === 0 ? [id] : open.map((alert) => alert.id);
+  const nowMs = Date.now();
+  const [first, ...others] = [
+    ...open.filter((each) => !isAcknowledged(each, nowMs)),
+    ...open.filter((each) => isAcknowledged(each, nowMs)),
+  ];
+  return first ? [first, ...others] : [alert];
 }
 
 /** How many of a project's alerts are open. */

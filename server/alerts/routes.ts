@@ -17,10 +17,12 @@ import type { Store } from "../storage/store.ts";
 import { takePoint } from "../storage/take-point.ts";
 import { type AlertLinks, openAlertLink } from "./alert-links.ts";
 import {
+  type AlertRow,
   acknowledgeAlert,
   alertOf,
   countOpenAlerts,
   findAlert,
+  isAcknowledged,
   listAlertChanges,
   listAlerts,
   resolveAlert,
@@ -163,7 +165,10 @@ export function addAlertRoutes(
       const by = { actor: { ...from, ...actor }, projectId: alert.projectId };
       const recipient = link.accountId ?? link.destinationId;
       await makeChange(control, by, async (change) => {
-        for (const id of await toldTogether(change.transaction, alert))
+        const [first, ...others] = await toldTogether(change.transaction, alert);
+        // Those that somebody looks after already are left alone, unless that is all of them.
+        const isNew = (each: AlertRow) => body.do === "resolve" || !isAcknowledged(each, Date.now());
+        for (const { id } of [first, ...others.filter(isNew)])
           await (body.do === "resolve"
             ? resolveAlert(change, id, recipient)
             : acknowledgeAlert(change, id, body.minutes, recipient));
@@ -174,7 +179,8 @@ export function addAlertRoutes(
   );
 
   async function openLink(token: string) {
-    const { alert, project, actor } = await openAlertLink(control, alertLinks.read(token));
+    const { alert: named, project, actor } = await openAlertLink(control, alertLinks.read(token));
+    const [alert] = await toldTogether(control, named);
     return {
       project: project.name,
       recipient: actor.name,

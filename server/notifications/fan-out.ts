@@ -6,7 +6,7 @@ import { followAlerts } from "../rules/follow-alerts.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import { nextValueDueAt } from "../rules/rule-values.ts";
 import { ActiveSilences } from "../silences/coverage.ts";
-import { beginSilences, nextSilenceAt } from "../silences/silenced-alerts.ts";
+import { beginSilences, type ComparedAlerts, nextSilenceAt } from "../silences/silenced-alerts.ts";
 import type { Store } from "../storage/store.ts";
 import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
 import { tellHeldMessages } from "./held-messages.ts";
@@ -53,6 +53,8 @@ export class FanOut extends WorkLoop {
   /** Deliveries for each event in the last step. */
   #perEvent = 25;
   #isStarting = false;
+  /** Of silences that have begun. */
+  #compared: ComparedAlerts | null = null;
 
   constructor(deps: Deps) {
     super(deps);
@@ -141,14 +143,18 @@ export class FanOut extends WorkLoop {
     const digest = isDue(await nextDigestAt(control));
     const held = isDue(await nextHourEndAt(control));
     if (!silence && !digest && !held) return true;
-    return control.transaction().execute(async (transaction) => {
+    const { compared, isLast } = await control.transaction().execute(async (transaction) => {
       await lockMembers(transaction);
       await lockRules(transaction);
-      if (silence) await beginSilences(transaction, this.#findEvent, nowMs);
+      const compared = silence
+        ? await beginSilences(transaction, this.#findEvent, nowMs, this.#compared)
+        : null;
       const areAllTold = !held || (await tellHeldMessages(transaction, nowMs));
       const areAllMade = !digest || (await makeEmailDigests(transaction, nowMs));
-      return areAllTold && areAllMade;
+      return { compared, isLast: areAllTold && areAllMade && compared === null };
     });
+    this.#compared = compared;
+    return isLast;
   }
 
   async #isRuleDue(): Promise<boolean> {

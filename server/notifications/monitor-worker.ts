@@ -90,7 +90,8 @@ export class MonitorWorker extends WorkLoop {
       const rows = await transaction
         .selectFrom("rules")
         .selectAll()
-        .where("readAt", "is not", null)
+        // One that another node is reading has a later time.
+        .where("readAt", "<=", nowMs)
         .execute();
       for (const row of rows) {
         const before = stateIn(row);

@@ -1,13 +1,24 @@
 import type { Transaction } from "kysely";
-import type { AlertRow } from "../alerts/alerts.ts";
+import { type AlertRow, isAcknowledged } from "../alerts/alerts.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AlertTimes } from "./escalation.ts";
+import { type AlertTimes, escalatesAt, firstReminderAt } from "./escalation.ts";
 import type { RuleMatch } from "./open-rule.ts";
 import { minuteMs } from "./rule-kind.ts";
 
 type Member = Pick<
   AlertRow,
-  "id" | "ruleId" | "groupId" | "groupValue" | "toldAt" | "tellAt" | "remindAt" | "escalateAt" | "steps"
+  | "id"
+  | "ruleId"
+  | "groupId"
+  | "groupValue"
+  | "toldAt"
+  | "tellAt"
+  | "remindAt"
+  | "escalateAt"
+  | "steps"
+  | "acknowledgedAt"
+  | "acknowledgedUntil"
+  | "silencedUntil"
 >;
 /** What a new alert takes over from the open ones of its group, so that they are told, reminded and escalated together. */
 type Joined = Pick<AlertRow, "groupId" | "groupValue" | "toldAt" | "steps"> & Omit<AlertTimes, "dueAt">;
@@ -46,6 +57,9 @@ export class AlertGroups {
         "remindAt",
         "escalateAt",
         "steps",
+        "acknowledgedAt",
+        "acknowledgedUntil",
+        "silencedUntil",
       ])
       .where("resolvedAt", "is", null)
       .where((eb) =>
@@ -71,9 +85,19 @@ export class AlertGroups {
       groupValue === "" ? [] : (this.#members.get(keyOf({ ruleId: rule!.id, groupValue })) ?? []);
     const first = members[0];
     if (!first) return null;
-    const pending = members.find(({ tellAt }) => tellAt !== null)?.tellAt;
+    // One that is silenced or looked after waits for something else.
+    const peer = members.find((each) => each.silencedUntil === null && !isAcknowledged(each, foundMs));
+    const pending = members.find(
+      ({ tellAt, silencedUntil }) => tellAt !== null && silencedUntil === null,
+    )?.tellAt;
     const toldMs = Math.max(...members.map(({ toldAt }) => toldAt ?? 0));
-    const { groupId, remindAt, escalateAt, steps } = first;
+    const { groupId } = first;
+    const began = { openedAt: foundMs, silencedMs: 0, steps: 0 };
+    const { remindAt, escalateAt, steps } = peer ?? {
+      remindAt: firstReminderAt(rule!, foundMs),
+      escalateAt: escalatesAt(rule!, began),
+      steps: 0,
+    };
     const tellAt = pending ?? Math.max(foundMs, toldMs + collectMs);
     return { groupId, groupValue, toldAt: null, tellAt, remindAt, escalateAt, steps };
   }

@@ -58,7 +58,7 @@ export async function scheduleAnew(
     .select(["id", "openedAt", "silencedMs", "steps", "tellAt"])
     .where("ruleId", "=", ruleId)
     .where("resolvedAt", "is", null)
-    .where("acknowledgedAt", "is", null)
+    .where((eb) => eb.or([eb("acknowledgedAt", "is", null), eb("acknowledgedUntil", "<=", Date.now())]))
     // The end of a silence does the same.
     .where("silencedUntil", "is", null)
     .execute();

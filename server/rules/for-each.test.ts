@@ -100,6 +100,10 @@ test("what a rule for each value can't be is said at the field", async () => {
     [{ forEach: "service" }, '"forEach" must be "user", "channel", "name" or "tag.KEY".'],
     [{ forEach: "user", when: digest }, '"forEach" must be null: a digest collects all events together.'],
     [{ groupBy: "tag.host" }, '"groupBy" needs "forEach": without it, the rule has one alert at a time.'],
+    [
+      { forEach: "user", when: { type: "silence", minutes: 1_440 }, forgetDays: 1 },
+      '"forgetDays" must be longer than the silence: a value would be forgotten before it.',
+    ],
     [{ forEach: "user", forgetDays: 0 }, '"forgetDays" must be at least 1.'],
   ] as const)
     expect((await addRule({ name: "Wrong", ...rule }, 422)).detail).toBe(detail);

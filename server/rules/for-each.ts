@@ -10,7 +10,7 @@ type About = Pick<Rule, "name" | "q">;
 
 /** The value that an event belongs to; null if it has none, or an empty one. Long ones are cut. */
 export function valueOfEvent(forEach: ForEach, event: Event): string | null {
-  const value = fieldOf(forEach, event).slice(0, limits.ruleValueCharacters);
+  const value = fieldOf(forEach, event).slice(0, limits.ruleValueCharacters).toWellFormed();
   return value === "" ? null : value;
 }
 

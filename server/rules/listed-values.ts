@@ -68,7 +68,7 @@ export async function forgetValue(change: Change, ruleId: string, value: string)
       detail: `"${name}" doesn't follow this value. GET its /values to see them.`,
     });
   await resolveAlertsOfRule(change, ruleId, value);
-  await record({ action: "rule.changed", target: name, detail: { id: ruleId, forgotten: value } });
+  await record({ action: "rule.changed", target: name, detail: { id: ruleId, forgotten: true } });
 }
 
 function isoOrNull(ms: number | null): string | null {

@@ -358,6 +358,12 @@ for (const engine of stores) {
         });
       });
 
+      test("a long value is cut, also in the middle of a character", async () => {
+        await addRule({ type: "each" }, { forEach: "tag.service", q: "", resolve: "name:Works" });
+        for (let n = 0; n < 2; n++) await of(`${"a".repeat(199)}😀 and more`);
+        expect(await alerts()).toMatchObject([{ value: `${"a".repeat(199)}\u{fffd}`, matches: 2 }]);
+      });
+
       test("bursts are of one value", async () => {
         await addRule({ type: "burst", minutes: 5 }, { forEach: "tag.service" });
         for (const service of ["a", "b", "a", "a"]) await of(service);

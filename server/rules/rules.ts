@@ -114,14 +114,26 @@ async function checkEscalation(
     await checkRecipients(transaction, projectId, to, `/escalation/${at}/to`);
 }
 
-type AlertSettings = Pick<Rule, "when" | "forEach" | "groupBy" | "resolve" | "remindMinutes" | "escalation">;
+type AlertSettings = Pick<
+  Rule,
+  "when" | "forEach" | "forgetDays" | "groupBy" | "resolve" | "remindMinutes" | "escalation"
+>;
+
+const dayMinutes = 24 * 60;
 
 /** Throws `body-invalid` if a rule has settings of alerts and opens none, or collects events for each value. */
 function checkAlerts(rule: AlertSettings): void {
-  const { when, forEach, groupBy, resolve, remindMinutes, escalation } = rule;
+  const { when, forEach, forgetDays, groupBy, resolve, remindMinutes, escalation } = rule;
   const opensByItself = when.type === "silence" || when.type === "count" || when.type === "metric";
   if (when.type === "digest" && forEach !== null)
     throw invalid("forEach", "must be null: a digest collects all events together");
+  if (
+    forEach !== null &&
+    when.type === "silence" &&
+    forgetDays !== null &&
+    forgetDays * dayMinutes <= when.minutes
+  )
+    throw invalid("forgetDays", "must be longer than the silence: a value would be forgotten before it");
   if (when.type === "metric" && groupBy !== null)
     throw invalid("groupBy", "must be null: a metric has no single event to group its alerts by");
   if (groupBy !== null && forEach === null)
@@ -219,6 +231,9 @@ export async function changeRule(
   const state = isNew ? startState(after, Date.now()) : JSON.parse(row.state);
   if (isNew || (before.enabled && !after.enabled)) await restartValues(transaction, before, after);
   else if (before.forgetDays !== after.forgetDays && after.enabled) await wakeValues(transaction, id);
+  // What was stored is of another field.
+  if (before.groupBy !== after.groupBy)
+    await transaction.updateTable("ruleValues").set({ groupValue: "" }).where("ruleId", "=", id).execute();
   if (isNew || !after.enabled || before.resolve !== after.resolve) await resolveAlertsOfRule(change, id);
   else if (body.remindMinutes !== undefined || body.escalation !== undefined)
     await scheduleAnew(transaction, id, after);

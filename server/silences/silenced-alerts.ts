@@ -21,15 +21,29 @@ export async function nextSilenceAt(control: Kysely<ControlTables>): Promise<num
   return next?.dueAt ?? null;
 }
 
-/** Marks the open alerts that the silences cover which have begun or changed. Call it with the rules locked. */
+/** How far the open alerts were compared with the silences that have begun or changed. */
+export type ComparedAlerts = { silences: string; afterId: string };
+
+/** Alerts that are compared in one transaction, which events may wait for. */
+const comparedMax = 200;
+
+/**
+ * Marks the open alerts that the silences cover which have begun or changed, some at a time. Returns how far it has come,
+ * or null once these were all. Call it with the rules locked.
+ *
+ * @param before - what it returned the last time
+ */
 export async function beginSilences(
   transaction: Transaction<ControlTables>,
   findEvent: FindEvent,
   nowMs: number,
-): Promise<void> {
+  before: ComparedAlerts | null,
+): Promise<ComparedAlerts | null> {
   await lockRules(transaction);
   const due = await transaction.selectFrom("silences").selectAll().where("dueAt", "<=", nowMs).execute();
-  if (due.length === 0) return;
+  if (due.length === 0) return null;
+  const ids = due.map(({ id }) => id);
+  const key = due.map(({ id, dueAt }) => `${id} ${dueAt}`).join();
   const silences = new ActiveSilences(due);
   const alerts = await transaction
     .selectFrom("alerts")
@@ -37,20 +51,17 @@ export async function beginSilences(
     .where("projectId", "in", [...new Set(due.map(({ projectId }) => projectId))])
     .where("resolvedAt", "is", null)
     .where("silencedUntil", "is", null)
+    .where("id", ">", before?.silences === key ? before.afterId : "")
+    .orderBy("id")
+    .limit(comparedMax)
     .execute();
   for (const alert of alerts) {
     const silence = await silences.find(subjectOf(alert, findEvent), nowMs);
     if (silence) await silenceAlert(transaction, alert, silence, nowMs);
   }
-  await transaction
-    .updateTable("silences")
-    .set({ dueAt: null })
-    .where(
-      "id",
-      "in",
-      due.map(({ id }) => id),
-    )
-    .execute();
+  if (alerts.length === comparedMax) return { silences: key, afterId: alerts.at(-1)!.id };
+  await transaction.updateTable("silences").set({ dueAt: null }).where("id", "in", ids).execute();
+  return null;
 }
 
 /** An alert, as silences look at it. */
@@ -82,7 +93,7 @@ export async function silenceAlert(
       // Somebody who looks after it isn't reminded earlier.
       dueAt: eb
         .case()
-        .when("acknowledgedAt", "is", null)
+        .when(eb.or([eb("acknowledgedAt", "is", null), eb("acknowledgedUntil", "<=", atMs)]))
         .then(sql<number>`CAST(${endsAt} AS bigint)`)
         .else(eb.ref("dueAt"))
         .end(),

@@ -137,6 +137,74 @@ for (const engine of stores) {
       expect(await told()).toEqual(["(event)", "event", "event"]);
     });
 
+    describe("a new alert of a group", () => {
+      const grouped = {
+        forEach: "tag.server",
+        groupBy: "tag.rack",
+        remindMinutes: 30,
+        escalation: [{ minutes: 15, to: everyone }],
+      };
+      const fails = (server: string) => record("Disk full", { server, rack: "r1" });
+
+      test("reminds and escalates by itself if the first one is silenced", async () => {
+        await addRule(grouped);
+        await silence({ q: "server=db-1", toMs: now + 5 * hour });
+        await fails("db-1");
+        now += 2 * hour;
+        await fails("db-2");
+        await applyRules();
+        expect(await told()).toEqual(["(event)", "group"]);
+        now += 15 * minute;
+        await applyRules();
+        now += 15 * minute;
+        await applyRules();
+        expect(await told()).toEqual(["(event)", "group", "reminder", "reminder"]);
+      });
+
+      test("reminds and escalates by itself if somebody looks after the first one", async () => {
+        await addRule(grouped);
+        await fails("db-1");
+        const { id } = (await alerts())[0]!;
+        await change((each) => acknowledgeAlert(each, id, null));
+        now += hour;
+        await fails("db-2");
+        await applyRules();
+        expect(await told()).toEqual(["event", "group"]);
+        now += 15 * minute;
+        await applyRules();
+        expect(await told()).toEqual(["event", "group", "reminder"]);
+      });
+    });
+
+    test("an acknowledgement that ends within a silence is not due before the silence ends", async () => {
+      await addRule({ remindMinutes: 5 });
+      await record();
+      const { id } = (await alerts())[0]!;
+      await silence();
+      await change((each) => acknowledgeAlert(each, id, 10));
+      now += 11 * minute;
+      await applyRules();
+      const { dueAt } = await store.control.selectFrom("alerts").select("dueAt").executeTakeFirstOrThrow();
+      expect(dueAt).toBe(now + 49 * minute);
+    });
+
+    test("a silence marks hundreds of open alerts, some at a time", async () => {
+      await addRule({ forEach: "tag.server" });
+      for (let n = 0; n < 450; n++) {
+        const arrival = clock.next();
+        const event = { name: "Disk full", tags: { server: `db-${n}` } };
+        await store.events.append(acceptedEvent({ projectId, arrival, event, notifies: true }));
+      }
+      await applyRules();
+      await silence();
+      const silenced = () =>
+        store.control.selectFrom("alerts").select("id").where("silencedUntil", "is not", null).execute();
+      await until(async () => {
+        await applyRules();
+        return (await silenced()).length === 450;
+      });
+    });
+
     test("a silence of a rule covers only what that finds, and an event that another rule matches is told", async () => {
       const rule = await addRule({ resolve: null });
       await silence({ rules: [rule] });

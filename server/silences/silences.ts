@@ -202,7 +202,7 @@ async function reviewAlerts(
     .where("silenceId", "=", silenceId)
     .where("silencedUntil", "is not", null)
     .where("resolvedAt", "is", null)
-    .where("acknowledgedAt", "is", null)
+    .where((eb) => eb.or([eb("acknowledgedAt", "is", null), eb("acknowledgedUntil", "<=", nowMs)]))
     .execute();
 }
 

@@ -47,5 +47,5 @@ export async function eraseRuleValues(
 /** Whether a notification is about the user's value or group, or names it among others. */
 function isAbout({ rule, values = [] }: Told, userId: string): boolean {
   if (values.includes(userId)) return true;
-  return rule?.name.endsWith(`(${userId})`) && rule.q.includes(printText(userId));
+  return rule?.name.endsWith(`(${userId})`) === true && rule.q.includes(printText(userId));
 }

@@ -30,4 +30,5 @@ ALTER TABLE alerts ADD COLUMN group_id text {{binary}};
 -- When somebody was told of it, and when that will be, together with others.
 ALTER TABLE alerts ADD COLUMN told_at bigint;
 ALTER TABLE alerts ADD COLUMN tell_at bigint;
+UPDATE alerts SET told_at = opened_at;
 CREATE INDEX alerts_group ON alerts (group_id) WHERE group_id IS NOT NULL;
