@@ -272,22 +272,21 @@ const deliveries = createRoute({
   validateSearch: textsIn("state", "to", "rule", "account", "channel", "range", "from", "until"),
   component: lazyPart(async () => (await rulePages()).DeliveriesPage),
 });
-const heartbeatPages = () => import("./heartbeats/pages.ts");
 const heartbeats = page(
   "/heartbeats",
-  lazyPart(async () => (await heartbeatPages()).HeartbeatsPage),
+  lazyPart(async () => (await rulePages()).HeartbeatsPage),
 );
 const heartbeat = page(
   "/heartbeats/$heartbeat",
-  lazyPart(async () => (await heartbeatPages()).HeartbeatPage),
+  lazyPart(async () => (await rulePages()).HeartbeatPage),
 );
 const onCall = page(
   "/on-call",
-  lazyPart(async () => (await import("./on-call/on-call-page.tsx")).OnCallPage),
+  lazyPart(async () => (await rulePages()).OnCallPage),
 );
 const reports = page(
   "/reports",
-  lazyPart(async () => (await import("./reports/reports-page.tsx")).ReportsPage),
+  lazyPart(async () => (await rulePages()).ReportsPage),
 );
 const webhooks = page(
   "/webhooks",

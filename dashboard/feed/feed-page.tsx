@@ -18,7 +18,6 @@ import { LiveIndicator } from "../live/live-indicator.tsx";
 import { useCan } from "../projects/can.ts";
 import { clearSetupResult, loadSetupResult } from "../setup/setup-result.ts";
 import { PageHeader } from "../shell/page-header.tsx";
-import { SilenceNotePart } from "../silences/silence-note-part.tsx";
 import { type TimeFilter, timeIn, withoutTime } from "../time-range/time-range.ts";
 import { TimelinePart } from "../timeline/timeline-part.tsx";
 import { useOpenView } from "../views/views.ts";
@@ -45,12 +44,10 @@ import { useFeed, useSettled } from "./use-feed.ts";
 const EditChannel = lazyPart<{ channel: Channel }>(
   async () => (await import("../channels/edit-channel.tsx")).EditChannel,
 );
-const OpenAlertsNote = lazyPart<{ project: string; open: number }>(
-  async () => (await import("../alerts/open-alerts-note.tsx")).OpenAlertsNote,
-);
+const FeedNotes = lazyPart<{ project: string }>(async () => (await import("./feed-notes.tsx")).FeedNotes);
 const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-feed.tsx")).EmptyFeed);
 
-const openAlertsIn = (sidebar: Sidebar) => sidebar.openAlerts;
+const hasNotes = ({ openAlerts, activeSilences }: Sidebar) => openAlerts + activeSilences > 0;
 
 /** The live feed of a project or a channel. An open event is next to it, or covers it on phones. */
 export function FeedPage() {
@@ -72,7 +69,7 @@ export function FeedPage() {
     if (hasEvents && loadSetupResult()?.project.slug === project) clearSetupResult();
   }, [hasEvents, project]);
   const { data: channels } = useQuery(channelsQuery(project));
-  const { data: openAlerts = 0 } = useQuery({ ...sidebarQuery(project), select: openAlertsIn });
+  const { data: isNoted = false } = useQuery({ ...sidebarQuery(project), select: hasNotes });
   const mistake = mistakeIn(stableFilters.q ?? "");
   const navigate = useNavigate();
   const can = useCan();
@@ -157,19 +154,19 @@ export function FeedPage() {
       {channel && !openView && (
         <ChannelLine channel={channel} {...(eventOpen && { className: "max-md:hidden" })} />
       )}
-      {openAlerts > 0 && !eventOpen && (
-        // The page is of use without it.
-        <ErrorBoundary resetKey={project} fallback={() => null}>
-          <Suspense fallback={null}>
-            <OpenAlertsNote project={project} open={openAlerts} />
-          </Suspense>
-        </ErrorBoundary>
-      )}
       <div className="flex min-h-0 flex-1">
         <section
           aria-label="Feed"
           className={clsx("flex min-w-0 flex-1 flex-col", eventOpen && "max-md:invisible")}
         >
+          {isNoted && (
+            // The page is of use without it.
+            <ErrorBoundary resetKey={project} fallback={() => null}>
+              <Suspense fallback={null}>
+                <FeedNotes project={project} />
+              </Suspense>
+            </ErrorBoundary>
+          )}
           <FilterBar
             project={project}
             filters={channelIsPage ? chips : chosen}
@@ -186,7 +183,6 @@ export function FeedPage() {
               />
             )}
           </FilterBar>
-          <SilenceNotePart className="border-b" />
           {!isBlank && (
             <TimelinePart
               project={project}

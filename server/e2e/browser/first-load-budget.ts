@@ -7,8 +7,8 @@ import { join } from "node:path";
 
 /** Requests of a first visit to the feed: page, scripts, styles, font, icons, manifest, worker, API. */
 export const requestsMax = 20;
-/** Bytes that the server sends for them, including headers. */
-export const bytesMax = { br: 180_000, gzip: 199_000 };
+/** Bytes that the server sends for them, including headers. They vary by a few hundred with the headers. */
+export const bytesMax = { br: 180_500, gzip: 199_000 };
 
 /** Bytes of each build file in the first load, gzipped if it is compressed; Brotli is smaller. */
 const fileBytesMax: Record<string, number> = {
