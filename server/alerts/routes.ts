@@ -24,8 +24,8 @@ import {
   listAlertChanges,
   listAlerts,
   resolveAlert,
-  toldTogether,
 } from "./alerts.ts";
+import { followAlertLink } from "./follow-alert-link.ts";
 
 type Deps = {
   store: Pick<Store, "control" | "rateLimiter">;
@@ -158,16 +158,7 @@ export function addAlertRoutes(
     async ({ request, actor: from, body, parameter }) => {
       await takePoint(opening, clientNetwork(addressOf(request)), "requests with links of alerts");
       const token = parameter("token");
-      const link = alertLinks.read(token);
-      const { alert, actor } = await openAlertLink(control, link);
-      const by = { actor: { ...from, ...actor }, projectId: alert.projectId };
-      const recipient = link.accountId ?? link.destinationId;
-      await makeChange(control, by, async (change) => {
-        for (const id of await toldTogether(change.transaction, alert))
-          await (body.do === "resolve"
-            ? resolveAlert(change, id, recipient)
-            : acknowledgeAlert(change, id, body.minutes, recipient));
-      });
+      await followAlertLink(control, alertLinks.read(token), body, from);
       fanOut.wake();
       return openLink(token);
     },

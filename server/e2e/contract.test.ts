@@ -2,7 +2,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { serve } from "../serve.ts";
 import { testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
+import { chatAlerts } from "../testing/chat-alerts.ts";
+import { slackClick } from "../testing/chat-clicks.ts";
 import { type Call, type Contract, readContract } from "../testing/contract.ts";
+import { destinationReceiver } from "../testing/destination-receiver.ts";
 import { removeStorage } from "../testing/engine.ts";
 import { oidcProvider } from "../testing/oidc-provider.ts";
 import type { ReceivedEmail } from "../testing/smtp-inbox.ts";
@@ -456,6 +459,21 @@ test("webhooks", async () => {
   const resend = { query: project, params: { ...one.params, request } };
   await call("POST /api/webhooks/{id}/requests/{request}/resend", 200, resend);
   await call("DELETE /api/webhooks/{id}", 200, one);
+});
+
+test("buttons in chats", async () => {
+  await using receiver = await destinationReceiver();
+  const chat = chatAlerts(app, receiver);
+  const slackSecret = "8f742231b10e8888abcd99yyyzzz85a5";
+  const slack = { ...receiver.settings.slack, signingSecret: slackSecret };
+  const { message } = await chat.open(await chat.addDestination("slack", slack));
+  const responseUrl = `${receiver.origin}/actions/T1/1/response`;
+  const answered = receiver.inspectNext();
+  const click = slackClick(message, "resolve", { secret: slackSecret, responseUrl });
+  await call("POST /interactions/slack", 200, { as: "nobody", ...click });
+  await answered;
+  const forged = slackClick(message, "resolve", { secret: "another", responseUrl });
+  await call("POST /interactions/slack", 401, { as: "nobody", ...forged });
 });
 
 test("heartbeats", async () => {

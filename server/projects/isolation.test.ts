@@ -96,6 +96,8 @@ const sameForAll: Record<string, Row> = {
     ]),
   ),
   "GET /reports/{picture}": { key: 404, session: 404, nobody: 404, path: () => "/reports/x.png" },
+  // A click in a chat is signed, and names its alert in the body.
+  "POST /interactions/slack": { key: 400, session: 400, nobody: 400, body: () => ({}) },
   "GET /badge/{badge}": { key: 404, session: 404, nobody: 404, path: () => "/badge/x.svg" },
   ...Object.fromEntries(
     ["/flags/", "/flags", "/decide/", "/decide"].map((path) => [

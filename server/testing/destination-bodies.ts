@@ -28,6 +28,14 @@ const mrkdwn = (max: number) =>
 const slackPlain = (max: number) =>
   z.strictObject({ type: z.literal("plain_text"), text: filled(max), emoji: z.literal(false) });
 
+// https://docs.slack.dev/reference/block-kit/block-elements/button-element
+const slackButton = z.strictObject({
+  type: z.literal("button"),
+  action_id: z.string().max(255),
+  text: slackPlain(75),
+  value: z.string().max(2_000),
+});
+
 // https://docs.slack.dev/messaging/formatting-message-text#special-mentions
 const slackMentions = z.strictObject({
   type: z.literal("mrkdwn"),
@@ -50,6 +58,12 @@ export const slackBody = z.strictObject({
         }),
         z.strictObject({ type: z.literal("image"), image_url: url(3_000), alt_text: filled(2_000) }),
         z.strictObject({ type: z.literal("context"), elements: z.array(mrkdwn(3_000)).min(1).max(10) }),
+        // https://docs.slack.dev/reference/block-kit/blocks/actions-block
+        z.strictObject({
+          type: z.literal("actions"),
+          block_id: z.string().max(255),
+          elements: z.array(slackButton).min(1).max(25),
+        }),
       ]),
     )
     .min(1)
