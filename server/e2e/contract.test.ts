@@ -1,9 +1,10 @@
 /** Calls every operation of the API description on a real server, and compares each response with its schema. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { generateKeyPairSync } from "node:crypto";
 import { serve } from "../serve.ts";
 import { testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import { chatAlerts } from "../testing/chat-alerts.ts";
-import { slackClick } from "../testing/chat-clicks.ts";
+import { discordButtonsOf, discordInteraction, slackClick } from "../testing/chat-clicks.ts";
 import { type Call, type Contract, readContract } from "../testing/contract.ts";
 import { destinationReceiver } from "../testing/destination-receiver.ts";
 import { removeStorage } from "../testing/engine.ts";
@@ -474,6 +475,21 @@ test("buttons in chats", async () => {
   await answered;
   const forged = slackClick(message, "resolve", { secret: "another", responseUrl });
   await call("POST /interactions/slack", 401, { as: "nobody", ...forged });
+
+  const { publicKey: verifying, privateKey } = generateKeyPairSync("ed25519");
+  const publicKey = verifying.export({ type: "spki", format: "der" }).subarray(-32).toString("hex");
+  const discord = { ...receiver.settings.discord, publicKey };
+  const told = (await chat.open(await chat.addDestination("discord", discord))).message;
+  const by = { as: "nobody", params: { publicKey } } as const;
+  const operation = "POST /interactions/discord/{publicKey}";
+  const post = (status: number, payload: object) =>
+    call(operation, status, { ...by, ...discordInteraction(payload, privateKey) });
+  const data = { custom_id: discordButtonsOf(told)[0]!.custom_id };
+  const user = { username: "ann", global_name: "Ann" };
+  expect(await post(200, { type: 1 })).toEqual({ type: 1 });
+  expect(await post(200, { type: 3, data, user })).toMatchObject({ type: 7 });
+  expect(await post(200, { type: 3, data, user })).toMatchObject({ type: 4 });
+  await call(operation, 401, { ...by, body: { type: 1 } });
 });
 
 test("heartbeats", async () => {

@@ -192,6 +192,7 @@ function pathParameter(path: string, name: string): z.ZodType {
     override: "ID of the override.",
     picture: "The end of the address in the report's message.",
     project: "Slug of the project.",
+    publicKey: "The public key of the Discord application, in hexadecimal.",
     request: "ID of the request.",
     slug: path.startsWith("/ping/") ? "Slug of the heartbeat." : "Slug of the project.",
     tileId: "ID of the tile.",

@@ -8,6 +8,7 @@ import type { Routes } from "../http/routes.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import { takePoint } from "../storage/take-point.ts";
+import { DiscordResponse, receiveDiscordInteraction } from "./discord.ts";
 import { receiveSlackClick } from "./slack.ts";
 
 type Deps = {
@@ -60,5 +61,29 @@ export function addInteractionRoutes(
       await receiveSlackClick({ ...deps, policy }, request.headers, await readBody(request), actor);
       return new Response("", { headers: { "content-type": "text/plain; charset=utf-8" } });
     },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/interactions/discord/{publicKey}",
+      operationId: "receiveDiscordInteraction",
+      by: "anyone",
+      tag,
+      summary: "Receive a click on a button in Discord",
+      description:
+        "The Interactions Endpoint URL of a Discord application, with its public key at the end. The signature is verified with it, and the message's destination must have the same key.",
+      optionalBody: z.looseObject({ type: z.int() }),
+      response: DiscordResponse,
+      problems: [400, 401, 404, 429],
+    },
+    async ({ request, actor, parameter }) =>
+      receiveDiscordInteraction(
+        deps,
+        parameter("publicKey"),
+        request.headers,
+        await readBody(request),
+        actor,
+      ),
   );
 }

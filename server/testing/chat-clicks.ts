@@ -47,6 +47,13 @@ export function slackClick(message: Message, name: string, click: SlackClick): P
   return { headers, body };
 }
 
+type DiscordButton = { custom_id: string; label: string; disabled?: boolean };
+
+export function discordButtonsOf({ body }: Message): DiscordButton[] {
+  const [row] = (body.components ?? []) as { components: DiscordButton[] }[];
+  return row?.components ?? [];
+}
+
 /** An interaction, signed: https://docs.discord.com/developers/interactions/overview */
 export function discordInteraction(payload: object, key: KeyObject): Posted {
   const body = JSON.stringify({ id: "846462639134605312", application_id: "845027738276462632", ...payload });

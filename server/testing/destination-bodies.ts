@@ -91,10 +91,32 @@ const embed = z
 
 // https://discord.com/developers/docs/resources/message#allowed-mentions-object
 const snowflake = /^\d{15,20}$/;
+// https://docs.discord.com/developers/components/reference
+const discordRow = z.strictObject({
+  type: z.literal(1),
+  components: z
+    .array(
+      z.strictObject({
+        type: z.literal(2),
+        style: z.int().min(1).max(4),
+        label: filled(80),
+        custom_id: z.string().min(1).max(100),
+        disabled: z.boolean().optional(),
+      }),
+    )
+    .min(1)
+    .max(5)
+    .refine(
+      (buttons) => new Set(buttons.map(({ custom_id }) => custom_id)).size === buttons.length,
+      "has two buttons of one custom_id",
+    ),
+});
+
 export const discordBody = z
   .strictObject({
     embeds: z.array(embed).min(1).max(10),
     content: filled(2_000).optional(),
+    components: z.array(discordRow).min(1).max(5).optional(),
     allowed_mentions: z.strictObject({
       parse: z.array(z.enum(["roles", "users", "everyone"])),
       roles: z.array(z.string().regex(snowflake)).max(100).optional(),
