@@ -16,7 +16,7 @@ export type ClickDeps = {
   fanOut: { wake(): void };
 };
 
-/** A button that somebody clicked, and what its destination's settings are. */
+/** A button that somebody clicked, and the settings of its destination. */
 export type Click = { button: AlertButton; link: AlertLink; settings: Settings };
 
 /**
@@ -44,7 +44,7 @@ export async function readClick(
 }
 
 /**
- * Does what a button says. Returns who did it, as the message names them.
+ * Does what a button says.
  *
  * @param name - of the person, from the service
  * @param service - which names the person, such as "Slack"
