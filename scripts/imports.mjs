@@ -41,6 +41,7 @@ const order = [
   "drop-in",
   "transfer",
   "webhooks",
+  "interactions",
   "heartbeats",
   "reports",
   "connections",

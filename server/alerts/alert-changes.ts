@@ -55,6 +55,6 @@ export async function checkUnused(
     .executeTakeFirst();
   if (!used) return;
   throw problem("alert-link-used", {
-    detail: `This link was used before: the alert was ${change}. Sign in to change it again.`,
+    detail: `This link or button was used before: the alert was ${change}. Sign in to change it again.`,
   });
 }

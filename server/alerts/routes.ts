@@ -17,17 +17,16 @@ import type { Store } from "../storage/store.ts";
 import { takePoint } from "../storage/take-point.ts";
 import { type AlertLinks, openAlertLink } from "./alert-links.ts";
 import {
-  type AlertRow,
   acknowledgeAlert,
   alertOf,
   countOpenAlerts,
   findAlert,
-  isAcknowledged,
   listAlertChanges,
   listAlerts,
   resolveAlert,
   toldTogether,
 } from "./alerts.ts";
+import { followAlertLink } from "./follow-alert-link.ts";
 
 type Deps = {
   store: Pick<Store, "control" | "rateLimiter">;
@@ -160,19 +159,7 @@ export function addAlertRoutes(
     async ({ request, actor: from, body, parameter }) => {
       await takePoint(opening, clientNetwork(addressOf(request)), "requests with links of alerts");
       const token = parameter("token");
-      const link = alertLinks.read(token);
-      const { alert, actor } = await openAlertLink(control, link);
-      const by = { actor: { ...from, ...actor }, projectId: alert.projectId };
-      const recipient = link.accountId ?? link.destinationId;
-      await makeChange(control, by, async (change) => {
-        const [first, ...others] = await toldTogether(change.transaction, alert);
-        // Those that somebody looks after already are left alone, unless that is all of them.
-        const isNew = (each: AlertRow) => body.do === "resolve" || !isAcknowledged(each, Date.now());
-        for (const { id } of [first, ...others.filter(isNew)])
-          await (body.do === "resolve"
-            ? resolveAlert(change, id, recipient)
-            : acknowledgeAlert(change, id, body.minutes, recipient));
-      });
+      await followAlertLink(control, alertLinks.read(token), body, from);
       fanOut.wake();
       return openLink(token);
     },

@@ -231,6 +231,12 @@ export const limits = {
   unsubscribeRequestsPerMinute: 300,
   /** The same with the links of alerts. */
   alertLinkRequestsPerMinute: 300,
+  /** Clicks on buttons in chats in a minute, from one network of the chat's service. */
+  interactionRequestsPerMinute: 600,
+  /** Body of a click, which has the whole message in it. */
+  interactionBytes: 262_144,
+  /** How long a chat's service may take to change the message that was clicked. Slack waits 3 s for the response. */
+  interactionAnswerMs: 2_000,
   /** Members for whom an event's page explains why they were not notified. */
   explainedMembers: 100,
   /** Boards of a project, and deleted ones that can be restored. */

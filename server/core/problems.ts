@@ -97,6 +97,8 @@ const problems = {
   "webhook-exists": { status: 409, title: "Webhook already exists" },
   "webhook-address-unknown": { status: 409, title: "Webhook's address not kept" },
   "webhook-signature-invalid": { status: 403, title: "Invalid signature" },
+  "interaction-signature-invalid": { status: 401, title: "Invalid signature" },
+  "interaction-unanswered": { status: 502, title: "Answer not delivered" },
   "webhook-request-unknown": { status: 404, title: "Webhook request not found" },
   "heartbeat-unknown": { status: 404, title: "Heartbeat not found" },
   "heartbeat-exists": { status: 409, title: "Heartbeat already exists" },

@@ -1,8 +1,12 @@
 /** Calls every operation of the API description on a real server, and compares each response with its schema. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { generateKeyPairSync } from "node:crypto";
 import { serve } from "../serve.ts";
 import { testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
+import { chatAlerts } from "../testing/chat-alerts.ts";
+import { discordButtonsOf, discordInteraction, slackClick } from "../testing/chat-clicks.ts";
 import { type Call, type Contract, readContract } from "../testing/contract.ts";
+import { destinationReceiver } from "../testing/destination-receiver.ts";
 import { removeStorage } from "../testing/engine.ts";
 import { oidcProvider } from "../testing/oidc-provider.ts";
 import type { ReceivedEmail } from "../testing/smtp-inbox.ts";
@@ -456,6 +460,36 @@ test("webhooks", async () => {
   const resend = { query: project, params: { ...one.params, request } };
   await call("POST /api/webhooks/{id}/requests/{request}/resend", 200, resend);
   await call("DELETE /api/webhooks/{id}", 200, one);
+});
+
+test("buttons in chats", async () => {
+  await using receiver = await destinationReceiver();
+  const chat = chatAlerts(app, receiver);
+  const slackSecret = "8f742231b10e8888abcd99yyyzzz85a5";
+  const slack = { ...receiver.settings.slack, signingSecret: slackSecret };
+  const { message } = await chat.open(await chat.addDestination("slack", slack));
+  const responseUrl = `${receiver.origin}/actions/T1/1/response`;
+  const answered = receiver.inspectNext();
+  const click = slackClick(message, "resolve", { secret: slackSecret, responseUrl });
+  await call("POST /interactions/slack", 200, { as: "nobody", ...click });
+  await answered;
+  const forged = slackClick(message, "resolve", { secret: "another", responseUrl });
+  await call("POST /interactions/slack", 401, { as: "nobody", ...forged });
+
+  const { publicKey: verifying, privateKey } = generateKeyPairSync("ed25519");
+  const publicKey = verifying.export({ type: "spki", format: "der" }).subarray(-32).toString("hex");
+  const discord = { ...receiver.settings.discord, publicKey };
+  const told = (await chat.open(await chat.addDestination("discord", discord))).message;
+  const by = { as: "nobody", params: { publicKey } } as const;
+  const operation = "POST /interactions/discord/{publicKey}";
+  const post = (status: number, payload: object) =>
+    call(operation, status, { ...by, ...discordInteraction(payload, privateKey) });
+  const data = { custom_id: discordButtonsOf(told)[0]!.custom_id };
+  const user = { username: "ann", global_name: "Ann" };
+  expect(await post(200, { type: 1 })).toEqual({ type: 1 });
+  expect(await post(200, { type: 3, data, user })).toMatchObject({ type: 7 });
+  expect(await post(200, { type: 3, data, user })).toMatchObject({ type: 4 });
+  await call(operation, 401, { ...by, body: { type: 1 } });
 });
 
 test("heartbeats", async () => {

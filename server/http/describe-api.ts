@@ -20,6 +20,7 @@ const statusTexts: Record<number, string> = {
   415: "The content type or encoding isn't supported.",
   422: "The body is invalid, and `errors` says what to change; or a query would read too much.",
   429: "A rate limit or quota is reached. `Retry-After` says when to try again.",
+  502: "Another service did not take the answer.",
   503: "The server can't do this now. Try again.",
   507: "The disk is full. Try again later.",
 };
@@ -192,6 +193,7 @@ function pathParameter(path: string, name: string): z.ZodType {
     override: "ID of the override.",
     picture: "The end of the address in the report's message.",
     project: "Slug of the project.",
+    publicKey: "The public key of the Discord application, in hexadecimal.",
     request: "ID of the request.",
     slug: path.startsWith("/ping/") ? "Slug of the heartbeat." : "Slug of the project.",
     tileId: "ID of the tile.",

@@ -60,7 +60,7 @@ for (const engine of stores) {
       const worker = new DeliveryWorker({
         renderReport: async () => null,
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
-        alertLinks: { url: () => "https://tidings.example.com/alert/token" },
+        alertLinks: { url: () => "https://tidings.example.com/alert/token", buttonToken: () => "token" },
         installationId: "test",
         store,
         events: new RecentEvents(store.events),

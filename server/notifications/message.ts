@@ -35,8 +35,11 @@ export type Message = {
   /** When that happened, in ISO 8601. */
   createdAt: string;
   urgent: boolean;
-  /** The link by which its recipient acknowledges or resolves the open alert that it tells of. */
-  alert?: { url: string };
+  /**
+   * The link by which its recipient acknowledges or resolves the open alert that it tells of, and the token of buttons
+   * that do so in a chat.
+   */
+  alert?: { url: string; buttonToken?: string };
   /** The value of a rule's metric, and the time in which it was measured (ISO 8601). */
   metric?: { value: number | null; from: string; to: string };
   /** What a digest by email lists. */

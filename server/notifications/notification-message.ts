@@ -69,8 +69,8 @@ type About = Pick<Message, "id" | "project" | "urgent"> & {
   ruleId: string | null;
   /** As it is now; null if it was deleted. */
   ruleName?: string | null;
-  /** The alert that it belongs to, and the recipient's link to it. */
-  alert?: { id: string; url: string } | null;
+  /** The alert that it belongs to, and the recipient's link and buttons. */
+  alert?: ({ id: string } & NonNullable<Message["alert"]>) | null;
 };
 
 /**
@@ -107,7 +107,7 @@ export function messageOfNotification(
     url: `${baseUrl}/p/${project.slug}/events/${event.id}`,
   });
   if (alert === null || !message.rule) return message;
-  return { ...message, thread: threadOf(message.rule.id, alert.id), alert: { url: alert.url } };
+  return { ...message, thread: threadOf(message.rule.id, alert.id), alert: actionsOf(alert) };
 }
 
 /** The message that tells what a rule over time found. Its `event` is the one by which it was met, if there is one. */
@@ -139,9 +139,13 @@ function messageOverTime(
     // That something works again is no alarm.
     urgent: urgent && !isEnd(type),
     thread: ruleId === null ? null : threadOfNotification(notification, ruleId, alert),
-    ...(alert && !isEnd(type) && { alert: { url: alert.url } }),
+    ...(alert && !isEnd(type) && { alert: actionsOf(alert) }),
     createdAt: isoOf(atMs),
   };
+}
+
+function actionsOf({ id: _, ...actions }: NonNullable<About["alert"]>): NonNullable<Message["alert"]> {
+  return actions;
 }
 
 function metricOf({ value, when, atMs }: ReadMetric & { atMs: number }): Message["metric"] & object {

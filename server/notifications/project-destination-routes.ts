@@ -65,7 +65,10 @@ export function addProjectDestinationRoutes(
       kinds: projectKinds.map(({ kind, label, settings }) => ({
         kind,
         label,
-        fields: formOf(settings),
+        fields: formOf(settings).map((field) => ({
+          ...field,
+          description: field.description.replace("{server}", baseUrl),
+        })),
       })),
     }),
   );

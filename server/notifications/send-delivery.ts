@@ -46,7 +46,7 @@ export type SendDeps = Sending & {
   policy: OutboundPolicy;
   baseUrl: string;
   unsubscribeLinks: Pick<UnsubscribeLinks, "url">;
-  alertLinks: Pick<AlertLinks, "url">;
+  alertLinks: Pick<AlertLinks, "url" | "buttonToken">;
   installationId: string;
   now: () => number;
 };
@@ -136,7 +136,11 @@ async function messageOf(
   const alert =
     alertId === null || destinationId === null
       ? null
-      : { id: alertId, url: alertLinks.url({ alertId, accountId, destinationId }) };
+      : {
+          id: alertId,
+          url: alertLinks.url({ alertId, accountId, destinationId }),
+          ...(accountId === null && { buttonToken: alertLinks.buttonToken({ alertId, destinationId }) }),
+        };
   const id = messageIdOf(installationId, delivery);
   const urgent = rule?.urgent ?? false;
   const about = { id, project, baseUrl, ruleId, ruleName: rule?.name ?? null, urgent, alert };

@@ -28,6 +28,14 @@ const mrkdwn = (max: number) =>
 const slackPlain = (max: number) =>
   z.strictObject({ type: z.literal("plain_text"), text: filled(max), emoji: z.literal(false) });
 
+// https://docs.slack.dev/reference/block-kit/block-elements/button-element
+const slackButton = z.strictObject({
+  type: z.literal("button"),
+  action_id: z.string().max(255),
+  text: slackPlain(75),
+  value: z.string().max(2_000),
+});
+
 // https://docs.slack.dev/messaging/formatting-message-text#special-mentions
 const slackMentions = z.strictObject({
   type: z.literal("mrkdwn"),
@@ -50,6 +58,12 @@ export const slackBody = z.strictObject({
         }),
         z.strictObject({ type: z.literal("image"), image_url: url(3_000), alt_text: filled(2_000) }),
         z.strictObject({ type: z.literal("context"), elements: z.array(mrkdwn(3_000)).min(1).max(10) }),
+        // https://docs.slack.dev/reference/block-kit/blocks/actions-block
+        z.strictObject({
+          type: z.literal("actions"),
+          block_id: z.string().max(255),
+          elements: z.array(slackButton).min(1).max(25),
+        }),
       ]),
     )
     .min(1)
@@ -77,10 +91,32 @@ const embed = z
 
 // https://discord.com/developers/docs/resources/message#allowed-mentions-object
 const snowflake = /^\d{15,20}$/;
+// https://docs.discord.com/developers/components/reference
+const discordRow = z.strictObject({
+  type: z.literal(1),
+  components: z
+    .array(
+      z.strictObject({
+        type: z.literal(2),
+        style: z.int().min(1).max(4),
+        label: filled(80),
+        custom_id: z.string().min(1).max(100),
+        disabled: z.boolean().optional(),
+      }),
+    )
+    .min(1)
+    .max(5)
+    .refine(
+      (buttons) => new Set(buttons.map(({ custom_id }) => custom_id)).size === buttons.length,
+      "has two buttons of one custom_id",
+    ),
+});
+
 export const discordBody = z
   .strictObject({
     embeds: z.array(embed).min(1).max(10),
     content: filled(2_000).optional(),
+    components: z.array(discordRow).min(1).max(5).optional(),
     allowed_mentions: z.strictObject({
       parse: z.array(z.enum(["roles", "users", "everyone"])),
       roles: z.array(z.string().regex(snowflake)).max(100).optional(),

@@ -86,6 +86,10 @@ export async function destinationReceiver() {
     cutNext(): void {
       plans.push((_, response) => response.destroy());
     },
+    /** How many requests were accepted and not taken. */
+    get count(): number {
+      return received.length;
+    },
     /** The only request that was accepted since the last call. */
     take(): ReceivedRequest {
       const [request, ...more] = received.splice(0);

@@ -88,10 +88,10 @@ export const services: (Service & { name: string })[] = [
         ? null
         : [404, { message: "Unknown Message", code: 10_008 }];
     },
-    accept: ({ path }, messages) => {
+    accept: ({ path, body }, messages) => {
       const id = path.split("/messages/")[1] ?? String(100 + messages.size);
       messages.set(id, "discord");
-      return { id, type: 0 };
+      return { id, type: 0, components: body.components ?? [] };
     },
     reject: (fault) => ({ message: "Invalid Form Body", code: 50_035, errors: { embeds: fault } }),
   },

@@ -71,20 +71,22 @@ export function signatureFault(
   return verifiers[source](request, secret, signatureHeader ?? defaultSignatureHeader);
 }
 
-function timestampFault(timestamp: string, nowMs: number): string | null {
+/** Why a timestamp in seconds since 1970 is refused, or null. */
+export function timestampFault(timestamp: string, nowMs: number): string | null {
   const ageSeconds = nowMs / 1_000 - (/^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN);
   if (Math.abs(ageSeconds) <= limits.webhookToleranceSeconds) return null;
   return `The signature's timestamp is missing, or more than ${limits.webhookToleranceSeconds / 60} minutes from this server's clock.`;
 }
 
-function hmac(key: string | Buffer, ...parts: (string | Uint8Array)[]): Buffer {
+/** An HMAC-SHA256. */
+export function hmac(key: string | Buffer, ...parts: (string | Uint8Array)[]): Buffer {
   const mac = createHmac("sha256", key);
   for (const part of parts) mac.update(part);
   return mac.digest();
 }
 
 /** Whether one of the signatures, in hexadecimal or base64, is this one. Takes as long for any wrong one. */
-function isSignedBy(expected: Buffer, signatures: string[]): boolean {
+export function isSignedBy(expected: Buffer, signatures: string[]): boolean {
   // More than a few, while a secret is rotated, make no sense.
   return signatures.slice(0, signaturesMax).some((signature) => {
     const bytes = Buffer.from(signature, /^[0-9a-f]{64}$/i.test(signature) ? "hex" : "base64");

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { type AlertButton, alertButtons, allAlertButtons, withoutAlertLinks } from "../alert-buttons.ts";
 import type { Message } from "../message.ts";
 import { BoundedWriter, shorten } from "../shorten.ts";
 import { defineKind, urlSetting } from "./kind.ts";
@@ -20,6 +21,15 @@ const settings = z.strictObject({
     pattern: /^(@here|@everyone|&?\d{15,20})$/,
     who: "@here, @everyone, or IDs of users (80351110224678912) and, after an &, of roles (&165511591545143296)",
   }),
+  publicKey: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "must be the public key of the application, 64 hexadecimal digits")
+    .meta({
+      title: "Public key",
+      description:
+        "For buttons in messages about alerts, if an application owns the webhook: under General Information of the application. Enter {server}/interactions/discord/ and this key as its Interactions Endpoint URL.",
+    })
+    .optional(),
 });
 
 /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
@@ -45,24 +55,73 @@ export const discord = defineKind({
   label: "Discord",
   settings,
   isInOrder: true,
-  send(message, { url, mention }, context) {
-    const body = { embeds: [render(message)], ...mentioning(mentionsIn(message, mention)) };
+  async send(message, { url, mention, publicKey }, context) {
+    const token = publicKey === undefined ? undefined : message.alert?.buttonToken;
+    const mentions = mentioning(mentionsIn(message, mention));
+    const withLinks = { embeds: [render(message)], ...mentions };
+    const body =
+      token === undefined
+        ? withLinks
+        : {
+            embeds: [render(withoutAlertLinks(message))],
+            ...mentions,
+            components: [buttonsRow(allAlertButtons, token)],
+          };
+    const update = async (id: string, body: object) => {
+      const address = new URL(url);
+      address.pathname = `${address.pathname.replace(/\/$/, "")}/messages/${encodeURIComponent(id)}`;
+      return outcomeOf(await sendJson("PATCH", address.href, body, context), service, context);
+    };
     return updateOrSend(
       context,
-      async (id) => {
-        const address = new URL(url);
-        address.pathname = `${address.pathname.replace(/\/$/, "")}/messages/${encodeURIComponent(id)}`;
-        return outcomeOf(await sendJson("PATCH", address.href, body, context), service, context);
-      },
+      (id) => update(id, body),
       async () => {
         const address = new URL(url);
         // The response comes when the message is stored, and has its id.
         address.searchParams.set("wait", "true");
-        return outcomeOf(await sendJson("POST", address.href, body, context), service, context);
+        const response = await sendJson("POST", address.href, body, context);
+        const outcome = outcomeOf(response, service, context);
+        const id = memberOf(response.json, "id");
+        const hasLost = token !== undefined && outcome.kind === "delivered" && !hasButtons(response.json);
+        // If the links can't be added either, the message has arrived all the same.
+        if (hasLost && typeof id === "string") await update(id, withLinks);
+        return outcome;
       },
     );
   },
 });
+
+/** Discord drops the buttons of a webhook that no application owns, and says nothing. */
+function hasButtons(message: unknown): boolean {
+  const components = memberOf(message, "components");
+  return Array.isArray(components) && components.length > 0;
+}
+
+const actionRow = 1;
+const button = 2;
+const [secondaryStyle, primaryStyle] = [2, 1];
+
+/**
+ * https://docs.discord.com/developers/components/reference#button
+ *
+ * @param done - what has been done, as a button that can't be clicked
+ */
+export function buttonsRow(buttons: readonly AlertButton[], token: string, done?: string) {
+  return {
+    type: actionRow,
+    components: [
+      ...(done === undefined
+        ? []
+        : [{ type: button, style: secondaryStyle, label: done, custom_id: "done", disabled: true }]),
+      ...buttons.map((name) => ({
+        type: button,
+        style: name === "acknowledge" ? primaryStyle : secondaryStyle,
+        label: alertButtons[name].label,
+        custom_id: `${name}.${token}`,
+      })),
+    ],
+  };
+}
 
 /** No text of an embed mentions anybody: https://discord.com/developers/docs/resources/message#allowed-mentions-object */
 function mentioning(mentions: string[]) {

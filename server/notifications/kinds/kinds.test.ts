@@ -272,6 +272,46 @@ describe("a message looks native on", () => {
     }
   });
 
+  describe("buttons of an alert", () => {
+    const alert = { url: "https://tidings.example.com/alert/e30.c2ln", buttonToken: "t".repeat(64) };
+    const told: Message = { ...message, text: "long ".repeat(4_000), alert };
+    const publicKey = "0".repeat(64);
+    const sendWith = (name: string, settings: object, sent = told) =>
+      kinds.find(({ kind }) => kind === name)!.send(sent, { ...settingsOf[name], ...settings }, context);
+
+    test("take the place of the links in Slack and Discord", async () => {
+      for (const [name, settings] of [
+        ["slack", { signingSecret: "secret" }],
+        ["discord", { publicKey }],
+      ] as const) {
+        expect(await sendWith(name, settings)).toMatchObject({ kind: "delivered" });
+        const body = JSON.stringify(receiver.take().body);
+        expect(body).not.toContain("/alert/");
+        for (const label of ["Acknowledge", "Snooze for an hour", "Resolve"]) expect(body).toContain(label);
+        // The end of an alert has none.
+        await sendWith(name, settings, message);
+        expect(JSON.stringify(receiver.take().body)).not.toContain("Snooze");
+      }
+    });
+
+    test("are links after all if Discord drops them", async () => {
+      await using own = await destinationReceiver();
+      const requests: { method: string; body: Record<string, unknown> }[] = [];
+      own.answerAll(({ method, body }) => {
+        requests.push({ method, body });
+        return [200, { id: "77", components: [] }];
+      });
+      const { url } = own.settings.discord;
+      expect(await sendWith("discord", { url, publicKey })).toMatchObject({
+        kind: "delivered",
+        reference: "77",
+      });
+      expect(requests).toMatchObject([{ method: "POST" }, { method: "PATCH" }]);
+      expect(JSON.stringify(requests[0]!.body)).not.toContain("/alert/");
+      expect(JSON.stringify(requests[1]!.body)).toContain("/alert/");
+    });
+  });
+
   test("Discord", async () => {
     const { embeds, allowed_mentions } = await isDelivered("discord");
     expect(allowed_mentions).toEqual({ parse: [] });

@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
+import { type AlertButton, alertButtons, allAlertButtons, withoutAlertLinks } from "../alert-buttons.ts";
 import { formatTime, type Message } from "../message.ts";
 import { BoundedWriter, shorten } from "../shorten.ts";
-import { defineKind, urlSetting } from "./kind.ts";
+import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { fieldsOf, linkIn, textOf, titleOf, writeTitle } from "./layout.ts";
 import { escapeHtml, type Markup, plainText, writeMarkdown } from "./markup.ts";
 import { mentionSetting, mentionsIn } from "./mention.ts";
@@ -17,6 +18,12 @@ const settings = z.strictObject({
     pattern: /^(@here|@channel|[UW][A-Z0-9]{5,20}|S[A-Z0-9]{5,20})$/,
     who: "@here, @channel, or IDs of members (U012AB3CD) and user groups (S012AB3CD)",
   }),
+  signingSecret: tokenSetting({
+    title: "Signing secret",
+    description:
+      "For buttons in messages about alerts: under Basic Information of the app. Under Interactivity, enter {server}/interactions/slack as the Request URL.",
+    secret: true,
+  }).optional(),
 });
 
 const service: Service = {
@@ -31,10 +38,11 @@ export const slack = defineKind({
   label: "Slack",
   settings,
   isInOrder: true,
-  async send(message, { url, mention }, context) {
+  async send(message, { url, mention, signingSecret }, context) {
     const mentions = mentionsIn(message, mention).map(mentionOf);
+    const token = signingSecret === undefined ? undefined : message.alert?.buttonToken;
     const send = async (message: Message) =>
-      outcomeOf(await sendJson("POST", url, render(message, mentions), context), service, context);
+      outcomeOf(await sendJson("POST", url, render(message, mentions, token), context), service, context);
     const outcome = await send(message);
     // Slack refuses a message with a picture that it can't open, as those of servers in a network of their own.
     return outcome.kind === "failed" && message.report?.pictureUrl
@@ -57,7 +65,8 @@ function mentionOf(who: string): string {
   return who.startsWith("S") ? `<!subteam^${who}>` : `<@${who}>`;
 }
 
-function render(message: Message, mentions: string[]) {
+function render(whole: Message, mentions: string[], buttonToken: string | undefined) {
+  const message = buttonToken === undefined ? whole : withoutAlertLinks(whole);
   const title = write(sectionMax, (writer) => writeTitle(writer, message, mrkdwn));
   const text = write(sectionMax, (writer) => writeMarkdown(writer, textOf(message) ?? "", mrkdwn));
   const fields = fieldsOf(message).map(({ name, value }) => [fieldName(name), fieldValue(value)]);
@@ -72,11 +81,28 @@ function render(message: Message, mentions: string[]) {
     ...pictureBlocks(message),
     ...(text.trim() === "" ? [] : [{ type: "section", text: textObject(text) }]),
     ...fieldSections,
+    ...(buttonToken === undefined ? [] : [buttonsBlock(allAlertButtons, buttonToken)]),
     { type: "context", elements: [textObject(footerOf(message))] },
   ];
   // The text is what notifications and screen readers show.
   const summary = shorten(titleOf(message), footerMax);
   return { text: escapeHtml(summary), blocks, unfurl_links: false, unfurl_media: false };
+}
+
+export const buttonsBlockId = "alert";
+
+/** https://docs.slack.dev/reference/block-kit/block-elements/button-element */
+export function buttonsBlock(buttons: readonly AlertButton[], token: string) {
+  return {
+    type: "actions",
+    block_id: buttonsBlockId,
+    elements: buttons.map((name) => ({
+      type: "button",
+      action_id: name,
+      text: { type: "plain_text", text: alertButtons[name].label, emoji: false },
+      value: token,
+    })),
+  };
 }
 
 /** https://docs.slack.dev/reference/block-kit/blocks/image-block */

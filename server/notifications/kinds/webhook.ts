@@ -92,7 +92,15 @@ function payloadOf(whole: Message) {
   return {
     type: types[type as keyof typeof types],
     timestamp: createdAt,
-    data: { ...content, url, urgent, project, rule, ...(metric && { metric }), ...(alert && { alert }) },
+    data: {
+      ...content,
+      url,
+      urgent,
+      project,
+      rule,
+      ...(metric && { metric }),
+      ...(alert && { alert: { url: alert.url } }),
+    },
   };
 }
 
