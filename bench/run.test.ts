@@ -37,6 +37,7 @@ longTest(
       "accepted POST to its arrival",
       "while another project does this: 100 streams",
       "resident memory, idle",
+      "single durable POSTs beside 100 monitors and 1,000 heartbeats",
       "one request of 1 MB with any content",
       "at 5,000 events: loading",
     ]) {

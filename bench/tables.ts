@@ -3,6 +3,7 @@ import { describeMachine } from "./machine.ts";
 import { loadMonth, type Month } from "./month.ts";
 import { type Database, describePostgres } from "./postgres.ts";
 import { acrossNodes } from "./rows/across-nodes.ts";
+import { alerting } from "./rows/alerting.ts";
 import { analysis } from "./rows/analysis.ts";
 import { batches } from "./rows/batches.ts";
 import { batchesOnPostgres } from "./rows/batches-on-postgres.ts";
@@ -53,6 +54,7 @@ const sqliteRows: Record<string, Benchmark> = {
   memory,
   "hostile-bodies": hostileBodiesCost,
   neighbors,
+  alerting,
   "ingest-while-expiring": ingestWhileExpiring,
 };
 

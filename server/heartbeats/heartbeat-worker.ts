@@ -102,11 +102,20 @@ export class HeartbeatWorker extends WorkLoop {
       .orderBy("heartbeatEvents.id")
       .limit(stepMax)
       .execute();
-    for (const row of rows) {
-      if (this.isClosed) break;
-      if (row.deletedAt === null) await this.#record(row);
-      await removeEvent(control, row.id);
-    }
+    const recorded: number[] = [];
+    // Projects at the same time, so that they share commits; each in order, so that "up" follows "down".
+    const outcomes = await Promise.allSettled(
+      [...Map.groupBy(rows, ({ projectId }) => projectId).values()].map(async (own) => {
+        for (const row of own) {
+          if (this.isClosed) return;
+          if (row.deletedAt === null) await this.#record(row);
+          recorded.push(row.id);
+        }
+      }),
+    );
+    if (recorded.length > 0) await removeEvents(control, recorded);
+    const failed = outcomes.find(({ status }) => status === "rejected");
+    if (failed) throw (failed as PromiseRejectedResult).reason;
     return rows.length;
   }
 
@@ -139,6 +148,6 @@ export class HeartbeatWorker extends WorkLoop {
   }
 }
 
-async function removeEvent(control: Kysely<ControlTables>, id: number): Promise<void> {
-  await control.deleteFrom("heartbeatEvents").where("id", "=", id).execute();
+async function removeEvents(control: Kysely<ControlTables>, ids: number[]): Promise<void> {
+  await control.deleteFrom("heartbeatEvents").where("id", "in", ids).execute();
 }

@@ -1,7 +1,8 @@
 /**
  * Takes screenshots of the dashboard with a populated database.
  *
- *   npm run screenshots                    replaces docs/screenshots/: the pictures that the documentation shows
+ *   npm run screenshots                    replaces docs/screenshots/: the pictures that the documentation shows, with
+ *                                          those that night.ts takes
  *   npm run screenshots -- /tmp/shots      writes there each page and dialog, and awkward texts, in both themes and four
  *                                          sizes
  */
@@ -13,6 +14,7 @@ import { addAwkwardTexts } from "../../testing/awkward-texts.ts";
 import { demo, memberPages, openPages, startShop } from "../../testing/sample-shop.ts";
 import { startServer } from "../../testing/server-process.ts";
 import { launchChromium } from "./chromium.ts";
+import { smallPicture } from "./small-picture.ts";
 
 const [customTarget, only] = process.argv.slice(2);
 const target = customTarget ?? join(import.meta.dir, "../../../docs/screenshots");
@@ -28,8 +30,6 @@ const sizes = {
 const themes = ["light", "dark"] as const;
 /** The pictures in docs/screenshots/. */
 const shownInDocs = ["feed-light", "board-light", "board-dark"];
-/** Each picture stays in the history of the repository for good, so those of the documentation are small. */
-const docsBytesMax = 60_000;
 
 const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first();
 
@@ -81,6 +81,7 @@ try {
   for (const directory of [dataDirectory, emptyDirectory])
     rmSync(directory, { recursive: true, force: true });
 }
+if (!customTarget) await import("./night.ts");
 
 /** The setup page, and the page that waits for the first event. */
 async function shootSetup(browser: Browser): Promise<void> {
@@ -174,14 +175,4 @@ async function shoot(page: Page, name: string): Promise<void> {
   const path = join(target, name);
   if (customTarget) await page.screenshot({ path: `${path}.png` });
   else writeFileSync(`${path}.webp`, await smallPicture(page));
-}
-
-/** A WebP of the page, as good as the size allows. */
-async function smallPicture(page: Page): Promise<Buffer> {
-  const chromium = await page.context().newCDPSession(page);
-  for (let quality = 90; ; quality -= 5) {
-    const { data } = await chromium.send("Page.captureScreenshot", { format: "webp", quality });
-    const picture = Buffer.from(data, "base64");
-    if (picture.length <= docsBytesMax) return picture;
-  }
 }
