@@ -414,6 +414,8 @@ export const limits = {
   reportRetentionWeeks: 8,
   /** Seconds for drawing a picture, with the wait for those before it. */
   reportPictureSeconds: 10,
+  /** Tests of one report in an hour. */
+  reportTestsPerHour: 20,
   /** How long the address of a report's picture works. */
   reportPictureDays: 30,
   /** Requests for pictures of reports in a minute, from one network and for one report. */

@@ -10,8 +10,8 @@ const purpose = "report picture";
 const dayMs = 24 * 60 * 60 * 1_000;
 
 /**
- * Signs the addresses of pictures, for chats and webhooks that can't take files. Who has one sees the board's picture for
- * one period, without a session and for some weeks, and nothing else.
+ * Signs the addresses of pictures, for chats and webhooks that can't take files. Who has one sees a picture of
+ * the board as it is then, for one period, without a session and for some weeks.
  */
 export class PictureLinks {
   readonly #secret: string;

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { makeChange } from "../audit/changes.ts";
 import { findBoard } from "../boards/boards.ts";
+import { limits } from "../core/limits.ts";
 import { permissionTexts } from "../core/permission-texts.ts";
 import { keyMay, permissions, roleMay } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
@@ -16,6 +17,7 @@ import {
   ReportResponse,
 } from "../schemas/report.ts";
 import type { Store } from "../storage/store.ts";
+import { takePoint } from "../storage/take-point.ts";
 import { drawBoard } from "./report-renderer.ts";
 import { periodBefore } from "./report-schedule.ts";
 import { changeReport, createReport, deleteReport, findReport, listReports } from "./reports.ts";
@@ -34,6 +36,11 @@ const pictureType = "image/png";
 
 export function addReportRoutes(routes: Routes, { store, mailer, reportWorker, deliveryWorker }: Deps): void {
   const { control } = store;
+  const testing = store.rateLimiter({
+    name: "report-tests",
+    points: limits.reportTestsPerHour,
+    seconds: 3_600,
+  });
 
   routes.add(
     {
@@ -178,10 +185,11 @@ export function addReportRoutes(routes: Routes, { store, mailer, reportWorker, d
       description: "As a test, which says so. It works for a report that is off, too.",
       query: ProjectQuery,
       response: ReportResponse,
-      problems: [404, 409],
+      problems: [404, 409, 429],
     },
     async (call) => {
       const found = await findChangeable(call);
+      await takePoint(testing, found.id, "tests of this report");
       const reader = readerOf(call);
       const report = await makeChange(control, call, async (change) => {
         await sendReportNow(change, found, reader.accountId, Date.now());
