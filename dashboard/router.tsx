@@ -70,7 +70,7 @@ const openPages = [
 const invitation = createRoute({
   getParentRoute: () => root,
   path: "/invite/$token",
-  component: lazyPart(async () => (await import("./members/invitation-page.tsx")).InvitationPage),
+  component: lazyPart(async () => (await accountPages()).InvitationPage),
 });
 
 /** The search parameters of a page that are texts. */
@@ -85,12 +85,12 @@ const alertLink = createRoute({
   getParentRoute: () => root,
   path: "/alert/$token",
   validateSearch: textsIn("do", "minutes"),
-  component: lazyPart(async () => (await import("./alerts/alert-link-page.tsx")).AlertLinkPage),
+  component: lazyPart(async () => (await accountPages()).AlertLinkPage),
 });
 const unsubscribe = createRoute({
   getParentRoute: () => root,
   path: "/unsubscribe/$token",
-  component: lazyPart(async () => (await import("./notifications/unsubscribe-page.tsx")).UnsubscribePage),
+  component: lazyPart(async () => (await accountPages()).UnsubscribePage),
 });
 
 /** Pages that need an account. Redirects to the sign-in page, which leads back here. */
@@ -190,7 +190,8 @@ function page<Path extends string>(path: Path, component: ReturnType<typeof lazy
   return createRoute({ getParentRoute: () => project, path, component });
 }
 
-const BoardsPage = lazyPart(async () => (await import("./boards/boards-page.tsx")).BoardsPage);
+const boardPages = () => import("./boards/pages.ts");
+const BoardsPage = lazyPart(async () => (await boardPages()).BoardsPage);
 const boards = createRoute({
   getParentRoute: () => project,
   path: "/boards",
@@ -205,19 +206,21 @@ const board = createRoute({
 });
 const insights = page(
   "/insights",
-  lazyPart(async () => (await import("./insights/insights-page.tsx")).InsightsPage),
+  lazyPart(async () => (await boardPages()).InsightsPage),
 );
+const connectionPages = () => import("./connections/pages.ts");
 const keys = page(
   "/keys",
   permitted(
     "keys:manage",
     "API keys",
-    lazyPart(async () => (await import("./keys/keys-page.tsx")).KeysPage),
+    lazyPart(async () => (await connectionPages()).KeysPage),
   ),
 );
+const settingsPages = () => import("./settings/pages.ts");
 const members = page(
   "/members",
-  lazyPart(async () => (await import("./members/members-page.tsx")).MembersPage),
+  lazyPart(async () => (await settingsPages()).MembersPage),
 );
 const userPages = () => import("./users/pages.ts");
 const users = createRoute({
@@ -241,7 +244,7 @@ const who = createRoute({
     Object.fromEntries(
       Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
     ),
-  component: lazyPart(async () => (await import("./who/who-page.tsx")).WhoPage),
+  component: lazyPart(async () => (await boardPages()).WhoPage),
 });
 const rulePages = () => import("./rules/pages.ts");
 const rules = page(
@@ -290,27 +293,27 @@ const reports = page(
 );
 const webhooks = page(
   "/webhooks",
-  lazyPart(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksPage),
+  lazyPart(async () => (await connectionPages()).WebhooksPage),
 );
 const connections = page(
   "/connections",
-  lazyPart(async () => (await import("./connections/connections-page.tsx")).ConnectionsPage),
+  lazyPart(async () => (await connectionPages()).ConnectionsPage),
 );
 const rejected = page(
   "/rejected",
-  lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
+  lazyPart(async () => (await connectionPages()).RejectedPage),
 );
 const audit = page(
   "/audit",
   permitted(
     "audit:read",
     "Audit log",
-    lazyPart(async () => (await import("./audit/audit-page.tsx")).AuditPage),
+    lazyPart(async () => (await settingsPages()).AuditPage),
   ),
 );
 const settings = page(
   "/settings",
-  lazyPart(async () => (await import("./settings/project-settings-page.tsx")).ProjectSettingsPage),
+  lazyPart(async () => (await settingsPages()).ProjectSettingsPage),
 );
 
 /** Short URLs without a project redirect to the first project. */

@@ -1,4 +1,7 @@
 /** The pages for people without a session. They are small, and the first load names only one file for all. */
+export { AlertLinkPage } from "../alerts/alert-link-page.tsx";
+export { InvitationPage } from "../members/invitation-page.tsx";
+export { UnsubscribePage } from "../notifications/unsubscribe-page.tsx";
 export { ConfirmEmailPage } from "./confirm-email-page.tsx";
 export { ForgotPasswordPage } from "./forgot-password-page.tsx";
 export { ResetPasswordPage } from "./reset-password-page.tsx";

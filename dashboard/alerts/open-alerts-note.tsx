@@ -16,10 +16,10 @@ export function OpenAlertsNote({ project, open }: Props) {
       to="/p/$project/alerts"
       params={{ project }}
       search={open === 1 && newest ? { alert: newest.id } : {}}
-      className="group flex items-center gap-2 border-line border-b bg-danger-soft px-4 py-1.5 text-danger text-sm focus-visible:outline-offset-[-2px] md:px-6"
+      className="group flex items-center gap-2 border-line border-b bg-danger-soft px-4 py-1.5 text-danger text-sm focus-visible:outline-offset-[-2px]"
     >
       <BellRing aria-hidden className="size-4 shrink-0" />
-      <span className="shrink-0 font-medium group-hover:underline">{countOf(open, "open alert")}</span>
+      <span className="shrink-0 font-medium hover:underline">{countOf(open, "open alert")}</span>
       {newest && (
         <>
           <span className="hostile-line flex-1">{newest.title}</span>

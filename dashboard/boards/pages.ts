@@ -1,0 +1,4 @@
+/** Boards, and the pages about their numbers. In one file, because the first load names each file. */
+export { InsightsPage } from "../insights/insights-page.tsx";
+export { WhoPage } from "../who/who-page.tsx";
+export { BoardsPage } from "./boards-page.tsx";
