@@ -1,18 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { ArrowLeft, HeartPulse, ListFilter, Pause, Pencil, Play, RefreshCw, Trash2 } from "lucide-react";
+import { HeartPulse, ListFilter, Pause, Pencil, Play, RefreshCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { Heartbeat } from "../../server/schemas/heartbeat.ts";
-import { ApiError } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { RowMenu } from "../components/ui/row-menu.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { durationText } from "../rules/rules.ts";
-import { PageHeader } from "../shell/page-header.tsx";
+import { ItemPage } from "../shell/item-page.tsx";
 import { Address } from "./address.tsx";
 import { Badge } from "./badge.tsx";
 import { DeleteHeartbeatDialog, RotateHeartbeatDialog } from "./confirm-dialogs.tsx";
@@ -24,59 +22,23 @@ import { useToggle } from "./use-toggle.ts";
 
 /** One heartbeat: its state, its address, and its last pings. */
 export function HeartbeatPage() {
-  const project = useProjectSlug();
   const { heartbeat: id = "" } = useParams({ strict: false });
-  const { data: heartbeat, error, refetch } = useQuery(heartbeatQuery(project, id));
+  const query = useQuery(heartbeatQuery(useProjectSlug(), id));
   const canManage = useCan()("heartbeats:manage");
-  const isUnknown = error instanceof ApiError && error.code === "heartbeat-unknown";
   return (
-    <>
-      <PageHeader
-        title={heartbeat?.name ?? "Heartbeat"}
-        icon={
-          <Link
-            to="/p/$project/heartbeats"
-            params={{ project }}
-            aria-label="All heartbeats"
-            className="-ml-1.5 flex size-7 shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
-          >
-            <ArrowLeft aria-hidden className="size-4" />
-          </Link>
-        }
-      />
-      <div className="min-h-0 flex-1 overflow-y-auto">
-        {isUnknown ? (
-          <EmptyState
-            icon={<HeartPulse aria-hidden />}
-            title="There is no such heartbeat"
-            action={
-              <Link to="/p/$project/heartbeats" params={{ project }} className={buttonClass()}>
-                All heartbeats
-              </Link>
-            }
-          >
-            It may have been deleted.
-          </EmptyState>
-        ) : error && !heartbeat ? (
-          <ErrorState title="The heartbeat couldn't be loaded" error={error} retry={() => void refetch()} />
-        ) : !heartbeat ? (
-          <div className="flex flex-col gap-4 p-5">
-            <Skeleton className="h-20" />
-            <Skeleton className="h-64" />
+    <ItemPage noun="heartbeat" list="/p/$project/heartbeats" icon={<HeartPulse aria-hidden />} query={query}>
+      {(heartbeat) => (
+        <>
+          <div className="flex flex-col gap-4">
+            <Facts heartbeat={heartbeat} />
+            <Actions heartbeat={heartbeat} canManage={canManage} />
           </div>
-        ) : (
-          <div className="mx-auto flex max-w-5xl flex-col gap-8 px-4 py-6 md:px-8 md:py-8">
-            <div className="flex flex-col gap-4">
-              <Facts heartbeat={heartbeat} />
-              <Actions heartbeat={heartbeat} canManage={canManage} />
-            </div>
-            {canManage && <Address heartbeat={heartbeat} />}
-            <PingList id={id} />
-            <Badge heartbeat={heartbeat} canManage={canManage} />
-          </div>
-        )}
-      </div>
-    </>
+          {canManage && <Address heartbeat={heartbeat} />}
+          <PingList id={id} />
+          <Badge heartbeat={heartbeat} canManage={canManage} />
+        </>
+      )}
+    </ItemPage>
   );
 }
 

@@ -1,29 +1,32 @@
 import { useQuery } from "@tanstack/react-query";
 import { HeartPulse } from "lucide-react";
-import { useState } from "react";
 import type { Heartbeat } from "../../server/schemas/heartbeat.ts";
 import { CodeBlock } from "../components/ui/code-block.tsx";
-import { DraftNote, useDrafts } from "../edits/draft-note.tsx";
+import { useListDialogs } from "../edits/use-list-dialogs.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { ListPage, useItemDialog } from "../shell/list-page.tsx";
+import { ListPage } from "../shell/list-page.tsx";
 import { DeleteHeartbeatDialog, RotateHeartbeatDialog } from "./confirm-dialogs.tsx";
 import { EditHeartbeatDialog, NewHeartbeatDialog } from "./heartbeat-dialogs.tsx";
-import type { HeartbeatForm } from "./heartbeat-form.ts";
 import { HeartbeatTable } from "./heartbeat-table.tsx";
 import { heartbeatsQuery } from "./heartbeats.ts";
-
-/** Dialogs for a heartbeat. */
-const dialogs = { edit: EditHeartbeatDialog, rotate: RotateHeartbeatDialog, remove: DeleteHeartbeatDialog };
 
 export function HeartbeatsPage() {
   const project = useProjectSlug();
   const query = useQuery(heartbeatsQuery(project));
   const canManage = useCan()("heartbeats:manage");
-  const [creating, setCreating] = useState(false);
-  const { opened, open, close } = useItemDialog<Heartbeat, keyof typeof dialogs>();
-  const Opened = opened && dialogs[opened.name];
-  const { drafts, update, discard } = useDrafts<Heartbeat, HeartbeatForm>("heartbeat");
+  const { create, open, notes, dialog } = useListDialogs<Heartbeat, "rotate" | "remove">({
+    kind: "heartbeat",
+    noun: "heartbeat",
+    nameOf: ({ name }) => name,
+    canEdit: canManage,
+    Create: NewHeartbeatDialog,
+    dialogs: {
+      edit: (heartbeat, close) => <EditHeartbeatDialog heartbeat={heartbeat} close={close} />,
+      rotate: (heartbeat, close) => <RotateHeartbeatDialog heartbeat={heartbeat} close={close} />,
+      remove: (heartbeat, close) => <DeleteHeartbeatDialog heartbeat={heartbeat} close={close} />,
+    },
+  });
   return (
     <>
       <ListPage
@@ -37,21 +40,8 @@ export function HeartbeatsPage() {
             ? "Create one, and let your job request its address when it has succeeded."
             : "Owners and admins can create heartbeats.",
         }}
-        create={canManage && { label: "New heartbeat", open: () => setCreating(true) }}
-        notes={
-          canManage &&
-          !opened &&
-          !creating &&
-          drafts.map(({ key, base, form, ...draft }) => (
-            <DraftNote
-              key={key}
-              of={base ? `the heartbeat ${base.name}` : "a new heartbeat"}
-              draft={draft}
-              resume={() => (base ? open("edit")(base) : setCreating(true))}
-              discard={() => discard(key)}
-            />
-          ))
-        }
+        create={canManage && { label: "New heartbeat", open: create }}
+        notes={notes}
         list={(heartbeats) => (
           <HeartbeatTable
             heartbeats={heartbeats}
@@ -70,24 +60,7 @@ export function HeartbeatsPage() {
           </div>
         )}
       </ListPage>
-      {creating && (
-        <NewHeartbeatDialog
-          close={() => {
-            setCreating(false);
-            update();
-          }}
-        />
-      )}
-      {Opened && (
-        <Opened
-          key={opened.item.id}
-          heartbeat={opened.item}
-          close={() => {
-            close();
-            update();
-          }}
-        />
-      )}
+      {dialog}
     </>
   );
 }

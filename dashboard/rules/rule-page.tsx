@@ -1,22 +1,21 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
-import { ArrowLeft, Bell, Pencil } from "lucide-react";
+import { useParams } from "@tanstack/react-router";
+import { Bell, Pencil } from "lucide-react";
 import { Suspense, useState } from "react";
 import type { MetricReading, Rule } from "../../server/schemas/rule.ts";
 import { AlertItem } from "../alerts/alert-item.tsx";
 import { ruleAlertsQuery } from "../alerts/alerts.ts";
-import { ApiError } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { Button, buttonClass } from "../components/ui/button.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { Button } from "../components/ui/button.tsx";
+import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
 import { membersQuery } from "../members/members.ts";
 import { schedulesQuery } from "../on-call/on-call.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { Group } from "../settings/group.tsx";
-import { PageHeader } from "../shell/page-header.tsx";
+import { ItemPage } from "../shell/item-page.tsx";
 import { valueText } from "./metric-text.ts";
 import { EditRuleDialog } from "./rule-dialogs.tsx";
 import { MetricChart } from "./rule-preview.tsx";
@@ -25,54 +24,18 @@ import { ruleLineQuery, ruleQuery } from "./rules.ts";
 
 /** One rule: how it stands, the line of its metric, and its alerts. */
 export function RulePage() {
-  const project = useProjectSlug();
   const { rule: id = "" } = useParams({ strict: false });
-  const { data: rule, error, refetch } = useQuery(ruleQuery(project, id));
-  const isUnknown = error instanceof ApiError && error.code === "rule-unknown";
+  const query = useQuery(ruleQuery(useProjectSlug(), id));
   return (
-    <>
-      <PageHeader
-        title={rule?.name ?? "Rule"}
-        icon={
-          <Link
-            to="/p/$project/rules"
-            params={{ project }}
-            aria-label="All rules"
-            className="-ml-1.5 flex size-7 shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
-          >
-            <ArrowLeft aria-hidden className="size-4" />
-          </Link>
-        }
-      />
-      <div className="min-h-0 flex-1 overflow-y-auto">
-        {isUnknown ? (
-          <EmptyState
-            icon={<Bell aria-hidden />}
-            title="There is no such rule"
-            action={
-              <Link to="/p/$project/rules" params={{ project }} className={buttonClass()}>
-                All rules
-              </Link>
-            }
-          >
-            It may have been deleted.
-          </EmptyState>
-        ) : error && !rule ? (
-          <ErrorState title="The rule couldn't be loaded" error={error} retry={() => void refetch()} />
-        ) : !rule ? (
-          <div className="flex flex-col gap-4 p-5">
-            <Skeleton className="h-20" />
-            <Skeleton className="h-64" />
-          </div>
-        ) : (
-          <div className="mx-auto flex max-w-5xl flex-col gap-8 px-4 py-6 md:px-8 md:py-8">
-            <Summary rule={rule} />
-            {rule.when.type === "metric" && <Line rule={rule} when={rule.when} />}
-            <Alerts rule={rule} />
-          </div>
-        )}
-      </div>
-    </>
+    <ItemPage noun="rule" list="/p/$project/rules" icon={<Bell aria-hidden />} query={query}>
+      {(rule) => (
+        <>
+          <Summary rule={rule} />
+          {rule.when.type === "metric" && <Line rule={rule} when={rule.when} />}
+          <Alerts rule={rule} />
+        </>
+      )}
+    </ItemPage>
   );
 }
 

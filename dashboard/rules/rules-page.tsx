@@ -1,30 +1,33 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Bell } from "lucide-react";
-import { useState } from "react";
 import type { Rule } from "../../server/schemas/rule.ts";
 import { buttonClass } from "../components/ui/button.tsx";
-import { DraftNote, useDrafts } from "../edits/draft-note.tsx";
+import { useListDialogs } from "../edits/use-list-dialogs.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { ListPage, useItemDialog } from "../shell/list-page.tsx";
+import { ListPage } from "../shell/list-page.tsx";
 import { DeleteRuleDialog, EditRuleDialog, NewRuleDialog } from "./rule-dialogs.tsx";
-import type { RuleForm } from "./rule-form.ts";
 import { RuleList } from "./rule-list.tsx";
 import { RuleValuesDialog } from "./rule-values-dialog.tsx";
 import { rulesQuery } from "./rules.ts";
-
-/** Dialogs for a rule. */
-const dialogs = { edit: EditRuleDialog, delete: DeleteRuleDialog, values: RuleValuesDialog };
 
 export function RulesPage() {
   const project = useProjectSlug();
   const query = useQuery(rulesQuery(project));
   const canManage = useCan()("rules:manage");
-  const [creating, setCreating] = useState(false);
-  const { opened, open, close } = useItemDialog<Rule, keyof typeof dialogs>();
-  const Opened = opened && dialogs[opened.name];
-  const { drafts, update, discard } = useDrafts<Rule, RuleForm>("rule");
+  const { create, open, notes, dialog } = useListDialogs<Rule, "delete" | "values">({
+    kind: "rule",
+    noun: "rule",
+    nameOf: ({ name }) => name,
+    canEdit: canManage,
+    Create: NewRuleDialog,
+    dialogs: {
+      edit: (rule, close) => <EditRuleDialog rule={rule} close={close} />,
+      delete: (rule, close) => <DeleteRuleDialog rule={rule} close={close} />,
+      values: (rule, close) => <RuleValuesDialog rule={rule} close={close} />,
+    },
+  });
   return (
     <>
       <ListPage
@@ -36,7 +39,7 @@ export function RulesPage() {
           title: "No rules, no notifications",
           text: "A rule alerts on each event that matches a search, on many in one summary, or when an expected event is missing.",
         }}
-        create={canManage && { label: "New rule", open: () => setCreating(true) }}
+        create={canManage && { label: "New rule", open: create }}
         links={
           <>
             <Link to="/p/$project/alerts" params={{ project }} className={buttonClass()}>
@@ -47,42 +50,12 @@ export function RulesPage() {
             </Link>
           </>
         }
-        notes={
-          canManage &&
-          !opened &&
-          !creating &&
-          drafts.map(({ key, base, form, ...draft }) => (
-            <DraftNote
-              key={key}
-              of={base ? `the rule ${base.name}` : "a new rule"}
-              draft={draft}
-              resume={() => (base ? open("edit")(base) : setCreating(true))}
-              discard={() => discard(key)}
-            />
-          ))
-        }
+        notes={notes}
         list={(rules) => (
           <RuleList rules={rules} edit={open("edit")} remove={open("delete")} showValues={open("values")} />
         )}
       />
-      {creating && (
-        <NewRuleDialog
-          close={() => {
-            setCreating(false);
-            update();
-          }}
-        />
-      )}
-      {Opened && (
-        <Opened
-          key={opened.item.id}
-          rule={opened.item}
-          close={() => {
-            close();
-            update();
-          }}
-        />
-      )}
+      {dialog}
     </>
   );
 }

@@ -1,29 +1,32 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { BellOff } from "lucide-react";
-import { useId, useState } from "react";
+import { useId } from "react";
 import type { Silence } from "../../server/schemas/silence.ts";
 import { Button } from "../components/ui/button.tsx";
-import { DraftNote, useDrafts } from "../edits/draft-note.tsx";
+import { useListDialogs } from "../edits/use-list-dialogs.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { ListPage, useItemDialog } from "../shell/list-page.tsx";
+import { ListPage } from "../shell/list-page.tsx";
 import { DeleteSilenceDialog, EditSilenceDialog, NewSilenceDialog } from "./silence-dialogs.tsx";
-import type { SilenceForm } from "./silence-form.ts";
 import { SilenceTable } from "./silence-table.tsx";
 import { comingSilencesQuery, endedSilencesQuery } from "./silences.ts";
-
-/** Dialogs for a silence. */
-const dialogs = { edit: EditSilenceDialog, remove: DeleteSilenceDialog };
 
 /** The silences of a project: those that are active or planned, and those that ended. */
 export function SilencesPage() {
   const project = useProjectSlug();
   const query = useQuery(comingSilencesQuery(project));
   const canChange = useCan()("silences:change");
-  const [creating, setCreating] = useState(false);
-  const { opened, open, close } = useItemDialog<Silence, keyof typeof dialogs>();
-  const Opened = opened && dialogs[opened.name];
-  const { drafts, update, discard } = useDrafts<Silence, SilenceForm>("silence");
+  const { create, open, notes, dialog } = useListDialogs<Silence, "remove">({
+    kind: "silence",
+    noun: "silence",
+    nameOf: ({ reason }) => reason,
+    canEdit: canChange,
+    Create: NewSilenceDialog,
+    dialogs: {
+      edit: (silence, close) => <EditSilenceDialog silence={silence} close={close} />,
+      remove: (silence, close) => <DeleteSilenceDialog silence={silence} close={close} />,
+    },
+  });
   return (
     <>
       <ListPage
@@ -37,43 +40,13 @@ export function SilencesPage() {
             ? "Plan a silence for a time in which you expect alerts."
             : "Members can plan silences.",
         }}
-        create={canChange && { label: "New silence", open: () => setCreating(true) }}
-        notes={
-          canChange &&
-          !opened &&
-          !creating &&
-          drafts.map(({ key, base, form, ...draft }) => (
-            <DraftNote
-              key={key}
-              of={base ? `the silence ${base.reason}` : "a new silence"}
-              draft={draft}
-              resume={() => (base ? open("edit")(base) : setCreating(true))}
-              discard={() => discard(key)}
-            />
-          ))
-        }
+        create={canChange && { label: "New silence", open: create }}
+        notes={notes}
         list={(silences) => <SilenceTable silences={silences} edit={open("edit")} remove={open("remove")} />}
       >
         <EndedSilences project={project} />
       </ListPage>
-      {creating && (
-        <NewSilenceDialog
-          close={() => {
-            setCreating(false);
-            update();
-          }}
-        />
-      )}
-      {Opened && (
-        <Opened
-          key={opened.item.id}
-          silence={opened.item}
-          close={() => {
-            close();
-            update();
-          }}
-        />
-      )}
+      {dialog}
     </>
   );
 }

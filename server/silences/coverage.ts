@@ -58,7 +58,7 @@ export class ActiveSilences {
     return new ActiveSilences(rows);
   }
 
-  /** Whether a project has any, so that looking for one is worth it. */
+  /** Whether a project has one in this time. Without one, the event of a match need not be read. */
   has(projectId: number): boolean {
     return this.#byProject.has(projectId);
   }
