@@ -29,10 +29,17 @@ const collectMs = 5 * minuteMs;
 /** The open alerts of the groups that a step needs. They change in memory as the step opens and resolves alerts. */
 export class AlertGroups {
   readonly #members: Map<string, Member[]>;
+  /** When somebody was last told of a group, also of its alerts that are over. */
+  readonly #toldMs: ReadonlyMap<string, number>;
   readonly #transaction: Transaction<ControlTables>;
 
-  private constructor(transaction: Transaction<ControlTables>, members: Member[]) {
+  private constructor(
+    transaction: Transaction<ControlTables>,
+    members: Member[],
+    toldMs: ReadonlyMap<string, number>,
+  ) {
     this.#transaction = transaction;
+    this.#toldMs = toldMs;
     this.#members = Map.groupBy(members, keyOf);
   }
 
@@ -44,7 +51,7 @@ export class AlertGroups {
   ): Promise<AlertGroups> {
     const ofGroups = matches.filter(({ groupValue }) => groupValue !== "");
     const ids = new Set([...open].flatMap(({ groupId }) => groupId ?? []));
-    if (ofGroups.length === 0 && ids.size === 0) return new AlertGroups(transaction, []);
+    if (ofGroups.length === 0 && ids.size === 0) return new AlertGroups(transaction, [], new Map());
     const members = await transaction
       .selectFrom("alerts")
       .select([
@@ -76,7 +83,7 @@ export class AlertGroups {
         ]),
       )
       .execute();
-    return new AlertGroups(transaction, members);
+    return new AlertGroups(transaction, members, await readToldMs(transaction, members));
   }
 
   /** The place of a new alert in its group; null if it belongs to none, or is the first one of it. */
@@ -90,8 +97,8 @@ export class AlertGroups {
     const pending = members.find(
       ({ tellAt, silencedUntil }) => tellAt !== null && silencedUntil === null,
     )?.tellAt;
-    const toldMs = Math.max(...members.map(({ toldAt }) => toldAt ?? 0));
     const { groupId } = first;
+    const toldMs = Math.max(this.#toldMs.get(groupId!) ?? 0, ...members.map(({ toldAt }) => toldAt ?? 0));
     const began = { openedAt: foundMs, silencedMs: 0, steps: 0 };
     const { remindAt, escalateAt, steps } = peer ?? {
       remindAt: firstReminderAt(rule!, foundMs),
@@ -131,6 +138,21 @@ export class AlertGroups {
       .executeTakeFirstOrThrow();
     return { alerts: Number(alerts), toldAt };
   }
+}
+
+async function readToldMs(
+  transaction: Transaction<ControlTables>,
+  members: readonly Member[],
+): Promise<Map<string, number>> {
+  const ids = [...new Set(members.flatMap(({ groupId }) => groupId ?? []))];
+  if (ids.length === 0) return new Map();
+  const rows = await transaction
+    .selectFrom("alerts")
+    .select((eb) => ["groupId", eb.fn.max("toldAt").as("toldAt")])
+    .where("groupId", "in", ids)
+    .groupBy("groupId")
+    .execute();
+  return new Map(rows.map(({ groupId, toldAt }) => [groupId!, toldAt ?? 0]));
 }
 
 function keyOf({ ruleId, groupValue }: Pick<Member, "ruleId" | "groupValue">): string {

@@ -335,6 +335,22 @@ for (const engine of stores) {
           expect(await types()).toEqual(["event", "resolved", "event"]);
         });
 
+        test("those that open soon after one that was told wait, also if that is over", async () => {
+          await addRule({ type: "each" }, { ...each, q: "", resolve: "name:Works" });
+          await on("db-1", "a", "Failed");
+          await on("db-1", "b", "Failed");
+          now += 5 * minute;
+          await applyRules();
+          await on("db-1", "b", "Works");
+          now += minute;
+          await on("db-1", "c", "Failed");
+          await applyRules();
+          expect(await types()).toEqual(["event", "group"]);
+          now += 4 * minute;
+          await applyRules();
+          expect(await types()).toEqual(["event", "group", "group"]);
+        });
+
         test("they escalate together", async () => {
           const to = { everyone: true, members: [], schedules: [], destinations: [], fallback: null };
           const escalation = [10, 25].map((minutes) => ({ minutes, to }));
