@@ -7,7 +7,7 @@ import { alertsQuery } from "./alerts.ts";
 
 type Props = { project: string; open: number };
 
-/** What is wrong at the moment, above the feed: the newest open alert, and how many there are. */
+/** The newest open alert, and how many there are: a line above the feed. */
 export function OpenAlertsNote({ project, open }: Props) {
   const { data } = useInfiniteQuery(alertsQuery(project, "open"));
   const newest = data?.pages[0]?.alerts[0];

@@ -7,8 +7,8 @@ import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";
 
 /**
- * A funnel's steps, each with a bar for the users who got there, and who dropped out after it; of a split, the shares of
- * each value.
+ * A funnel's steps, each with a bar for the users who got there, and who dropped out after it; of a split, the shares
+ * of each value.
  */
 export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"funnel"> }) {
   const { project } = useTileSource();

@@ -45,7 +45,10 @@ export function charactersOf(text: string): CSSProperties {
 
 type ChangeProps = { value: number | null; before: number | null | undefined; compact?: boolean };
 
-/** "12% from 1,020", with an arrow: the change against the period before. Not by color alone, and more is not always better. */
+/**
+ * "12% from 1,020", with an arrow: the change against the period before. Not by color alone, and more is not always
+ * better.
+ */
 export function Change({ value, before, compact = false }: ChangeProps) {
   const change = changeOf(value, before);
   if (!change) return null;

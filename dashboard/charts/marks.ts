@@ -1,6 +1,6 @@
 import type uPlot from "uplot";
 
-/** What a chart shows besides its values: lines at some values, and times that stand out. */
+/** Lines at some values of a chart, and times that stand out. */
 export type Marks = {
   thresholds: readonly number[];
   /** Milliseconds since 1970. */

@@ -39,13 +39,15 @@ export type TimeChartProps = {
   height: number;
   isCount?: boolean;
   format?: (value: number) => string;
-  /** Called with the buckets that were dragged over or chosen with the keyboard. Without it, nothing can be selected. */
+  /**
+   * Called with the buckets that were dragged over or chosen with the keyboard. Without it, nothing can be selected.
+   */
   onSelect?: (range: TimeRange) => void;
   /** Called on double click and Escape. */
   onZoomOut?: () => void;
   /**
-   * Called with a bucket that was clicked, tapped a second time or chosen with Enter, and where it is, in pixels from the
-   * chart's left edge.
+   * Called with a bucket that was clicked, tapped a second time or chosen with Enter, and where it is, in pixels from
+   * the chart's left edge.
    */
   onPick?: (bucket: number, leftPx: number) => void;
   /** The last bucket isn't over: it looks different, and its label says so. */

@@ -6,7 +6,7 @@ import { SilenceNotePart } from "../silences/silence-note-part.tsx";
 
 const openAlertsIn = (sidebar: Sidebar) => sidebar.openAlerts;
 
-/** What whoever looks at the feed must know: which alerts are open, and what is silenced. */
+/** Notes above the feed: the open alerts, and the active silences. */
 export function FeedNotes({ project }: { project: string }) {
   const { data: open = 0 } = useQuery({ ...sidebarQuery(project), select: openAlertsIn });
   return (

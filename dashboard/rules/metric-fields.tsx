@@ -9,7 +9,7 @@ import { SearchField } from "./search-field.tsx";
 
 type Props = { form: MetricForm; change: (changed: Partial<MetricForm>) => void };
 
-/** What a rule measures, and when it alerts. */
+/** The fields of a metric: the measure and its threshold. */
 export function MetricFields({ form, change }: Props) {
   const { metric, compare, against } = form;
   const percent = against !== "" || metric === "ratio" || metric === "conversion" ? " (%)" : "";

@@ -21,7 +21,9 @@ export function valueText(when: Pick<MetricCondition, "measure" | "against">, va
   return `${formatAmount(value)}${isPercentage(when) ? "%" : ""}`;
 }
 
-/** The words before and after the search of a rule about a metric: "If the average of ms in events", " in the last …". */
+/**
+ * The words before and after the search of a rule about a metric: "If the average of ms in events", " in the last …".
+ */
 export function metricTexts(when: MetricCondition): [before: string, after: string] {
   const { minutes, pendingMinutes, against } = when;
   const held = pendingMinutes === 0 ? "" : ` for ${durationText(pendingMinutes)}`;

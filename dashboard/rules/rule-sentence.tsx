@@ -44,7 +44,7 @@ function Matching({ q }: { q: string }): ReactNode {
   );
 }
 
-/** What a rule follows: "each value of service". */
+/** The words for `forEach`: "each value of service". */
 export function eachText(forEach: string | null): string {
   if (forEach === null) return "all events together";
   return forEach.startsWith("tag.") ? `each value of ${forEach.slice(4)}` : `each ${forEach}`;

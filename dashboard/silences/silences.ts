@@ -52,7 +52,7 @@ export function endedSilencesQuery(project: string) {
   });
 }
 
-/** What a silence would cover; null if its search isn't valid. */
+/** The events and alerts that a silence would cover; null if its search isn't valid. */
 export function silencePreviewQuery(project: string, draft: SilenceDraft | null) {
   return queryOptions({
     queryKey: ["silence-preview", project, draft],

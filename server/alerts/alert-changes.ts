@@ -16,7 +16,7 @@ export async function addAlertChange(
     .execute();
 }
 
-/** What a rule does to its alert. */
+/** A change of an alert that its rule makes. */
 export function byRule(change: NewAlertChange["change"], changedAt: number): NewAlertChange {
   return { change, changedBy: null, link: null, until: null, changedAt };
 }

@@ -44,7 +44,7 @@ export class AlertLinks {
     return Buffer.concat([ids, this.#macOf(ids)]).toString("base64url");
   }
 
-  /** What a button's token is for. Throws `alert-link-unknown`. */
+  /** The link that the token of a button stands for. Throws `alert-link-unknown`. */
   readButton(token: string): AlertLink {
     const bytes = Buffer.from(token, "base64url");
     const ids = bytes.subarray(0, 2 * idBytes);

@@ -89,7 +89,7 @@ test("a button of a push notification acknowledges the alert", async () => {
   await page.evaluate("navigator.serviceWorker.register('/sw.js')");
   const worker = await registered;
   expect(await worker.evaluate("alertActions.map(({ title }) => title)")).toEqual(["Acknowledge", "Resolve"]);
-  // What a click on the first one does: this Chromium shows no notifications to click on.
+  // This Chromium shows no notifications, so the test calls the function of the first button.
   await worker.evaluate(`changeAlert("acknowledge", ${JSON.stringify(link.pathname)})`);
   await page.reload();
   await section("Open").getByText("Acknowledged").waitFor();

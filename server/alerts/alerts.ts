@@ -41,8 +41,8 @@ export async function listAlerts(
 }
 
 /**
- * The alerts that a message about an alert tells of: all open ones of its group, those first that nobody looks after, or
- * the alert itself.
+ * The alerts that a message about an alert tells of: all open ones of its group, those first that nobody looks after,
+ * or the alert itself.
  */
 export async function toldTogether(control: Control, alert: AlertRow): Promise<[AlertRow, ...AlertRow[]]> {
   if (alert.groupId === null) return [alert];

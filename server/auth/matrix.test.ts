@@ -198,8 +198,8 @@ test("every handler belongs to a declared route", () => {
   const undeclared = handlers
     .map(({ method, path }) => `${method} ${path}`)
     .filter((handler) => !handler.startsWith("ALL ") && !known.has(handler));
-  // Accounts and sessions are better-auth's (account-routes.ts); metrics have a token of their own (status.ts); the pages
-  // and files of the dashboard are for everyone.
+  // Accounts and sessions are better-auth's (account-routes.ts); metrics have a token of their own (status.ts); the
+  // pages and files of the dashboard are for everyone.
   const others = undeclared.filter((handler) => !/^(GET|POST) \/api\/auth\//.test(handler));
   expect([...new Set(others)]).toEqual(["GET /metrics", "GET /openapi.json", "GET /*"]);
 });

@@ -50,8 +50,8 @@ export class SignInLimits {
 
   /**
    * Lets an attempt through or throws `too-many-requests`. An attempt counts before its password is checked, so that
-   * many at once are no way around. `signIn` is told whether the account was signed in on the device. If it succeeds, its response gets the device cookie, and what the client's
-   * attempts counted is forgotten.
+   * many at once are no way around. `signIn` is told whether the account was signed in on the device. If it succeeds,
+   * its response gets the device cookie, and what the client's attempts counted is forgotten.
    */
   async limit(
     { email, address, headers }: { email: string; address: string | null; headers: Headers },

@@ -100,8 +100,9 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
 type Kept = { deliveryDays: number; auditDays: number };
 
 /**
- * The resolved alerts, ended silences, deliveries, queues of deliveries that no longer wait, finished jobs, requests of webhooks, entries
- * of the audit log, expired invitations and expired links of accounts that are too old, a few of each.
+ * The resolved alerts, ended silences, deliveries, queues of deliveries that no longer wait, finished jobs, requests of
+ * webhooks, entries of the audit log, expired invitations and expired links of accounts that are too old, a few of
+ * each.
  */
 function expiredRecords(control: Kysely<ControlTables>, nowMs: number, { deliveryDays, auditDays }: Kept) {
   const before = (days: number) => nowMs - days * dayMs;

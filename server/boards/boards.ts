@@ -71,7 +71,10 @@ export async function changeBoard(
   return after;
 }
 
-/** Deletes a board with its reports, and ends its public link. The last few deleted ones can be restored. Throws `board-unknown`. */
+/**
+ * Deletes a board with its reports, and ends its public link. The last few deleted ones can be restored. Throws
+ * `board-unknown`.
+ */
 export async function deleteBoard(change: Change, id: string): Promise<void> {
   const { transaction, projectId } = change;
   await lockBoards(transaction);

@@ -1,5 +1,7 @@
 // @engines sqlite, postgres
-/** What two people edit at the same time: who saves later is told what is there now, and by whom, and nothing is lost. */
+/**
+ * What two people edit at the same time: who saves later is told what is there now, and by whom, and nothing is lost.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import description from "../../docs/openapi.json" with { type: "json" };
 import { type TestApp, testApp } from "../testing/test-app.ts";

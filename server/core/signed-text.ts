@@ -1,7 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /**
- * A text with its signature (HMAC-SHA256), to be part of an address. Whoever has it can read the text and not change it.
+ * A text with its signature (HMAC-SHA256), to be part of an address. Whoever has it can read the text and not change
+ * it.
  *
  * @param purpose - what it allows: a signature for another purpose is not valid
  */

@@ -21,7 +21,7 @@ export function moments(
   return [first.epochMilliseconds, last.epochMilliseconds];
 }
 
-/** What clocks show at a moment. */
+/** A moment as clocks show it. */
 export function zoned(ms: number, timeZone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone);
 }

@@ -20,15 +20,15 @@ type Deps = {
 
 /** Events that are recorded, and heartbeats that are checked, before the next look. */
 const stepMax = 100;
-/** What other nodes change becomes due without a wake-up, so this is how late it can be noticed. */
+/** Changes by other nodes wake nobody here, so they are noticed this late at most. */
 const idleMs = 60_000;
 
 /**
  * Records the events of heartbeats, and notices those that are due.
  *
- * A ping changes its heartbeat and stores its events in one transaction; so does time that has passed. This loop records
- * these events, and removes them when they are durable. A process that dies in between, or another node that does the
- * same, records one again: with the same id, so it is stored once.
+ * A ping changes its heartbeat and stores its events in one transaction; so does time that has passed. This loop
+ * records these events, and removes them when they are durable. A process that dies in between, or another node that
+ * does the same, records one again: with the same id, so it is stored once.
  *
  * Invariant: each change of a heartbeat's state is recorded as an event exactly once, over restarts and nodes. Checked
  * by `server/heartbeats/exactly-once.test.ts`.

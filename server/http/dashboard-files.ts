@@ -17,8 +17,8 @@ const pagePaths = [
 ];
 
 /**
- * Serves the built dashboard and documentation: files, and `index.html` for the paths of pages. A browser that navigates
- * to any other path gets `index.html` with status 404, and the dashboard shows that the page doesn't exist.
+ * Serves the built dashboard and documentation: files, and `index.html` for the paths of pages. A browser that
+ * navigates to any other path gets `index.html` with status 404, and the dashboard shows that the page doesn't exist.
  */
 export function addPages(app: Hono): void {
   const options = {

@@ -70,7 +70,7 @@ export function personName(name: string): string {
   return shorten(name.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim(), nameMax) || "Somebody";
 }
 
-/** What a message says once its button was clicked: "Acknowledged by Ann". */
+/** The text that replaces clicked buttons: "Acknowledged by Ann". */
 export function doneText(button: AlertButton, name: string): string {
   return `${alertButtons[button].done} by ${name}`;
 }

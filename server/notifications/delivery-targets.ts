@@ -7,8 +7,8 @@ import { readNotification } from "./notification-message.ts";
 export type Delivery = Selectable<ControlTables["deliveries"]>;
 
 /**
- * Where a delivery is sent, as of now: since it was stored, a member may have left, or a destination may have been turned
- * off or changed accounts.
+ * Where a delivery is sent, as of now: since it was stored, a member may have left, or a destination may have been
+ * turned off or changed accounts.
  */
 export type Target = {
   project: { slug: string; name: string };
@@ -99,7 +99,7 @@ function refusalOf(row: Row): string | null {
   const { accountId, role, kind, enabled, unsubscribedAt, emailVerified } = row;
   if (accountId === null) return enabled === 1 ? null : "The destination was deleted or turned off.";
   if (role === null) return "The account is no longer a member of the project.";
-  // What the server's owner must know, and a report that a member wants, are sent also where notifications are off.
+  // Notices to the server's owner, and reports that a member wants, are sent also where notifications are off.
   const { type } = readNotification(row.notification);
   const isOn = enabled === 1 || type === "server-notice" || type === "report";
   if (kind === null || !isOn) return "The destination was removed.";

@@ -78,8 +78,8 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
 const wordBytes = 42;
 
 /**
- * A subject as encoded words (RFC 2047). Needed if it contains what looks like one: nodemailer sends ASCII as it is, and
- * mail programs would decode a text that a stranger chose.
+ * A subject as encoded words (RFC 2047). Needed if it contains what looks like one: nodemailer sends ASCII as it is,
+ * and mail programs would decode a text that a stranger chose.
  */
 function encodedWords(subject: string): string {
   const words: string[] = [];
@@ -127,8 +127,8 @@ function sentence(text: string): string {
 
 /**
  * Renders a notification as an email: subject, plain text, HTML (inline styles, light and dark), and headers that
- * silence auto-responders (RFC 3834), let mail programs unsubscribe (RFC 8058) and filter by project (RFC 2919), and keep
- * a thread together (RFC 5322, section 3.6.4). All texts are escaped.
+ * silence auto-responders (RFC 3834), let mail programs unsubscribe (RFC 8058) and filter by project (RFC 2919), and
+ * keep a thread together (RFC 5322, section 3.6.4). All texts are escaped.
  */
 export function renderEmail(message: Message, reader: EmailReader): EmailContent {
   const { report } = message;

@@ -19,7 +19,7 @@ type Deps = {
 
 /** Schedules of one transaction. */
 const stepMax = 100;
-/** What other nodes change becomes due without a wake-up, so this is how late it can be noticed. */
+/** Changes by other nodes wake nobody here, so they are noticed this late at most. */
 const idleMs = 60_000;
 
 /**

@@ -44,13 +44,15 @@ export type Message = {
   metric?: { value: number | null; from: string; to: string };
   /** What a digest by email lists. */
   digest?: Digest;
-  /** What a report says. */
+  /** The content of a report. */
   report?: ReportContent;
   /** The message of the event that began the burst of a summary. */
   first?: Message;
 };
 
-/** Owners are also told about the destinations of their projects and about the server, members when they come on call. */
+/**
+ * Owners are also told about the destinations of their projects and about the server, members when they come on call.
+ */
 export type AccountMessageType =
   | "destination-off"
   | "delivery-dead"

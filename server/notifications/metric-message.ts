@@ -19,7 +19,7 @@ export function titleOfMetric({
   return `${nameOf(when.measure)} ${isOrChanged(when, value)}${beyond}`;
 }
 
-/** What was measured, and when the rule notifies. */
+/** The measured value, and the condition of its rule. */
 export function textOfMetric({ when }: ReadMetric): string {
   const { minutes, against, pendingMinutes, clear } = when;
   const parts = [

@@ -42,7 +42,7 @@ const claimedMax = 20;
 const claimedOfProject = 3;
 /** After this time, another node reads a claimed rule: longer than a project's readings take at most. */
 const claimMs = (claimedOfProject + 1) * limits.metricReadingSeconds * 1_000;
-/** What other nodes change becomes due without a wake-up, so this is how late it can be noticed. */
+/** Changes by other nodes wake nobody here, so they are noticed this late at most. */
 const idleMs = 60_000;
 /** No reading is so far ahead. If one is, the clock was set back. */
 const aheadMs = 60 * minuteMs;
@@ -82,7 +82,7 @@ export class MonitorWorker extends WorkLoop {
     this.wake();
   }
 
-  /** What was missed while the server was down waits for events that clients may send again. */
+  /** Readings that were missed while the server was down wait for events that clients may send again. */
   async #startAgain(): Promise<void> {
     const nowMs = this.#now();
     await this.#deps.store.control.transaction().execute(async (transaction) => {
@@ -148,7 +148,10 @@ export class MonitorWorker extends WorkLoop {
     return Math.min(Math.max(waitMs, 10), idleMs);
   }
 
-  /** Many rules are claimed at a time, because finding them costs more than one of them. A reading that ends wakes the loop. */
+  /**
+   * Many rules are claimed at a time, because finding them costs more than one of them. A reading that ends wakes the
+   * loop.
+   */
   #hasRoom(): boolean {
     return this.#readings.size <= claimedMax / 2;
   }

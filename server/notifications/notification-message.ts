@@ -14,7 +14,7 @@ type OverTime = WithoutEvent<Exclude<ToldNotification, { type: "event" }>> & {
   alerts?: number;
 };
 
-/** What the owners of a project or of the server, whoever comes on call, or a destination, are told, as sentences. */
+/** Sentences for the owners of a project or of the server, for whoever comes on call, or for a destination. */
 type Notice = { atMs: number; title: string; detail: string };
 
 /** What a delivery says. It stores no events, which may be deleted before it is sent. */
@@ -332,7 +332,7 @@ function listOf({ type, count, groups }: Extract<Notification, { groups: EventGr
   return [...lines, ...(others > 0 ? [`- others: ${numberOf(others)}`] : [])].join("\n");
 }
 
-/** What a message leads to: the events that it tells of, or the line of its metric. */
+/** The page that a message leads to: its events, or the line of its metric. */
 function urlOf(base: string, notification: OverTime, ruleId: string | null): string {
   if ("when" in notification && ruleId !== null) return `${base}/rules/${ruleId}`;
   return searchUrl(base, notification.rule.q, rangeOf(notification));

@@ -113,7 +113,7 @@ longTest("a button of a push notification mutes as the person who is signed in",
   const worker = await registered;
   const buttons = await worker.evaluate('muteActions({ channel: "orders" }).map(({ title }) => title)');
   expect(buttons).toEqual(["Mute this for 2 hours", "Mute orders for 2 hours"]);
-  // What a click on the first one does: this Chromium shows no notifications to click on.
+  // This Chromium shows no notifications, so the test calls the function of the first button.
   const mute = '{ project: "default", channel: "orders", name: "Order placed" }';
   await worker.evaluate(`muteFor("mute-name", ${mute})`);
   await page.reload();

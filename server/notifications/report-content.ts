@@ -1,6 +1,6 @@
 import type { TileData } from "../schemas/tile-data.ts";
 
-/** What a report by email, chat or webhook says. Texts are in English, times in the report's time zone. */
+/** The content of a report by email, chat or webhook. Texts are in English, times in the report's time zone. */
 export type ReportContent = {
   board: { id: string; name: string };
   /** ISO 8601; the period before ends where this one begins. */

@@ -5,8 +5,8 @@ import { deliveriesOf } from "./make-deliveries.ts";
 
 /**
  * Sends a test to all whom a rule notifies, on the way of its messages: by the preferences of members, their quotas and
- * the project's destinations. Returns how many deliveries were made, with those that are held back. A rule that is off is
- * tested, too. Throws `rule-unknown`.
+ * the project's destinations. Returns how many deliveries were made, with those that are held back. A rule that is off
+ * is tested, too. Throws `rule-unknown`.
  */
 export async function testRule(
   { transaction, projectId, actor, record }: Change,

@@ -23,7 +23,7 @@ import type { ReportContent } from "./report-content.ts";
 import { messageOfReport } from "./report-message.ts";
 import type { UnsubscribeLinks } from "./unsubscribe.ts";
 
-/** What a report says, and its picture as PNG, if the receiver takes files. */
+/** The content of a report, and its picture as PNG if the receiver takes files. */
 export type RenderedReport = { content: ReportContent; picture: Uint8Array | null };
 
 /** Computes and draws a report; null if it was deleted or turned off. */

@@ -10,8 +10,8 @@ type Subscriber = { accountId: string; projectId: number; report?: string };
 const purpose = "unsubscribe";
 
 /**
- * Signs the links that end a project's email to an account, or one report (RFC 8058). They need no session, never expire, and allow
- * nothing else.
+ * Signs the links that end a project's email to an account, or one report (RFC 8058). They need no session, never
+ * expire, and allow nothing else.
  */
 export class UnsubscribeLinks {
   readonly #secret: string;
@@ -38,8 +38,8 @@ export class UnsubscribeLinks {
 }
 
 /**
- * Returns the project whose email a link ends, with the board of a report, and the address. Throws `unsubscribe-link-unknown` if the account is no
- * longer a member of the project.
+ * Returns the project whose email a link ends, with the board of a report, and the address. Throws
+ * `unsubscribe-link-unknown` if the account is no longer a member of the project.
  */
 export async function previewUnsubscribe(
   control: Kysely<ControlTables>,
@@ -72,7 +72,10 @@ export async function previewUnsubscribe(
   return { project, email, unsubscribed: ofReport.enabled === 0, report: ofReport.name };
 }
 
-/** Ends a project's email to an account, or turns off a report, and cancels what waits. Can be repeated. Throws `unsubscribe-link-unknown`. */
+/**
+ * Ends a project's email to an account, or turns off a report, and cancels what waits. Can be repeated. Throws
+ * `unsubscribe-link-unknown`.
+ */
 export async function unsubscribe(
   control: Kysely<ControlTables>,
   subscriber: Subscriber,

@@ -3,7 +3,10 @@ import { lockRules } from "../alerts/rule-lock.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 
-/** The names of the rules that notify whoever is on call in a schedule. No other rule can do so until the transaction ends. */
+/**
+ * The names of the rules that notify whoever is on call in a schedule. No other rule can do so until the transaction
+ * ends.
+ */
 export async function rulesWithSchedule(
   transaction: Transaction<ControlTables>,
   projectId: number,

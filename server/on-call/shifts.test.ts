@@ -24,7 +24,7 @@ const berlin = (rotations: OnCallRotation[], overrides: ScheduleTimes["overrides
 });
 const at = (iso: string) => Date.parse(iso);
 
-/** What clocks show at a moment, such as "2026-03-29T02:30". */
+/** A moment as clocks show it, such as "2026-03-29T02:30". */
 function clockAt(formatter: Intl.DateTimeFormat, ms: number): string {
   const parts = Object.fromEntries(formatter.formatToParts(ms).map(({ type, value }) => [type, value]));
   return `${parts.year}-${parts.month}-${parts.day}T${parts.hour}:${parts.minute}`;

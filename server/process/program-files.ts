@@ -53,7 +53,7 @@ const fontFiles = ["latin", "latin-ext", "cyrillic-ext", "vietnamese"].map(
   (letters) => `hanken-grotesk-${letters}-wght-normal.woff2`,
 );
 
-/** What draws pictures: the WebAssembly of resvg, and the fonts of their texts, the most important first. */
+/** Files for drawing pictures: the WebAssembly of resvg, and fonts, the most important first. */
 export function pictureFiles(): { program: string; fonts: string[] } {
   if (isBundled) {
     const directory = join(dir, "assets/picture");

@@ -7,8 +7,8 @@ import { FairQueue } from "../scheduling/fair-queue.ts";
 const queue = new FairQueue<number>({ capacity: 1 });
 
 /**
- * Renders an SVG as PNG, at twice its size. Throws `overloaded` if that takes too long, with the wait for others, and an
- * error if it fails. Whoever sends a report sends it without the picture then.
+ * Renders an SVG as PNG, at twice its size. Throws `overloaded` if that takes too long, with the wait for others, and
+ * an error if it fails. Whoever sends a report sends it without the picture then.
  */
 export async function renderPicture(projectId: number, svg: string): Promise<Uint8Array<ArrayBuffer>> {
   const signal = AbortSignal.timeout(limits.reportPictureSeconds * 1_000);

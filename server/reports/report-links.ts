@@ -3,7 +3,7 @@ import { problem } from "../core/problems.ts";
 import { readSignedText, signText } from "../core/signed-text.ts";
 import type { Period } from "./report-schedule.ts";
 
-/** What a picture's address shows: a report's board, in a period. */
+/** The content of a picture's address: a report's board, in a period. */
 type Pictured = Period & { reportId: string };
 
 const purpose = "report picture";
@@ -28,7 +28,7 @@ export class PictureLinks {
     return `${this.#baseUrl}/reports/${signText(this.#secret, purpose, text)}.png`;
   }
 
-  /** What the end of an address shows. Throws `report-unknown`, also after it has expired. */
+  /** Reads the end of an address. Throws `report-unknown`, also after it has expired. */
   read(file: string, nowMs: number): Pictured {
     const text = file.endsWith(".png") ? readSignedText(this.#secret, purpose, file.slice(0, -4)) : null;
     if (text === null) throw unknownPicture();

@@ -21,7 +21,7 @@ type Deps = {
   onError: (error: unknown) => void;
 };
 
-/** What is drawn: a board in a period. */
+/** A board in a period, to be drawn. */
 type Drawn = Period & { board: Board; project: string; timeZone: string; every: ReportPeriod };
 
 /** Renders what is sent of a report, when it is sent: so it stores nothing of the events that it tells of. */

@@ -19,7 +19,7 @@ const timeZones = [
   "Asia/Kolkata",
 ];
 
-/** What a clock shows: "2026-03-29 02:30". */
+/** A time as a clock shows it: "2026-03-29 02:30". */
 function clockOf(timeZone: string) {
   const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
   return (ms: number) => format.format(ms);

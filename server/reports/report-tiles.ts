@@ -19,13 +19,13 @@ export type ComputedTile = {
 
 export type ReportRange = Period & { timeZone: string };
 
-/** What a tile is not compared by: its numbers are not of the period, or it has none. */
+/** Tiles without a comparison: their numbers are not of the period, or they have none. */
 const isCompared = (type: Tile["type"]) => !["retention", "feed", "alerts", "value", "text"].includes(type);
 
 /**
- * Computes a board's tiles for a report, one after the other, so that a report takes no more of the server than somebody
- * who looks at the board. A tile that can't be computed says why. Throws `overloaded` and `storage-unavailable`, after
- * which it can be tried again.
+ * Computes a board's tiles for a report, one after the other, so that a report takes no more of the server than
+ * somebody who looks at the board. A tile that can't be computed says why. Throws `overloaded` and
+ * `storage-unavailable`, after which it can be tried again.
  */
 export async function computeTiles(
   store: Pick<Store, "events" | "control">,

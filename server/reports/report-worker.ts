@@ -14,7 +14,7 @@ type Deps = {
 const stepMax = 100;
 /** Many are due at the same hour. They are sent one after another, so that their computations don't pile up. */
 const pauseMs = 1_000;
-/** What other nodes change becomes due without a wake-up, so this is how late it can be noticed. */
+/** Changes by other nodes wake nobody here, so they are noticed this late at most. */
 const idleMs = 60_000;
 
 /** Makes the deliveries of reports that are due, and sleeps until the next one is. */

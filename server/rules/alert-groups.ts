@@ -20,7 +20,7 @@ type Member = Pick<
   | "acknowledgedUntil"
   | "silencedUntil"
 >;
-/** What a new alert takes over from the open ones of its group, so that they are told, reminded and escalated together. */
+/** Columns that a new alert takes over from the open ones of its group, so that all are told and reminded together. */
 type Joined = Pick<AlertRow, "groupId" | "groupValue" | "toldAt" | "steps"> & Omit<AlertTimes, "dueAt">;
 
 /** How long further alerts of a group are collected before they are told together. */

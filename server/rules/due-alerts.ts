@@ -86,7 +86,7 @@ async function take(
   });
 }
 
-/** What is told of an alert, and to whom. */
+/** Something to tell of an alert, and to whom. */
 type Moment = { what: "collected" | "reminder" | `step ${number}`; alert: AlertRow; to: Rule };
 
 async function takeAlert(

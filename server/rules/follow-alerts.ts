@@ -23,8 +23,8 @@ type OpenAlert = Pick<AlertRow, (typeof alertColumns)[number]> & { added: number
 
 /**
  * Opens, counts and resolves the alerts of what rules found. Returns what is told, each with its alert and the silence
- * that covers it: nothing more of an alert that somebody looks after or that is told later with others of its group, and
- * no resolution of what is not open or while others of the group are; and which alerts were resolved.
+ * that covers it: nothing more of an alert that somebody looks after or that is told later with others of its group,
+ * and no resolution of what is not open or while others of the group are; and which alerts were resolved.
  *
  * Invariant: a rule, or each of its values, has at most one open alert, and each change of an alert is made with the
  * deliveries that tell of it. Checked by `server/alerts/alerts.test.ts`.
@@ -171,7 +171,7 @@ function opensAlert({ resolve }: Rule, { type }: ToldNotification): boolean {
   );
 }
 
-/** What tells alerts of the same rule apart. */
+/** The key of a rule's alerts: a rule has one for each value. */
 function keyOf(ruleId: string, value: string | null): string {
   return `${ruleId} ${value ?? ""}`;
 }
@@ -206,7 +206,9 @@ async function lastOf(transaction: Transaction<ControlTables>, ruleId: string, v
   return last ?? null;
 }
 
-/** The silence because of which nobody was told of an alert, so that nobody is told of its end; null if somebody was. */
+/**
+ * The silence because of which nobody was told of an alert, so that nobody is told of its end; null if somebody was.
+ */
 async function untoldBy(
   transaction: Transaction<ControlTables>,
   { toldAt, silenceId }: Pick<OpenAlert, "toldAt" | "silenceId">,

@@ -5,7 +5,7 @@ import type { Rule } from "../schemas/rule.ts";
 
 /** Tells events apart: `user`, `channel`, `name` or `tag.KEY`. */
 type ForEach = NonNullable<Rule["forEach"]>;
-/** What a message is about: a rule, one of its values, or one of its groups of alerts. */
+/** The subject of a message: a rule, one of its values, or one of its groups of alerts. */
 type About = Pick<Rule, "name" | "q">;
 
 /** The value that an event belongs to; null if it has none, or an empty one. Long ones are cut. */

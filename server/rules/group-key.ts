@@ -2,7 +2,7 @@ import type { Rule } from "../schemas/rule.ts";
 import type { ToldNotification } from "./rule-kind.ts";
 
 /**
- * What the inbox groups a notification by: events by channel and name, everything else by its rule and the
+ * The key by which the inbox groups notifications: events by channel and name, everything else by its rule and the
  * rule's value. A rule for bursts
  * tells of their first event too, which stays with the summary.
  */

@@ -53,7 +53,9 @@ export async function listValues(
   };
 }
 
-/** Forgets a value of a rule until its next event, and resolves its alert. Throws `rule-unknown` and `value-unknown`. */
+/**
+ * Forgets a value of a rule until its next event, and resolves its alert. Throws `rule-unknown` and `value-unknown`.
+ */
 export async function forgetValue(change: Change, ruleId: string, value: string): Promise<void> {
   const { transaction, projectId, record } = change;
   await lockRules(transaction);

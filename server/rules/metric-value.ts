@@ -1,8 +1,8 @@
 import type { MetricCondition, RuleMeasure } from "../schemas/metric-condition.ts";
 
 /**
- * What is measured in a part of time. `total` of `count`: of an average, the sum of so many numbers; of a ratio and a
- * conversion, the events or users of so many. `total` is null if there is none.
+ * The amount measured in a part of time. `total` of `count`: of an average, the sum of so many numbers; of a ratio and
+ * a conversion, the events or users of so many. `total` is null if there is none.
  */
 export type Amount = { total: number | null; count: number };
 

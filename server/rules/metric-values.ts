@@ -19,9 +19,9 @@ const dayMs = 24 * 60 * minuteMs;
 const seenMs = 60 * minuteMs;
 
 /**
- * Applies a reading of a rule that measures each value by itself. Values without events are followed as long as they are
- * beyond the threshold, until the rule forgets them. Returns what was found, and since when the first one is pending and
- * firing.
+ * Applies a reading of a rule that measures each value by itself. Values without events are followed as long as they
+ * are beyond the threshold, until the rule forgets them. Returns what was found, and since when the first one is
+ * pending and firing.
  */
 export async function applyToValues(
   transaction: Control,

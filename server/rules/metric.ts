@@ -22,7 +22,7 @@ export type Reading = { dueMs: number; value: number | null };
 
 /** The newest events have so long to arrive before the minute is measured that they belong to. */
 const settleMs = 10_000;
-/** What clients send again after the server was down has so long to arrive. */
+/** How long clients have to send again after the server was down. */
 const graceMs = 5 * minuteMs;
 
 /**
@@ -103,7 +103,7 @@ export function onFailure(state: MetricState, detail: string, nowMs: number): Me
   return { ...state, nextMs: nowMs + minuteMs, failure: { sinceMs, detail, isTold } };
 }
 
-/** What a rule answers of its readings. */
+/** The readings of a rule, as its API answers them. */
 export function readingOf({
   nextMs,
   last,

@@ -12,7 +12,7 @@ import { isForgotten, newValue, type RuleValue, saveValues } from "./rule-values
 import { type RuleRow, ruleOf } from "./rules.ts";
 
 /**
- * What a rule has found, and when, in milliseconds since 1970. Without a rule, it is an event for those who want all
+ * A finding of a rule, and when, in milliseconds since 1970. Without a rule, it is an event for those who want all
  * events.
  */
 export type RuleMatch = {
@@ -28,7 +28,9 @@ export type RuleMatch = {
   alertId: string | null;
 };
 
-/** A match of which people are told, unless a silence covers it. With `group`, it is about so many alerts of one group. */
+/**
+ * A match of which people are told, unless a silence covers it. With `group`, it is about so many alerts of one group.
+ */
 export type ToldMatch = RuleMatch & {
   notification: ToldNotification;
   silence: SilenceRow | null;
@@ -75,7 +77,7 @@ export class OpenRule {
     if (forEach !== null && value === null) return;
     const groupValue = groupBy === null ? "" : (valueOfEvent(groupBy, event) ?? "");
     const isResolving = !isBackdated && this.#isResolving(event);
-    // What resolves an alert is no new reason for it. For a silence, it is a sign of life.
+    // An event that resolves an alert is no new reason for it. For a silence, it is a sign of life.
     if ((!isResolving || when.type === "silence") && this.#isMatch(event))
       this.#match(value, groupValue, event, receivedMs);
     if (!isResolving) return;

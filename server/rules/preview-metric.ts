@@ -25,8 +25,8 @@ export type MetricLine = {
 const coarseMinutes = { users: 60, conversion: 24 * 60 };
 
 /**
- * Reads a metric as its rule would have done, from `fromMs` on up to the last full minute before `nowMs`. For each value
- * by itself, these are the largest ones.
+ * Reads a metric as its rule would have done, from `fromMs` on up to the last full minute before `nowMs`. For each
+ * value by itself, these are the largest ones.
  */
 export async function previewMetric(
   source: MetricSource,

@@ -55,7 +55,7 @@ export async function previewRule(
     states.set(value, follow(value, onMatch(rule, state, event, receivedMs)));
   }
 
-  /** What is due for a value is found with its next event, so later than what others found. */
+  /** Things due for a value are found with its next event, so others may come before them. */
   function keepLatest(): void {
     preview.notifications.sort((a, b) => a.atMs - b.atMs);
     preview.notifications.splice(0, preview.notifications.length - limits.previewNotifications);

@@ -10,13 +10,13 @@ import { minuteMs, type WhenOf } from "./rule-kind.ts";
 
 type MetricEvents = Pick<EventCounter, "count"> & Pick<EventAnalyzer, "measure" | "funnel">;
 
-/** What to measure, and where. */
+/** The measure, and its events. */
 export type MetricSource = {
   events: MetricEvents;
   projectId: number;
   q: string;
   when: WhenOf<"metric">;
-  /** What is measured for each value by itself; null for all events together. */
+  /** The field of which each value is measured by itself; null for all events together. */
   forEach: string | null;
   /** An IANA time zone, whose hours a week ago are compared. */
   timeZone: string;
@@ -86,7 +86,7 @@ export function weekBefore(ms: number, timeZone: string): number {
 }
 
 /**
- * What a rule measures in each part of a time.
+ * Measures each part of a time.
  *
  * @param bounds - where each part begins, and the end of the last
  *

@@ -650,7 +650,7 @@ for (const engine of stores) {
         const live = await told();
         expect(count).toBe(live.length);
         if (forEach === null) expect(count).toBeGreaterThan(0);
-        // What is due for several values is told as it is found, and previewed as it is due.
+        // Messages of several values come as they are found; the preview lists them as they are due.
         const inOrder = (types: string[]) => (forEach === null ? types : types.toSorted());
         expect(inOrder(notifications.map(({ type }) => type).reverse())).toEqual(
           inOrder(live.map(({ type }) => type)),

@@ -231,7 +231,7 @@ export async function changeRule(
   const state = isNew ? startState(after, Date.now()) : JSON.parse(row.state);
   if (isNew || (before.enabled && !after.enabled)) await restartValues(transaction, before, after);
   else if (before.forgetDays !== after.forgetDays && after.enabled) await wakeValues(transaction, id);
-  // What was stored is of another field.
+  // The stored groups are of another field.
   if (before.groupBy !== after.groupBy)
     await transaction.updateTable("ruleValues").set({ groupValue: "" }).where("ruleId", "=", id).execute();
   if (isNew || !after.enabled || before.resolve !== after.resolve) await resolveAlertsOfRule(change, id);

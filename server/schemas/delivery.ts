@@ -7,7 +7,8 @@ import { notificationTypes } from "./notification.ts";
 
 /**
  * `waiting` for its first or next attempt, `delivered`, `dead` after the last attempt, `cancelled` with its
- * destination, `skipped` because the account wants it so, a silence covers it or a limit is reached, `collected` for a digest by email.
+ * destination, `skipped` because the account wants it so, a silence covers it or a limit is reached, `collected` for a
+ * digest by email.
  */
 export const deliveryStates = ["waiting", "delivered", "dead", "cancelled", "skipped", "collected"] as const;
 
@@ -26,9 +27,9 @@ const deliveryReasons = [
 export type DeliveryReason = (typeof deliveryReasons)[number];
 
 /**
- * What a delivery tells of: an event, what a rule found over time, that a destination was turned off, something about the
- * server that its owner must know, how many messages a limit held back, everything that was collected for an account's
- * email, or a report of a board.
+ * What a delivery tells of: an event, what a rule found over time, that a destination was turned off, something about
+ * the server that its owner must know, how many messages a limit held back, everything that was collected for an
+ * account's email, or a report of a board.
  */
 const deliveryTypes = [...notificationTypes, "email-digest", "report"] as const;
 

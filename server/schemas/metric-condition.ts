@@ -10,7 +10,7 @@ const whole = (min: number, max: number) =>
     .min(min, `must be at least ${min}`)
     .max(max, `must be at most ${max.toLocaleString("en")}`);
 
-/** What a rule about a metric computes. */
+/** The measure of a rule about a metric. */
 export const RuleMeasure = z
   .discriminatedUnion("metric", [
     z

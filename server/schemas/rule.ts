@@ -104,7 +104,7 @@ const EscalationStep = z
   })
   .openapi("EscalationStep");
 
-/** What tells events apart. */
+/** A field by which events differ. */
 const eventField = z
   .string()
   .regex(/^(channel|user|name|tag\..+)$/, 'must be "user", "channel", "name" or "tag.KEY"')

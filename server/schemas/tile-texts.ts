@@ -1,4 +1,4 @@
-/** What tiles and their numbers are called, on the dashboard and in reports. */
+/** The names of tiles and their numbers, on the dashboard and in reports. */
 
 const metricTexts: Record<string, string> = {
   sum: "Sum",

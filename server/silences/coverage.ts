@@ -7,7 +7,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 
 export type SilenceRow = Selectable<ControlTables["silences"]>;
 
-/** What a silence may cover: an event or what a rule found, or an alert. */
+/** The things that a silence may cover: an event, the finding of a rule, or an alert. */
 export type Subject = {
   projectId: number;
   /** Null for events that go to members who want all. */

@@ -13,7 +13,7 @@ type Deps = { control: Kysely<ControlTables>; events: Pick<EventCounter, "count"
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** What a silence would have covered in the last 24 hours, and the open alerts that it would cover now. */
+/** Counts the events of the last 24 hours that a silence would have covered, and lists the open alerts. */
 export async function previewSilence(
   { control, events, findEvent }: Deps,
   projectId: number,

@@ -28,8 +28,8 @@ export type ComparedAlerts = { silences: string; afterId: string };
 const comparedMax = 200;
 
 /**
- * Marks the open alerts that the silences cover which have begun or changed, some at a time. Returns how far it has come,
- * or null once these were all. Call it with the rules locked.
+ * Marks the open alerts that the silences cover which have begun or changed, some at a time. Returns how far it has
+ * come, or null once these were all. Call it with the rules locked.
  *
  * @param before - what it returned the last time
  */
@@ -104,7 +104,7 @@ export async function silenceAlert(
   await addAlertChange(transaction, id, silencedBy(silence, atMs));
 }
 
-/** What a silence does to an alert. */
+/** A change of an alert that a silence makes. */
 export function silencedBy({ createdBy, endsAt }: SilenceRow, changedAt: number) {
   return { change: "silenced", changedBy: createdBy, link: null, until: endsAt, changedAt } as const;
 }

@@ -109,7 +109,7 @@ for (const engine of stores) {
       made = false;
     }
 
-    /** What the member was told, in order; what a silence covered is in brackets. */
+    /** The member's messages, in order; silenced ones are in brackets. */
     async function told(): Promise<string[]> {
       const rows = await store.control
         .selectFrom("deliveries")

@@ -53,7 +53,7 @@ export type NotificationTables = {
     escalation: Generated<string>;
     /** When it last notified. */
     firedAt: number | null;
-    /** What it follows each value of: `user`, `channel`, `name` or `tag.KEY`. */
+    /** The field whose values it follows: `user`, `channel`, `name` or `tag.KEY`. */
     forEach: string | null;
     /** After how many days without an event it forgets a value. */
     forgetDays: number | null;
@@ -129,7 +129,7 @@ export type NotificationTables = {
     until: number | null;
     changedAt: number;
   };
-  /** What they cover notifies nobody from `startsAt` to `endsAt`. */
+  /** Planned silences: nobody is notified from `startsAt` to `endsAt`. */
   silences: {
     id: string;
     projectId: number;

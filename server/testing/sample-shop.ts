@@ -93,8 +93,8 @@ export type SampleShop = Awaited<ReturnType<typeof startShop>>;
 
 /**
  * Starts a server with a shop's events of two months (`npm run seed`) and something on each page: destinations, rules,
- * silences, deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, an on-call schedule, reports, an
- * invitation, and a board with a public link.
+ * silences, deliveries, rejected events, views, a pinned channel, webhooks, heartbeats, an on-call schedule, reports,
+ * an invitation, and a board with a public link.
  */
 export async function startShop(dataDirectory: string) {
   const receiver = await destinationReceiver();

@@ -3,7 +3,7 @@ import { printText } from "../event/search.ts";
 
 const deliveryRows = 500;
 
-/** What a delivery of a rule stores besides its event. */
+/** The part of a delivery that is stored besides its event. */
 type Told = { rule?: { name: string; q: string }; values?: string[] };
 
 /**

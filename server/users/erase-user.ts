@@ -112,7 +112,9 @@ async function erasePingBodies(
   }
 }
 
-/** Erases kept requests of webhooks that contain the user's id: which part of a body is the user depends on the mapping. */
+/**
+ * Erases kept requests of webhooks that contain the user's id: which part of a body is the user depends on the mapping.
+ */
 async function eraseWebhookRequests(
   { store: { control }, pause }: JobContext,
   projectId: number,

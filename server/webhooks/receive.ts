@@ -114,8 +114,8 @@ export class WebhookReceiver {
     );
     if (fault === null) return { body: null, headers: mappingHeaders(request.headers) };
     const refusal = problem("webhook-signature-invalid", { detail: fault });
-    // With one id for all of them, only the newest is kept: otherwise whoever has the address could push out the requests
-    // that the sender signed.
+    // With one id for all of them, only the newest is kept: otherwise whoever has the address could push out the
+    // requests that the sender signed.
     await this.#keep(webhook, null, {
       outcome: "rejected",
       eventId: webhook.id,

@@ -123,7 +123,9 @@ export function buttonsRow(buttons: readonly AlertButton[], token: string, done?
   };
 }
 
-/** No text of an embed mentions anybody: https://discord.com/developers/docs/resources/message#allowed-mentions-object */
+/**
+ * No text of an embed mentions anybody: https://discord.com/developers/docs/resources/message#allowed-mentions-object
+ */
 function mentioning(mentions: string[]) {
   if (mentions.length === 0) return { allowed_mentions: { parse: [] } };
   const words = mentions.filter((who) => who.startsWith("@"));

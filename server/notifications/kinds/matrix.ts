@@ -75,7 +75,10 @@ export const matrix = defineKind({
   },
 });
 
-/** Only these are mentioned, whatever the text has: https://spec.matrix.org/latest/client-server-api/#user-and-room-mentions */
+/**
+ * Only these are mentioned, whatever the text has:
+ * https://spec.matrix.org/latest/client-server-api/#user-and-room-mentions
+ */
 function mentioning(mentions: string[]) {
   const users = mentions.filter((who) => who !== "@room");
   return {

@@ -83,7 +83,9 @@ function cardOf(message: Message, mentions: string[]) {
   return card([...head, ...texts, ...factSets, footer]);
 }
 
-/** https://learn.microsoft.com/microsoftteams/platform/task-modules-and-cards/cards/cards-format#user-mention-in-incoming-webhook-with-adaptive-cards */
+/**
+ * https://learn.microsoft.com/microsoftteams/platform/task-modules-and-cards/cards/cards-format#user-mention-in-incoming-webhook-with-adaptive-cards
+ */
 function entityOf(address: string) {
   return { type: "mention", text: atOf(address), mentioned: { id: address, name: address } };
 }

@@ -113,7 +113,10 @@ export function createWebhookSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString("base64");
 }
 
-/** Replaces the secret. The previous one stays valid for a day, so that the receiver can change to the new one meanwhile. */
+/**
+ * Replaces the secret. The previous one stays valid for a day, so that the receiver can change to the new one
+ * meanwhile.
+ */
 export function rotateWebhookSecret(settings: WebhookSettings, nowMs: number): WebhookSettings {
   const untilMs = nowMs + limits.webhookSecretOverlapHours * 60 * 60 * 1_000;
   return {
