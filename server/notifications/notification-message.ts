@@ -1,5 +1,6 @@
 import type { EventGroup } from "../rules/event-groups.ts";
 import { minuteMs, type ReadMetric, type ToldNotification } from "../rules/rule-kind.ts";
+import type { ReportPeriod } from "../schemas/report.ts";
 import { formatDuration } from "./format-duration.ts";
 import { escapeMarkdown } from "./kinds/markup.ts";
 import { fieldsOfEvent, type Message, messageOfEvent, threadOf } from "./message.ts";
@@ -45,6 +46,9 @@ export type ReportNotification = {
   type: "report";
   report: string;
   board: { id: string; name: string };
+  /** The period, which a changed schedule doesn't change. */
+  every: ReportPeriod;
+  timeZone: string;
   beforeMs: number;
   fromMs: number;
   toMs: number;

@@ -6,7 +6,6 @@ import { limits } from "../core/limits.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { Routes } from "../http/routes.ts";
 import { requestSignal } from "../scheduling/deadline.ts";
-import type { ReportSchedule } from "../schemas/report.ts";
 import type { Store } from "../storage/store.ts";
 import { takePoint } from "../storage/take-point.ts";
 import { type PictureLinks, unknownPicture } from "./report-links.ts";
@@ -59,16 +58,15 @@ export function addPictureRoutes(routes: Routes, { store, pictureLinks, addressO
       const row = await control
         .selectFrom("reports")
         .innerJoin("projects", "projects.id", "reports.projectId")
-        .select(["projectId", "boardId", "schedule", "projects.name as project"])
+        .select(["projectId", "boardId", "projects.name as project"])
         .where("reports.id", "=", reportId)
         .where("projects.deletedAt", "is", null)
         .executeTakeFirst();
       if (!row) throw unknownPicture();
       const { projectId, project, boardId } = row;
       const board = await findBoard(control, projectId, boardId);
-      const { timeZone, every } = JSON.parse(row.schedule) as ReportSchedule;
-      const key = `${file} ${board.version} ${timeZone}`;
-      const drawn = { board, project, timeZone, every, ...period };
+      const key = `${file} ${board.version}`;
+      const drawn = { board, project, ...period };
       const png =
         kept.get(key) ??
         (await queue.run(projectId, key, requestSignal() ?? request.signal, () =>

@@ -22,9 +22,9 @@ export class PictureLinks {
     this.#baseUrl = baseUrl;
   }
 
-  url({ reportId, beforeMs, fromMs, toMs }: Pictured, nowMs: number): string {
+  url({ reportId, every, timeZone, beforeMs, fromMs, toMs }: Pictured, nowMs: number): string {
     const untilMs = nowMs + limits.reportPictureDays * dayMs;
-    const text = JSON.stringify([reportId, beforeMs, fromMs, toMs, untilMs]);
+    const text = JSON.stringify([reportId, every, timeZone, beforeMs, fromMs, toMs, untilMs]);
     return `${this.#baseUrl}/reports/${signText(this.#secret, purpose, text)}.png`;
   }
 
@@ -32,9 +32,9 @@ export class PictureLinks {
   read(file: string, nowMs: number): Pictured {
     const text = file.endsWith(".png") ? readSignedText(this.#secret, purpose, file.slice(0, -4)) : null;
     if (text === null) throw unknownPicture();
-    const [reportId, beforeMs, fromMs, toMs, untilMs] = JSON.parse(text);
+    const [reportId, every, timeZone, beforeMs, fromMs, toMs, untilMs] = JSON.parse(text);
     if (untilMs <= nowMs) throw unknownPicture();
-    return { reportId, beforeMs, fromMs, toMs };
+    return { reportId, every, timeZone, beforeMs, fromMs, toMs };
   }
 }
 

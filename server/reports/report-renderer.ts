@@ -3,7 +3,7 @@ import { findBoard } from "../boards/boards.ts";
 import type { ReportNotification } from "../notifications/notification-message.ts";
 import type { RenderedReport, ReportRenderer } from "../notifications/send-delivery.ts";
 import type { Board } from "../schemas/board.ts";
-import type { ReportPeriod, ReportSchedule } from "../schemas/report.ts";
+import type { ReportSchedule } from "../schemas/report.ts";
 import { titleOf } from "../schemas/tile-texts.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
@@ -22,7 +22,7 @@ type Deps = {
 };
 
 /** A board in a period, to be drawn. */
-type Drawn = Period & { board: Board; project: string; timeZone: string; every: ReportPeriod };
+type Drawn = Period & { board: Board; project: string };
 
 /** Renders what is sent of a report, when it is sent: so it stores nothing of the events that it tells of. */
 export function createReportRenderer({ store, links, onError }: Deps): ReportRenderer {
@@ -30,10 +30,10 @@ export function createReportRenderer({ store, links, onError }: Deps): ReportRen
     const found = await findScheduled(store.control, projectId, notification);
     if (!found) return null;
     const { board, schedule, isOwn } = found;
-    const { timeZone, every } = schedule;
-    const { beforeMs, fromMs, toMs, isTest } = notification;
-    const drawn = { board, project, timeZone, every, beforeMs, fromMs, toMs };
-    const tiles = await computeTiles(store, projectId, board, { timeZone, beforeMs, fromMs, toMs });
+    const { every, timeZone, beforeMs, fromMs, toMs, isTest } = notification;
+    const period = { every, timeZone, beforeMs, fromMs, toMs };
+    const drawn = { board, project, ...period };
+    const tiles = await computeTiles(store, projectId, board, period);
     const svg = drawingOf(drawn, tiles);
     const rendered: RenderedReport = {
       picture: null,
@@ -56,7 +56,7 @@ export function createReportRenderer({ store, links, onError }: Deps): ReportRen
         pictureUrl:
           svg === null || takesPicture
             ? null
-            : links.url({ reportId: notification.report, beforeMs, fromMs, toMs }, nowMs),
+            : links.url({ reportId: notification.report, ...period }, nowMs),
         why: whyText(schedule, isOwn),
         isTest,
       },

@@ -3,8 +3,14 @@ import { moments, zoned } from "../core/zoned-time.ts";
 import { nextDigestMs } from "../rules/schedule.ts";
 import type { ReportPeriod, ReportSchedule } from "../schemas/report.ts";
 
-/** A report's period, and where the one before begins, which ends with its start. */
-export type Period = { beforeMs: number; fromMs: number; toMs: number };
+/** A report's period in a time zone, and where the one before begins, which ends with its start. */
+export type Period = {
+  every: ReportPeriod;
+  timeZone: string;
+  beforeMs: number;
+  fromMs: number;
+  toMs: number;
+};
 
 /** The first time after a moment at which a report is sent. */
 export function nextReportMs(schedule: ReportSchedule, afterMs: number): number {
@@ -26,7 +32,7 @@ export function periodBefore(every: ReportPeriod, timeZone: string, nowMs: numbe
   const from = startOf(every, to.subtract({ days: 1 }));
   const before = startOf(every, from.subtract({ days: 1 }));
   const ms = (date: Temporal.PlainDate) => date.toZonedDateTime(timeZone).epochMilliseconds;
-  return { beforeMs: ms(before), fromMs: ms(from), toMs: ms(to) };
+  return { every, timeZone, beforeMs: ms(before), fromMs: ms(from), toMs: ms(to) };
 }
 
 function startOf(every: ReportPeriod, date: Temporal.PlainDate): Temporal.PlainDate {

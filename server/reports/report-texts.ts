@@ -8,7 +8,7 @@ export function periodText({
   fromMs,
   toMs,
   timeZone,
-}: Pick<Period, "fromMs" | "toMs"> & { every: ReportPeriod; timeZone: string }): string {
+}: Pick<Period, "every" | "timeZone" | "fromMs" | "toMs">): string {
   const month = { month: "long", year: "numeric" } as const;
   const day = { day: "numeric", month: "short", year: "numeric" } as const;
   const format = new Intl.DateTimeFormat("en", {

@@ -17,8 +17,6 @@ export type ComputedTile = {
   problem: string | null;
 };
 
-export type ReportRange = Period & { timeZone: string };
-
 /** Tiles without a comparison: their numbers are not of the period, or they have none. */
 const isCompared = (type: Tile["type"]) => !["retention", "feed", "alerts", "value", "text"].includes(type);
 
@@ -31,7 +29,7 @@ export async function computeTiles(
   store: Pick<Store, "events" | "control">,
   projectId: number,
   { tiles }: Pick<Board, "tiles">,
-  { beforeMs, fromMs, toMs, timeZone }: ReportRange,
+  { beforeMs, fromMs, toMs, timeZone }: Omit<Period, "every">,
 ): Promise<ComputedTile[]> {
   // Whoever previews a report may leave.
   const signal = requestSignal() ?? new AbortController().signal;

@@ -109,7 +109,7 @@ export function addReportRoutes(routes: Routes, { store, mailer, reportWorker, d
         .where("id", "=", projectId)
         .executeTakeFirstOrThrow();
       const period = periodBefore(every, timeZone, Date.now());
-      const png = await drawBoard(store, projectId, { board, project, timeZone, every, ...period });
+      const png = await drawBoard(store, projectId, { board, project, ...period });
       if (!png)
         throw problem("report-empty", {
           detail: `The board "${board.name}" has no number, chart or funnel to draw.`,
