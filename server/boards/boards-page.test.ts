@@ -362,7 +362,11 @@ test("insights are listed with who set them, become tiles with a way back, and a
 longTest("a viewer sees boards, and nothing to change them", async () => {
   const viewer = await dashboard.openAs("viewer", path);
   await tile("Events", viewer).getByText("5", { exact: true }).waitFor();
-  for (const name of ["Edit", "Menu of the board"]) expect(await button(name, viewer).count()).toBe(0);
+  expect(await button("Edit", viewer).count()).toBe(0);
+  // Everybody may get a board by email.
+  await button("Menu of the board", viewer).click();
+  await viewer.getByRole("menuitem").first().waitFor();
+  expect(await viewer.getByRole("menuitem").allTextContents()).toEqual(["Send as a report…"]);
   await viewer.context().close();
 });
 
