@@ -59,6 +59,7 @@ export function nextHandOver(
   schedule: ScheduleTimes,
   afterMs: number,
 ): { atMs: number; accountId: string | null } | null {
+  if (isAlwaysTheSame(schedule, afterMs)) return null;
   const { accountId } = onCallAt(schedule, afterMs);
   for (const ms of horizonsMs) {
     const next = shiftsBetween(schedule, afterMs, afterMs + ms).find(
@@ -67,6 +68,14 @@ export function nextHandOver(
     if (next) return { atMs: next.fromMs, accountId: next.accountId };
   }
   return null;
+}
+
+/** Whether one member is on call at all times from now on, so that there is no need to look for a hand-over. */
+function isAlwaysTheSame({ timeZone, rotations, overrides }: ScheduleTimes, afterMs: number): boolean {
+  const ofRotations = rotations.flatMap(({ members }) => members);
+  const members = new Set([...ofRotations, ...overrides.map(({ accountId }) => accountId)]);
+  const hasBegun = (rotation: OnCallRotation) => turnAt(rotation, timeZone, afterMs) >= 0;
+  return members.size === 1 && rotations.some((rotation) => rotation.hours === null && hasBegun(rotation));
 }
 
 function isSame(one: OnCall, other: OnCall): boolean {
