@@ -1,6 +1,7 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import type { z } from "zod";
 import type { Change } from "../audit/changes.ts";
+import { isoOf } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Alert, AlertChange, AlertListQuery, AlertState } from "../schemas/alert.ts";
@@ -245,8 +246,4 @@ export function alertOf(row: AlertRow, nowMs: number): Alert {
     remindAt: remindAt === null || isSilenced ? null : isoOf(remindAt),
     escalateAt: escalateAt === null || isSilenced ? null : isoOf(escalateAt),
   };
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,5 +1,6 @@
 import { countOpenAlerts, listAlerts } from "../alerts/alerts.ts";
 import { firstTagsOf } from "../channels/channels.ts";
+import { isoOf } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
@@ -304,10 +305,6 @@ function boundsBefore(range: Range): number[] {
 
 function timesOf({ fromMs, toMs, timeZone }: Range) {
   return { from: isoOf(fromMs), to: isoOf(toMs), timeZone };
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 function sum(counts: number[]): number {

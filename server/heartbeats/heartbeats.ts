@@ -3,6 +3,7 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import type { Change } from "../audit/changes.ts";
 import { hashOf } from "../auth/key-secret.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { isoOrNull } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { withChange } from "../core/with-change.ts";
@@ -258,11 +259,11 @@ export function heartbeatOf(row: HeartbeatRow, { nowMs, baseUrl }: HeartbeatView
     ...times,
     state: stateOf(times, state, nowMs),
     reason: state.down?.reason ?? null,
-    downSince: isoOf(state.down?.sinceMs ?? null),
-    startedAt: isoOf(startedMs),
-    lastPingAt: isoOf(state.pingedMs),
+    downSince: isoOrNull(state.down?.sinceMs ?? null),
+    startedAt: isoOrNull(startedMs),
+    lastPingAt: isoOrNull(state.pingedMs),
     seconds: state.runMs === null ? null : state.runMs / 1_000,
-    nextDueAt: isoOf(expectedAt(times, state)),
+    nextDueAt: isoOrNull(expectedAt(times, state)),
     badgeUrl: badgeToken === null ? null : `${baseUrl}/badge/${badgeToken}.svg`,
     version: versionOf(
       name,
@@ -328,8 +329,4 @@ function newToken(id: string, secrets: SecretBox) {
 
 function tokenPurposeOf(id: string): string {
   return `heartbeat address ${id}`;
-}
-
-function isoOf(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

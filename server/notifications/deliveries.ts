@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from "kysely";
 import { makeChange } from "../audit/changes.ts";
+import { isoOrNull } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
@@ -312,8 +313,4 @@ function failuresOf(json: string | null): Delivery["failures"] {
   if (json === null) return [];
   const failures = JSON.parse(json) as FailedAttempt[];
   return failures.map(({ atMs, detail }) => ({ at: new Date(atMs).toISOString(), detail }));
-}
-
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

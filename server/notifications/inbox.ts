@@ -1,4 +1,5 @@
 import { type Kysely, sql } from "kysely";
+import { isoOrNull } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import type { Notification } from "../schemas/notification.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -132,8 +133,4 @@ export async function notificationsOf(events: EventFinder, rows: InboxRow[]): Pr
       },
     ];
   });
-}
-
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -1,3 +1,4 @@
+import { isoOf } from "../core/iso.ts";
 import type { EventGroup } from "../rules/event-groups.ts";
 import { minuteMs, type ReadMetric, type ToldNotification } from "../rules/rule-kind.ts";
 import type { ReportPeriod } from "../schemas/report.ts";
@@ -352,8 +353,4 @@ function searchUrl(base: string, q: string, range: { fromMs: number; toMs: numbe
 
 function numberOf(count: number): string {
   return count.toLocaleString("en");
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from "kysely";
 import { type Change, makeChange } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { isoOrNull } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { Actor } from "../http/caller.ts";
@@ -305,8 +306,4 @@ function destinationOf(row: DestinationRow, settings: Settings, isManager: boole
     version: versionOf(row.name, row.enabled, row.settings, row.hourlyLimit),
     createdAt: new Date(row.createdAt).toISOString(),
   };
-}
-
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 import type { Change } from "../audit/changes.ts";
+import { isoOf } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { msOf } from "../event/event-query.ts";
@@ -13,7 +14,7 @@ import {
   type OverrideRow,
   readMembers,
 } from "./read-schedules.ts";
-import { checkCanBeOnCall, invalid, isoOf } from "./schedules.ts";
+import { checkCanBeOnCall, invalid } from "./schedules.ts";
 
 /** Who changes overrides: without `mayManage`, only their own. A key has no account. */
 export type OverrideAuthor = { accountId: string | null; mayManage: boolean };

@@ -1,5 +1,6 @@
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { isoOf } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { roleMay } from "../core/permissions.ts";
 import { problem } from "../core/problems.ts";
@@ -218,8 +219,4 @@ function columnsOf(
     // Somebody else may be on call from now on.
     dueAt: notify ? nowMs : null,
   };
-}
-
-export function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

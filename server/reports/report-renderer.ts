@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import { findBoard } from "../boards/boards.ts";
+import { isoOf } from "../core/iso.ts";
 import type { ReportNotification } from "../notifications/notification-message.ts";
 import type { RenderedReport, ReportRenderer } from "../notifications/send-delivery.ts";
 import type { Board } from "../schemas/board.ts";
@@ -112,8 +113,4 @@ async function findScheduled(
     schedule: JSON.parse(row.schedule) as ReportSchedule,
     isOwn: row.accountId !== null,
   };
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

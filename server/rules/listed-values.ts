@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { resolveAlertsOfRule } from "../alerts/alerts.ts";
 import { lockRules } from "../alerts/rule-lock.ts";
 import type { Change } from "../audit/changes.ts";
+import { isoOf, isoOrNull } from "../core/iso.ts";
 import { problem } from "../core/problems.ts";
 import type { RuleValue, RuleValueListQuery } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -71,12 +72,4 @@ export async function forgetValue(change: Change, ruleId: string, value: string)
     });
   await resolveAlertsOfRule(change, ruleId, value);
   await record({ action: "rule.changed", target: name, detail: { id: ruleId, forgotten: true } });
-}
-
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : isoOf(ms);
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,3 +1,4 @@
+import { isoOf } from "../core/iso.ts";
 import type { MetricReading } from "../schemas/rule.ts";
 import { isBack, isBeyond } from "./metric-value.ts";
 import { minuteMs, type RuleKind, type RuleNotification, type WhenOf } from "./rule-kind.ts";
@@ -136,8 +137,4 @@ function spreadMs(nowMs: number): number {
 function canMissEvents({ above, against, measure: { metric } }: When): boolean {
   const growsOnly = metric === "events" || metric === "users" || metric === "maximum";
   return above === undefined || against !== null || !growsOnly;
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

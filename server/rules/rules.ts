@@ -3,6 +3,7 @@ import { resolveAlertsOfRule } from "../alerts/alerts.ts";
 import { lockRules } from "../alerts/rule-lock.ts";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { isoOrNull } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { withChange } from "../core/with-change.ts";
@@ -344,10 +345,10 @@ export function ruleOf(row: RuleRow): Rule {
       to: recipientsOf(step.to),
     })),
     enabled,
-    firedAt: isoOf(row.firedAt),
-    silentSince: isSilent && row.forEach === null ? isoOf(kind.sinceMs) : null,
+    firedAt: isoOrNull(row.firedAt),
+    silentSince: isSilent && row.forEach === null ? isoOrNull(kind.sinceMs) : null,
     // A count is looked at once it has fallen, which notifies nobody.
-    dueAt: when.type === "count" ? null : isoOf(row.dueAt),
+    dueAt: when.type === "count" ? null : isoOrNull(row.dueAt),
     reading: enabled && when.type === "metric" ? readingOf(kind as MetricState) : null,
     version: versionOf(
       ...[row.name, row.q, row.condition, row.recipients, row.urgent, row.enabled],
@@ -355,8 +356,4 @@ export function ruleOf(row: RuleRow): Rule {
     ),
     createdAt: new Date(row.createdAt).toISOString(),
   };
-}
-
-function isoOf(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

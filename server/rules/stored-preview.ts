@@ -1,3 +1,4 @@
+import { isoOf } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import type { EventFilter } from "../event/filter.ts";
@@ -93,10 +94,6 @@ function listed(
     value: "value" in notification ? notification.value : null,
     event: "event" in notification ? notification.event : null,
   }));
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 /** So many days ago, or later if more events match since then than a preview looks at. */

@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import { lockRules } from "../alerts/rule-lock.ts";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
+import { isoOf } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { withChange } from "../core/with-change.ts";
@@ -272,8 +273,4 @@ export function silenceOf(row: SilenceRow, nowMs: number): Silence {
 function stateOf({ startsAt, endsAt }: SilenceRow, nowMs: number): SilenceState {
   if (nowMs < startsAt) return "planned";
   return nowMs < endsAt ? "active" : "ended";
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,3 +1,4 @@
+import { isoOf } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { FailureLog } from "../http/failures.ts";
@@ -300,8 +301,4 @@ function rangeOf(counted: CountedUsers): MsRange {
 
 function timesOf({ fromMs, toMs }: MsRange) {
   return { from: isoOf(fromMs), to: isoOf(toMs) };
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }
