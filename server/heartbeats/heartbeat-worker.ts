@@ -1,9 +1,9 @@
 import type { Kysely } from "kysely";
-import { ProblemError } from "../core/problems.ts";
+import { type ProblemCode, ProblemError } from "../core/problems.ts";
 import { WorkLoop } from "../core/work-loop.ts";
 import type { EventSource } from "../ingest/accepted-event.ts";
 import type { Recorder } from "../ingest/record.ts";
-import type { RejectedEvents } from "../ingest/rejected.ts";
+import type { RejectedEvents, Rejection } from "../ingest/rejected.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { applyTime, lockHeartbeat, saveState, stateIn } from "./apply.ts";
@@ -12,14 +12,26 @@ import { type HeartbeatRow, timesOf } from "./heartbeats.ts";
 
 type Deps = {
   store: Pick<Store, "control" | "together">;
-  recorder: Pick<Recorder, "record">;
+  recorder: Pick<Recorder, "checkAll" | "recordAll">;
   rejected: Pick<RejectedEvents, "keep">;
   onError: (error: unknown) => void;
   now?: () => number;
 };
 
-/** Events that are recorded, and heartbeats that are checked, before the next look. */
-const stepMax = 100;
+/** Heartbeats that are checked in one transaction, whose pings then wait. */
+const dueMax = 100;
+/** Events that are recorded before the next look. */
+const eventsMax = 1_000;
+/** Problems of an event, for which it is rejected; all others are the server's, and pass. */
+const rejectedFor: readonly ProblemCode[] = ["body-invalid", "quota-reached"];
+type WaitingEvent = {
+  id: number;
+  projectId: number;
+  event: string;
+  eventsPerDay: number | null;
+  deletedAt: number | null;
+};
+
 /** Changes by other nodes wake nobody here, so they are noticed this late at most. */
 const idleMs = 60_000;
 
@@ -57,16 +69,10 @@ export class HeartbeatWorker extends WorkLoop {
 
   protected async work(): Promise<void> {
     while (!this.isClosed) {
-      const due = await this.#due(stepMax);
-      for (const { id } of due) {
-        if (this.isClosed) return;
-        await this.#deps.store.together("control", async (transaction) => {
-          const row = await lockHeartbeat(transaction, id);
-          if (row) await applyTime(transaction, row, this.#now());
-        });
-      }
+      const due = await this.#due(dueMax);
+      if (due.length > 0) await this.#applyTime(due.map(({ id }) => id));
       const recorded = await this.#recordEvents();
-      if (due.length < stepMax && recorded < stepMax) return;
+      if (due.length < dueMax && recorded < eventsMax) return;
     }
   }
 
@@ -92,6 +98,17 @@ export class HeartbeatWorker extends WorkLoop {
       .execute();
   }
 
+  async #applyTime(ids: string[]): Promise<void> {
+    // Each node locks them in the same order, so that none waits for another one in a circle.
+    const ordered = ids.toSorted();
+    await this.#deps.store.together("control", async (transaction) => {
+      for (const id of ordered) {
+        const row = await lockHeartbeat(transaction, id);
+        if (row) await applyTime(transaction, row, this.#now());
+      }
+    });
+  }
+
   /** Returns how many there were to record. */
   async #recordEvents(): Promise<number> {
     const { control } = this.#deps.store;
@@ -100,51 +117,52 @@ export class HeartbeatWorker extends WorkLoop {
       .innerJoin("projects", "projects.id", "heartbeatEvents.projectId")
       .select(["heartbeatEvents.id", "projectId", "event", "eventsPerDay", "deletedAt"])
       .orderBy("heartbeatEvents.id")
-      .limit(stepMax)
+      .limit(eventsMax)
       .execute();
-    const recorded: number[] = [];
-    // Projects at the same time, so that they share commits; each in order, so that "up" follows "down".
     const outcomes = await Promise.allSettled(
-      [...Map.groupBy(rows, ({ projectId }) => projectId).values()].map(async (own) => {
-        for (const row of own) {
-          if (this.isClosed) return;
-          if (row.deletedAt === null) await this.#record(row);
-          recorded.push(row.id);
-        }
-      }),
+      [...Map.groupBy(rows, ({ projectId }) => projectId).values()].map((own) => this.#recordProject(own)),
     );
+    const recorded = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
     if (recorded.length > 0) await removeEvents(control, recorded);
     const failed = outcomes.find(({ status }) => status === "rejected");
     if (failed) throw (failed as PromiseRejectedResult).reason;
     return rows.length;
   }
 
-  /** Throws what the storage throws. An event that can't be recorded is kept as rejected. */
-  async #record({
-    projectId,
-    event,
-    eventsPerDay,
-  }: {
-    projectId: number;
-    event: string;
-    eventsPerDay: number | null;
-  }): Promise<void> {
-    const body = JSON.parse(event) as { notify?: boolean };
-    const source: EventSource = {
-      projectId,
+  /**
+   * Records a project's events, changes of state first: somebody waits for them, and their order is kept. Returns the
+   * ids of the rows that are done with.
+   *
+   * Throws the problem that is the server's, if there is one: nothing of the project is done with then, and what was
+   * recorded is a duplicate the next time.
+   */
+  async #recordProject(rows: WaitingEvent[]): Promise<number[]> {
+    const { projectId, eventsPerDay, deletedAt } = rows[0]!;
+    if (deletedAt === null) {
+      const bodies = rows.map(({ event }) => JSON.parse(event) as { notify?: boolean });
       // Whoever chose the channel may create one.
-      knownChannelsOnly: false,
+      const source = { projectId, knownChannelsOnly: false, mayRead: false };
+      const changes = bodies.filter(({ notify }) => notify);
       // Changes of state are few, and nobody must miss one.
-      eventsPerDay: body.notify ? null : eventsPerDay,
-      mayRead: false,
-    };
-    try {
-      await this.#deps.recorder.record(body, source);
-    } catch (error) {
-      if (!(error instanceof ProblemError) || !["body-invalid", "quota-reached"].includes(error.code))
-        throw error;
-      await this.#deps.rejected.keep([{ body: event, problem: error }], source);
+      await this.#recordAll(changes, { ...source, eventsPerDay: null });
+      const pings = bodies.filter(({ notify }) => !notify);
+      await this.#recordAll(pings, { ...source, eventsPerDay });
     }
+    return rows.map(({ id }) => id);
+  }
+
+  /** An event that can't be recorded is kept as rejected. */
+  async #recordAll(bodies: object[], source: EventSource): Promise<void> {
+    if (bodies.length === 0) return;
+    const { recorder, rejected } = this.#deps;
+    const outcomes = await recorder.recordAll(await recorder.checkAll(bodies, source), source);
+    const rejections: Rejection[] = [];
+    for (const [index, problem] of outcomes.entries()) {
+      if (!(problem instanceof ProblemError)) continue;
+      if (!rejectedFor.includes(problem.code)) throw problem;
+      rejections.push({ body: JSON.stringify(bodies[index]), problem });
+    }
+    if (rejections.length > 0) await rejected.keep(rejections, source);
   }
 }
 
