@@ -6,12 +6,10 @@ import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents, Rejection } from "../ingest/rejected.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
-import { applyTime, lockHeartbeat, saveState, stateIn } from "./apply.ts";
-import { afterDowntime } from "./heartbeat-state.ts";
-import { type HeartbeatRow, timesOf } from "./heartbeats.ts";
+import { applyDowntime, applyTime, changeHeartbeats } from "./apply.ts";
 
 type Deps = {
-  store: Pick<Store, "control" | "together">;
+  store: Pick<Store, "control" | "together" | "rowsOf">;
   recorder: Pick<Recorder, "checkAll" | "recordAll">;
   rejected: Pick<RejectedEvents, "keep">;
   onError: (error: unknown) => void;
@@ -22,6 +20,10 @@ type Deps = {
 const dueMax = 100;
 /** Events that are recorded before the next look. */
 const eventsMax = 1_000;
+/** After work, events wait so long for others to be recorded with. */
+const restMs = 50;
+/** So much later is a heartbeat down that is due: a ping that came in time is stored by then. */
+const storingMs = 100;
 /** Problems of an event, for which it is rejected; all others are the server's, and pass. */
 const rejectedFor: readonly ProblemCode[] = ["body-invalid", "quota-reached"];
 type WaitingEvent = {
@@ -57,22 +59,22 @@ export class HeartbeatWorker extends WorkLoop {
 
   /** Before pings come in after the server was down: what became due meanwhile waits for pings that may still come. */
   async startAgain(): Promise<void> {
-    for (const { id } of await this.#due())
-      await this.#deps.store.control.transaction().execute(async (transaction) => {
-        const row = await lockHeartbeat(transaction, id);
-        if (!row) return;
-        const before = stateIn(row);
-        const state = afterDowntime(timesOf(row), before, this.#now());
-        if (state !== before) await saveState(transaction, row, state);
-      });
+    const due = await this.#due();
+    for (let start = 0; start < due.length; start += dueMax)
+      await changeHeartbeats(this.#deps.store, due.slice(start, start + dueMax), (row) =>
+        applyDowntime(row, this.#now()),
+      );
   }
 
   protected async work(): Promise<void> {
     while (!this.isClosed) {
       const due = await this.#due(dueMax);
-      if (due.length > 0) await this.#applyTime(due.map(({ id }) => id));
+      if (due.length > 0)
+        await changeHeartbeats(this.#deps.store, due, (row) => applyTime(row, this.#settledMs));
       const recorded = await this.#recordEvents();
-      if (due.length < dueMax && recorded < eventsMax) return;
+      if (due.length === dueMax || recorded === eventsMax) continue;
+      if (due.length + recorded > 0) await this.rest(restMs);
+      return;
     }
   }
 
@@ -84,29 +86,23 @@ export class HeartbeatWorker extends WorkLoop {
       .orderBy("dueAt")
       .limit(1)
       .executeTakeFirst();
-    const waitMs = (next?.dueAt ?? Number.POSITIVE_INFINITY) - this.#now();
+    const waitMs = (next?.dueAt ?? Number.POSITIVE_INFINITY) - this.#settledMs;
     return Math.min(Math.max(waitMs, 10), idleMs);
   }
 
-  #due(limit?: number): Promise<Pick<HeartbeatRow, "id">[]> {
-    return this.#deps.store.control
+  get #settledMs(): number {
+    return this.#now() - storingMs;
+  }
+
+  async #due(limit?: number): Promise<string[]> {
+    const rows = await this.#deps.store.control
       .selectFrom("heartbeats")
       .select("id")
-      .where("dueAt", "<=", this.#now())
+      .where("dueAt", "<=", this.#settledMs)
       .orderBy("dueAt")
       .$if(limit !== undefined, (query) => query.limit(limit!))
       .execute();
-  }
-
-  async #applyTime(ids: string[]): Promise<void> {
-    // Each node locks them in the same order, so that none waits for another one in a circle.
-    const ordered = ids.toSorted();
-    await this.#deps.store.together("control", async (transaction) => {
-      for (const id of ordered) {
-        const row = await lockHeartbeat(transaction, id);
-        if (row) await applyTime(transaction, row, this.#now());
-      }
-    });
+    return rows.map(({ id }) => id);
   }
 
   /** Returns how many there were to record. */
@@ -130,8 +126,7 @@ export class HeartbeatWorker extends WorkLoop {
   }
 
   /**
-   * Records a project's events, changes of state first: somebody waits for them, and their order is kept. Returns the
-   * ids of the rows that are done with.
+   * Records a project's events in order, so that "up" follows "down". Returns the ids of the rows that are done with.
    *
    * Throws the problem that is the server's, if there is one: nothing of the project is done with then, and what was
    * recorded is a duplicate the next time.
@@ -139,21 +134,17 @@ export class HeartbeatWorker extends WorkLoop {
   async #recordProject(rows: WaitingEvent[]): Promise<number[]> {
     const { projectId, eventsPerDay, deletedAt } = rows[0]!;
     if (deletedAt === null) {
-      const bodies = rows.map(({ event }) => JSON.parse(event) as { notify?: boolean });
       // Whoever chose the channel may create one.
       const source = { projectId, knownChannelsOnly: false, mayRead: false };
-      const changes = bodies.filter(({ notify }) => notify);
       // Changes of state are few, and nobody must miss one.
-      await this.#recordAll(changes, { ...source, eventsPerDay: null });
-      const pings = bodies.filter(({ notify }) => !notify);
-      await this.#recordAll(pings, { ...source, eventsPerDay });
+      for (const { isChange, bodies } of runsOf(rows))
+        await this.#recordAll(bodies, { ...source, eventsPerDay: isChange ? null : eventsPerDay });
     }
     return rows.map(({ id }) => id);
   }
 
   /** An event that can't be recorded is kept as rejected. */
   async #recordAll(bodies: object[], source: EventSource): Promise<void> {
-    if (bodies.length === 0) return;
     const { recorder, rejected } = this.#deps;
     const outcomes = await recorder.recordAll(await recorder.checkAll(bodies, source), source);
     const rejections: Rejection[] = [];
@@ -164,6 +155,19 @@ export class HeartbeatWorker extends WorkLoop {
     }
     if (rejections.length > 0) await rejected.keep(rejections, source);
   }
+}
+
+/** Neighbors of which all or none are changes of state. */
+function runsOf(rows: WaitingEvent[]): { isChange: boolean; bodies: object[] }[] {
+  const runs: { isChange: boolean; bodies: object[] }[] = [];
+  for (const { event } of rows) {
+    const body = JSON.parse(event) as { notify?: boolean };
+    const isChange = body.notify === true;
+    const last = runs.at(-1);
+    if (last?.isChange === isChange) last.bodies.push(body);
+    else runs.push({ isChange, bodies: [body] });
+  }
+  return runs;
 }
 
 async function removeEvents(control: Kysely<ControlTables>, ids: number[]): Promise<void> {
