@@ -4,13 +4,19 @@ import { generateKeyPairSync } from "node:crypto";
 import { serve } from "../serve.ts";
 import { testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import { chatAlerts } from "../testing/chat-alerts.ts";
-import { discordButtonsOf, discordInteraction, slackClick } from "../testing/chat-clicks.ts";
+import {
+  discordButtonsOf,
+  discordInteraction,
+  slackClick,
+  telegramButtonsOf,
+  telegramClick,
+} from "../testing/chat-clicks.ts";
 import { type Call, type Contract, readContract } from "../testing/contract.ts";
 import { destinationReceiver } from "../testing/destination-receiver.ts";
 import { removeStorage } from "../testing/engine.ts";
 import { oidcProvider } from "../testing/oidc-provider.ts";
 import type { ReceivedEmail } from "../testing/smtp-inbox.ts";
-import { type TestApp, testConfig, testPassword, testPasswords } from "../testing/test-app.ts";
+import { type TestApp, testApp, testConfig, testPassword, testPasswords } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 
 type Fields = Record<string, string>;
@@ -490,6 +496,20 @@ test("buttons in chats", async () => {
   expect(await post(200, { type: 3, data, user })).toMatchObject({ type: 7 });
   expect(await post(200, { type: 3, data, user })).toMatchObject({ type: 4 });
   await call(operation, 401, { ...by, body: { type: 1 } });
+
+  const telegram = { as: "nobody", ...telegramClick(`r${"A".repeat(63)}`, "secret") } as const;
+  await call("POST /interactions/telegram", 404, telegram);
+  // Telegram posts only to addresses with HTTPS.
+  await using secure = await testApp({ allowPrivateAddresses: true, url: "https://tidings.example.com" });
+  const bot = chatAlerts(secure, receiver);
+  const settings = { ...receiver.settings.telegram, buttons: true };
+  const asked = (await bot.open(await bot.addDestination("telegram", settings))).message;
+  const { secret_token: secret } = receiver.calls[0]!.body as { secret_token: string };
+  const { callback_data } = telegramButtonsOf(asked)[0]!;
+  await contract.call(secure, {}, "POST /interactions/telegram", 200, {
+    as: "nobody",
+    ...telegramClick(callback_data, secret),
+  });
 });
 
 test("heartbeats", async () => {

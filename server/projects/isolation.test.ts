@@ -98,6 +98,7 @@ const sameForAll: Record<string, Row> = {
   "GET /reports/{picture}": { key: 404, session: 404, nobody: 404, path: () => "/reports/x.png" },
   // A click in a chat is signed, and names its alert in the body.
   "POST /interactions/slack": { key: 400, session: 400, nobody: 400, body: () => ({}) },
+  "POST /interactions/telegram": { key: 200, session: 200, nobody: 200, body: () => ({ update_id: 1 }) },
   "POST /interactions/discord/{publicKey}": {
     ...{ key: 401, session: 401, nobody: 401, body: () => ({ type: 1 }) },
     path: () => `/interactions/discord/${"0".repeat(64)}`,
