@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 /**
  * Where the program's own files are: its threads, migrations, word lists and the built dashboard.
@@ -49,23 +49,24 @@ export function threadFile(name: keyof typeof threads): URL {
   );
 }
 
-const fontFiles = ["latin", "latin-ext", "cyrillic-ext", "vietnamese"].map(
-  (letters) => `hanken-grotesk-${letters}-wght-normal.woff2`,
-);
+/** The fonts of pictures. "Latin" is in the name of each file; that of DejaVu has all its letters. */
+const pictureFonts = [
+  "@fontsource-variable/hanken-grotesk/files/hanken-grotesk-latin-wght-normal.woff2",
+  "@fontsource/dejavu-sans/files/dejavu-sans-latin-400-normal.woff2",
+];
 
-/** Files for drawing pictures: the WebAssembly of resvg, and fonts, the most important first. */
+/** Files for drawing pictures: the WebAssembly of resvg, and fonts. */
 export function pictureFiles(): { program: string; fonts: string[] } {
   if (isBundled) {
     const directory = join(dir, "assets/picture");
     return {
       program: join(directory, "index_bg.wasm"),
-      fonts: fontFiles.map((file) => join(directory, file)),
+      fonts: pictureFonts.map((file) => join(directory, basename(file))),
     };
   }
-  const fonts = Bun.fileURLToPath(import.meta.resolve("@fontsource-variable/hanken-grotesk/package.json"));
   return {
     program: Bun.fileURLToPath(import.meta.resolve("@resvg/resvg-wasm/index_bg.wasm")),
-    fonts: fontFiles.map((file) => join(fonts, "../files", file)),
+    fonts: pictureFonts.map((file) => Bun.fileURLToPath(import.meta.resolve(file))),
   };
 }
 
