@@ -182,12 +182,16 @@ func (s *sender) finishCalls() bool {
 				err = errors.New("tidings: there was no time to send all events")
 			}
 		}
+		if call.isLast {
+			// The process may end as soon as Close returns.
+			s.end()
+		}
 		call.done <- err
 		if call.isLast {
-			s.end()
 			for _, other := range append(unfinished, s.calls[index+1:]...) {
 				other.done <- err
 			}
+			close(s.ended)
 			return true
 		}
 	}
@@ -201,7 +205,6 @@ func (s *sender) end() {
 	if len(unkept) > 0 {
 		s.drop(unkept, Undeliverable, s.lastErr)
 	}
-	close(s.ended)
 }
 
 func (s *sender) sendNext() {

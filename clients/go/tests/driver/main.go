@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"sort"
 	"sync"
@@ -38,6 +40,7 @@ func main() {
 		"live":       live,
 		"read":       read,
 		"queue-full": queueFull,
+		"requests":   requests,
 	}
 	scenarios[os.Args[1]]()
 }
@@ -166,6 +169,43 @@ func queueFull() {
 	client := newClient(tidings.Options{BatchWait: time.Hour, BatchEvents: 100_000})
 	track(client)
 	printDropped(2)
+}
+
+// requests sends requests to a small site and prints their statuses.
+func requests() {
+	client := newClient(tidings.Options{})
+	mux := http.NewServeMux()
+	answer := func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "ok") }
+	mux.HandleFunc("/healthz", answer)
+	mux.HandleFunc("/orders/", answer)
+	mux.HandleFunc("/slow", func(writer http.ResponseWriter, request *http.Request) {
+		time.Sleep(250 * time.Millisecond)
+		answer(writer, request)
+	})
+	mux.HandleFunc("/broken/", func(http.ResponseWriter, *http.Request) { panic(errors.New("no stock")) })
+	handler := client.ReportRequests(mux, tidings.RequestOptions{
+		Channel: given.Channel,
+		Slow:    200 * time.Millisecond,
+		Ignore:  func(request *http.Request) bool { return request.URL.Path == "/healthz" },
+		UserID:  func(*http.Request) string { return "u1" },
+		Tags:    func(*http.Request) tidings.Tags { return tidings.Tags{"region": "eu"} },
+	})
+	statuses := []int{}
+	for _, path := range []string{"/healthz", "/orders/ada@example.com?token=x", "/slow", "/broken/7", "/nowhere"} {
+		recorder := httptest.NewRecorder()
+		func() {
+			// net/http ends the connection.
+			defer func() {
+				if recover() != nil {
+					recorder.Code = http.StatusInternalServerError
+				}
+			}()
+			handler.ServeHTTP(recorder, httptest.NewRequest("GET", path, nil))
+		}()
+		statuses = append(statuses, recorder.Code)
+	}
+	check(client.Close(ctx))
+	printJSON(statuses)
 }
 
 // printDropped waits for a number of reports, which other goroutines make.

@@ -26,29 +26,26 @@ def report_requests(client: Client, **options: Any) -> Callable[..., Any]:
     """
     reports: RequestReports[HttpRequest] = RequestReports(client, **options)
 
-    @sync_and_async_middleware
     def middleware(get_response: Callable[..., Any]) -> Callable[..., Any]:
-        if iscoroutinefunction(get_response):
+        def handle(request: HttpRequest) -> HttpResponse:
+            started = time.perf_counter()
+            response = get_response(request)
+            _report(reports, request, response, started)
+            return response
 
-            async def handle(request: HttpRequest) -> HttpResponse:
-                started = time.perf_counter()
-                response = await get_response(request)
-                _report(reports, request, response, started)
-                return response
+        async def handle_async(request: HttpRequest) -> HttpResponse:
+            started = time.perf_counter()
+            response = await get_response(request)
+            _report(reports, request, response, started)
+            return response
 
-        else:
-
-            def handle(request: HttpRequest) -> HttpResponse:
-                started = time.perf_counter()
-                response = get_response(request)
-                _report(reports, request, response, started)
-                return response
-
+        handler: Any = handle_async if iscoroutinefunction(get_response) else handle
         # Django has turned an exception into a response before a middleware sees it.
-        handle.process_exception = _note_exception
-        return handle
+        handler.process_exception = _note_exception
+        return handler  # type: ignore[no-any-return]
 
-    return middleware
+    capable: Callable[..., Any] = sync_and_async_middleware(middleware)
+    return capable
 
 
 def _note_exception(request: HttpRequest, error: Exception) -> None:
