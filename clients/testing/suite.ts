@@ -23,8 +23,7 @@ const everyMishap: Mishap[] = [
 ];
 /** What a network and a proxy do to requests on a bad day. */
 const badDay: (Mishap | null)[] = [
-  null,
-  null,
+  ...Array<null>(9).fill(null),
   "drop-request",
   "429",
   "drop-response",
