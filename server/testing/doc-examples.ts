@@ -15,7 +15,12 @@ export type Example = {
   note: string | null;
 };
 
-const readmes = ["clients/README.md", "clients/python/README.md", "clients/go/README.md"];
+const readmes = [
+  "clients/README.md",
+  "clients/python/README.md",
+  "clients/go/README.md",
+  "integrations/github-action/README.md",
+];
 
 /** Returns the blocks of code of all pages. Those of the README of `client/` are tested there. */
 export function docExamples(): Example[] {

@@ -1,4 +1,5 @@
 import { problem } from "../core/problems.ts";
+import { Turns } from "../scheduling/turns.ts";
 import type { WebhookMapping } from "../schemas/webhook.ts";
 import { atMost, longText, parseLogLines } from "./log-lines.ts";
 
@@ -34,6 +35,7 @@ export async function parseLogplex(bytes: Uint8Array): Promise<unknown[]> {
   // Lines that were parsed before, as the dashboard sends them to try a mapping.
   if (bytes[0] === bracketOpen) return parseLogLines(bytes);
   const lines: Line[] = [];
+  const turns = new Turns("strangers");
   for (let at = 0; at < bytes.length; ) {
     const end = bytes.subarray(at, at + digitsMax + 1).indexOf(space) + at;
     const digits = decoder.decode(bytes.subarray(at, Math.max(end, at)));
@@ -45,6 +47,7 @@ export async function parseLogplex(bytes: Uint8Array): Promise<unknown[]> {
     lines.push(line);
     atMost(lines);
     at = start + length;
+    if (turns.isOver) await turns.next();
   }
   return lines;
 }

@@ -1,6 +1,7 @@
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { parseForeignJson, parseJson, withoutBom } from "../http/json.ts";
+import { Turns } from "../scheduling/turns.ts";
 
 const bracketOpen = "[".charCodeAt(0);
 const lineEnd = "\n".charCodeAt(0);
@@ -15,6 +16,7 @@ export async function parseLogLines(bytes: Uint8Array): Promise<unknown[]> {
   const first = text.find((byte) => byte > 0x20);
   if (first === bracketOpen) return atMost((await parseForeignJson(text)) as unknown[]);
   const lines: unknown[] = [];
+  const turns = new Turns("strangers");
   for (let start = 0; start < text.length; ) {
     const found = text.indexOf(lineEnd, start);
     const end = found < 0 ? text.length : found;
@@ -23,6 +25,7 @@ export async function parseLogLines(bytes: Uint8Array): Promise<unknown[]> {
     if (!line.some((byte) => byte > 0x20)) continue;
     lines.push(parseJson(line, "The line", limits.webhookValues));
     atMost(lines);
+    if (turns.isOver) await turns.next();
   }
   return lines;
 }
@@ -34,10 +37,15 @@ export function atMost(lines: unknown[]): unknown[] {
   throw problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
 }
 
-/** What mappings of log lines can use besides a line: `@text`, its message if it doesn't fit into a name. */
+const fence = "````";
+
+/**
+ * What mappings of log lines can use besides a line: `@text`, its message if it doesn't fit into a name, in a code
+ * block, so that nothing of it is Markdown.
+ */
 export function longText(message: unknown): Record<string, string> {
-  const isLong =
-    typeof message === "string" && (message.length > limits.nameCharacters || message.trim().includes("\n"));
-  // A code block, in which nothing of the message is Markdown, unless it has such a fence itself.
-  return isLong ? { text: `\`\`\`\`\n${message.slice(0, limits.descriptionCharacters - 20)}\n\`\`\`\`` } : {};
+  if (typeof message !== "string") return {};
+  if (message.length <= limits.nameCharacters && !message.trim().includes("\n")) return {};
+  const room = limits.descriptionCharacters - 2 * (fence.length + 1);
+  return { text: `${fence}\n${message.slice(0, room).replaceAll(fence, "''''")}\n${fence}` };
 }

@@ -67,7 +67,7 @@ export class WebhookReceiver {
       if (body instanceof ProblemError) throw await this.#reject(webhook, source, bytes, signed, body);
       const input = { body, headers: signed.headers };
       return await (isBatch
-        ? this.#recordItems(webhook, source, input)
+        ? this.#recordItems(webhook, source, input, bytes.length)
         : this.#record(webhook, source, input));
     } finally {
       permit.release();
@@ -163,7 +163,12 @@ export class WebhookReceiver {
   }
 
   /** Records the events of a request that has many. Only if all are rejected, the sender is told, and tries again. */
-  async #recordItems(webhook: WebhookRow, source: EventSource, input: MappingInput): Promise<Received> {
+  async #recordItems(
+    webhook: WebhookRow,
+    source: EventSource,
+    input: MappingInput,
+    bytes: number,
+  ): Promise<Received> {
     const { recorder, rejected: rejectedEvents, store } = this.#deps;
     let result: Awaited<ReturnType<typeof recordRequestItems>>;
     try {
@@ -181,7 +186,10 @@ export class WebhookReceiver {
       }));
       await rejectedEvents.keep(named, source);
     }
-    await this.#keep(webhook, input, { outcome, eventId, ...(found && { problem: found }) });
+    // Writing megabytes as JSON takes long, only to find that they are too many to keep. A character has up to 4 bytes.
+    const isTooLong = bytes > 4 * limits.webhookRequestCharacters;
+    const kept = isTooLong ? { ...input, body: undefined } : input;
+    await this.#keep(webhook, kept, { outcome, eventId, ...(found && { problem: found }) });
     if (found && !isAnyStored) throw ofMapping(found, "The webhook");
     return outcome === "ignored"
       ? { outcome }
