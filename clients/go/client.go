@@ -27,7 +27,8 @@ type Options struct {
 	BaseURL string
 	// APIKey is the project's API key, tdg_sk_….
 	APIKey string
-	// OnError is called with events that will not be sent. It runs in another goroutine. By default, a line is logged.
+	// OnError is called with events that will not be sent. It runs in another goroutine, which sends nothing meanwhile: it
+	// must not call Flush or Close. By default, a line is logged.
 	OnError func(Drop)
 	// BeforeSend changes an event before it is sent, for example to remove personal data. False drops the event.
 	BeforeSend func(*Event) bool

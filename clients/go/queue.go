@@ -117,7 +117,9 @@ func (q *queue) flush(ctx context.Context, isLast bool) error {
 		return nil
 	}
 	call := &flush{attemptsLeft: q.client.options.Retries, isLast: isLast, done: make(chan error, 1)}
-	q.call(call)
+	if !q.call(ctx, call) {
+		return ctx.Err()
+	}
 	select {
 	case err := <-call.done:
 		return err
@@ -127,7 +129,7 @@ func (q *queue) flush(ctx context.Context, isLast bool) error {
 	}
 	if isLast {
 		// What is left is kept or dropped before Close returns.
-		q.call(&flush{isGivenUp: true})
+		q.call(context.Background(), &flush{isGivenUp: true})
 		<-q.ended
 		if call.result() == nil {
 			return nil
@@ -136,10 +138,15 @@ func (q *queue) flush(ctx context.Context, isLast bool) error {
 	return ctx.Err()
 }
 
-func (q *queue) call(call *flush) {
+// call returns false if the context ends first, for example because OnError takes long.
+func (q *queue) call(ctx context.Context, call *flush) bool {
 	select {
 	case q.flushes <- call:
+		return true
 	case <-q.ended:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -50,7 +50,7 @@ export const sources: Record<WebhookSource, SourceText> = {
   heroku: {
     label: "Heroku",
     hint: "HTTPS log drain",
-    secretHint: "It is the drain token, which heroku drains shows. It begins with d.",
+    secretHint: "It is the token that heroku drains shows, such as d.fc6b856b-3332-4546.",
     isSecretOptional: true,
     hasEvents: true,
   },

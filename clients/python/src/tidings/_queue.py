@@ -88,6 +88,7 @@ class Queue:
         self._is_idle = True
         self._start_lock = threading.Lock()
         self._is_started = False
+        self._thread_id = 0
         #: Neither stored nor dropped, in order, and the part of it that is being sent.
         self._pending: deque[Item] = deque()
         self._in_flight = 0
@@ -126,6 +127,9 @@ class Queue:
         """Sends what was added before. Returns whether all of it is settled."""
         if not self._is_started:
             return True
+        if threading.get_ident() == self._thread_id:
+            # `on_error` runs in the thread that it would wait for.
+            return False
         flush = _Flush(last, self._retries)
         self._inbox.put(flush)
         if not flush.done.wait(timeout):
@@ -155,6 +159,7 @@ class Queue:
             self._inbox.put(_Sent(items, errors))
 
     def _run(self) -> None:
+        self._thread_id = threading.get_ident()
         self._take(self._journal.open() if self._journal else [], is_kept=True)
         while True:
             try:
