@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import itertools
-import os
 import queue
 import threading
 import time
-import weakref
 from collections import deque
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
@@ -16,6 +13,7 @@ from ._drops import Drops
 from ._errors import ResponseError, TidingsError, is_temporary
 from ._event import Item
 from ._journal import Journal
+from ._lifetime import watch
 from ._request import RETRY_AFTER_MAX, backoff, requested_wait
 
 #: Sends items in one request. Returns an error, or None, for each.
@@ -77,7 +75,7 @@ class Queue:
         self._request_bytes = _REQUEST_BYTES
         self.is_closed = False
         self.reset()
-        _queues.add(self)
+        watch(self)
 
     def reset(self) -> None:
         """Begins anew in a forked process: its parent sends what was waiting."""
@@ -292,21 +290,3 @@ class Queue:
             items.append(item)
         self._in_flight = len(items)
         self._requests.put(items)
-
-
-_queues: weakref.WeakSet[Queue] = weakref.WeakSet()
-
-
-def _reset_all() -> None:
-    for each in list(_queues):
-        each.reset()
-
-
-@atexit.register
-def _close_all() -> None:
-    for each in list(_queues):
-        each.close(each.exit_seconds)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reset_all)
