@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { effort } from "../../server/testing/engine.ts";
 import { testApp } from "../../server/testing/test-app.ts";
 import { expectRequestEvents } from "../testing/framework-events.ts";
 import { findProgram, runDriver, runProgram } from "../testing/programs.ts";
@@ -29,8 +30,12 @@ test.skipIf(go === null)("requests are reported with their route, never with the
 
 test.skipIf(go === null)("Go's own tests pass", () => run("test", "./..."));
 
-test.skipIf(go === null)("the code is formatted, and vet finds nothing, also for Windows", async () => {
-  expect(await runProgram(["gofmt", "-l", "."], import.meta.dir)).toBe("");
-  await run("vet", "./...");
-  await runProgram([go!, "vet", "."], import.meta.dir, { GOOS: "windows" });
-});
+const isLong = effort(false, true);
+test.skipIf(go === null || !isLong)(
+  "the code is formatted, and vet finds nothing, also for Windows",
+  async () => {
+    expect(await runProgram(["gofmt", "-l", "."], import.meta.dir)).toBe("");
+    await run("vet", "./...");
+    await runProgram([go!, "vet", "."], import.meta.dir, { GOOS: "windows" });
+  },
+);

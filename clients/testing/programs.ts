@@ -29,6 +29,8 @@ export type Settings = {
   key: string;
   channel?: string;
   count?: number;
+  /** How many events are measured together. */
+  window?: number;
   /** A pause after each 100 events. */
   pauseMs?: number;
   /** Flushes after each so many events. */

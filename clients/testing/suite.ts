@@ -31,10 +31,12 @@ const badDay: (Mishap | null)[] = [
   "half-response",
 ];
 
-/** Of one event's delay, beyond what the same work takes without a queue. */
+/** The longest delay of 99.9 % of events. */
 const delayMaxMs = 1;
-/** On a machine that others use, both are interrupted; then they differ by less than this. */
+/** Where even the same work without a queue takes longer, it may take this many times as long. */
 const delayRatioMax = 4;
+const windowEvents = 2_000;
+const windows = effort(10, 40);
 
 /** What clients of a single file have not: they only send. PHP has no threads, and a program ends with its queue. */
 type Abilities = { isSenderOnly?: boolean; canClose?: boolean };
@@ -180,16 +182,15 @@ export function clientSuite(
     for (const mishap of ["hang", null] as const)
       test(`tracking doesn't delay the program, while the server ${mishap ? "hangs" : "works"}`, async () => {
         if (mishap) proxy.mishaps.push(...Array<Mishap>(100).fill(mishap));
-        // The best of three: a machine that others use can interrupt any of them.
-        let best = Number.POSITIVE_INFINITY;
-        let limit = 0;
-        for (let attempt = 0; attempt < 3 && !(best <= limit); attempt++) {
-          const found = await run("delay", settings("delay", effort(10_000, 40_000)));
-          const { tracked, control } = found as { tracked: number; control: number };
-          best = tracked;
-          limit = Math.max(delayMaxMs, delayRatioMax * control);
-        }
-        expect(best).toBeLessThanOrEqual(limit);
+        const found = await run("delay", {
+          ...settings("delay", windows * windowEvents),
+          window: windowEvents,
+        });
+        // A machine that others use interrupts a program at any time, so the quietest window counts. What delays one event
+        // in a thousand is in each of them.
+        const quietest = (found as [number, number][]).toSorted(([a], [b]) => a - b)[0]!;
+        const [trackedMs, controlMs] = quietest;
+        expect(trackedMs).toBeLessThanOrEqual(Math.max(delayMaxMs, delayRatioMax * controlMs));
       });
   });
 }

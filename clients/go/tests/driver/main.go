@@ -19,7 +19,8 @@ import (
 
 type settings struct {
 	URL, Key, Channel, Directory, LastEventID string
-	Count, PauseMs, FlushEvery, QueueMax      int
+	Count, Window, PauseMs, FlushEvery        int
+	QueueMax                                  int
 	Close                                     float64
 	Kill, Report                              bool
 }
@@ -109,7 +110,8 @@ func ending() {
 	}
 }
 
-// delay prints how long Track takes, and the same work without a queue, alternately, in milliseconds.
+// delay prints how long Track takes, and the same work without a queue, alternately: p99.9 of each window, in
+// milliseconds.
 func delay() {
 	client := newClient(tidings.Options{Timeout: 30 * time.Second})
 	tracked, control := make([]float64, given.Count), make([]float64, given.Count)
@@ -124,7 +126,12 @@ func delay() {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	printJSON(map[string]float64{"tracked": percentile(tracked, 0.999), "control": percentile(control, 0.999)})
+	windows := [][2]float64{}
+	for at := 0; at < given.Count; at += given.Window {
+		end := at + given.Window
+		windows = append(windows, [2]float64{percentile(tracked[at:end], 0.999), percentile(control[at:end], 0.999)})
+	}
+	printJSON(windows)
 }
 
 func percentile(times []float64, share float64) float64 {
