@@ -81,7 +81,10 @@ func TestJournalIsReadAsWritten(t *testing.T) {
 		read := itemsIn(text)
 		for index, each := range read {
 			valid := strings.ToValidUTF8(items[index].id, "\ufffd")
-			if string(each.json) != string(items[index].json) || each.path != items[index].path || each.path == "" && each.id != valid {
+			if string(each.json) != string(items[index].json) || each.path != items[index].path {
+				return false
+			}
+			if each.path == "" && each.id != valid {
 				return false
 			}
 		}

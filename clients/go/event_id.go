@@ -14,8 +14,8 @@ const (
 )
 
 // eventIDs makes event IDs: UUIDv7 (RFC 9562, section 5.7), each greater than the one before. Within a millisecond, and
-// when the clock is set back, the 12 bits of rand_a count up from a random seed (section 6.2, method 1). If they are used
-// up, the timestamp runs a millisecond ahead. 62 random bits follow.
+// when the clock is set back, the 12 bits of rand_a count up from a random seed (section 6.2, method 1). If they are
+// used up, the timestamp runs a millisecond ahead. 62 random bits follow.
 type eventIDs struct {
 	now     func() time.Time
 	mutex   sync.Mutex

@@ -47,8 +47,8 @@ type Page struct {
 	NextCursor string
 }
 
-// List returns up to 1,000 events after a cursor, newest first. With a limit of 0, it returns all at once. The error is a
-// *ResponseError, a *NetworkError, or the context's.
+// List returns up to 1,000 events after a cursor, newest first. With a limit of 0, it returns all at once. The error is
+// a *ResponseError, a *NetworkError, or the context's.
 func (c *Client) List(ctx context.Context, filters Filters, limit int, cursor string) (Page, error) {
 	if c.options.Disabled {
 		return Page{}, nil

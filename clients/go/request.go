@@ -33,7 +33,9 @@ func newHTTPClient() *http.Client {
 }
 
 // open returns a response of any status. The error is a NetworkError.
-func (c *Client) open(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
+func (c *Client) open(
+	ctx context.Context, method, path string, header http.Header, body []byte,
+) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.options.BaseURL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, &NetworkError{err}
@@ -54,7 +56,9 @@ func (c *Client) open(ctx context.Context, method, path string, header http.Head
 }
 
 // attempt sends a request once and decodes the JSON of its response, which isExpected must accept.
-func (c *Client) attempt(ctx context.Context, method, path string, body []byte, content any, isExpected func() bool) error {
+func (c *Client) attempt(
+	ctx context.Context, method, path string, body []byte, content any, isExpected func() bool,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	response, err := c.open(ctx, method, path, nil, body)
@@ -100,7 +104,8 @@ func responseError(response *http.Response, text []byte) error {
 		detail := "The response did not come from Tidings. Check BaseURL."
 		return &ResponseError{Status: status, Code: "response-invalid", Detail: detail}
 	case status >= 300 && status < 400:
-		detail := fmt.Sprintf("The server redirects to %q. Use its final address as BaseURL.", response.Header.Get("location"))
+		location := response.Header.Get("location")
+		detail := fmt.Sprintf("The server redirects to %q. Use its final address as BaseURL.", location)
 		return &ResponseError{Status: status, Code: "redirected", Detail: detail}
 	}
 	var found problem

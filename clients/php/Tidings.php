@@ -3,8 +3,8 @@
 declare(strict_types=1);
 
 /**
- * Sends events to Tidings, the self-hosted event tracker. Copy this file into your application. It needs PHP 8.1 and the
- * extension curl.
+ * Sends events to Tidings, the self-hosted event tracker. Copy this file into your application. It needs PHP 8.1 and
+ * the extension curl.
  *
  *     $tidings = new Tidings("https://tidings.example.com", "tdg_sk_…");
  *     $tidings->track("payments", "Payment received", ["userId" => "u1", "tags" => ["amount" => 42]]);
@@ -36,8 +36,8 @@ final class Tidings
      * @param float $timeout seconds for each attempt
      * @param float $flushSeconds seconds for all that is sent at the end
      * @param int $queueMax events that can wait, while the server is down; others are dropped
-     * @param null|Closure(list<array<string, mixed>>, string, string): void $onError called with events that will not be
-     *     sent, the reason (`invalid`, `queue-full`, `rejected` or `undeliverable`), and a sentence
+     * @param null|Closure(list<array<string, mixed>>, string, string): void $onError called with events that will not
+     *     be sent, the reason (`invalid`, `queue-full`, `rejected` or `undeliverable`), and a sentence
      */
     public function __construct(
         private string $baseUrl,
@@ -56,8 +56,8 @@ final class Tidings
      * Queues an event. Returns its id, or null if it was dropped.
      *
      * @param array<string, mixed> $fields `userId`, `icon`, `notify`, `tags`, `description`, `createdAt` (a
-     *     DateTimeInterface, ISO 8601, or milliseconds since 1970), `event` and `id`. Numbers, booleans and dates in tags
-     *     are sent as strings; null is omitted.
+     *     DateTimeInterface, ISO 8601, or milliseconds since 1970), `event` and `id`. Numbers, booleans and dates in
+     *     tags are sent as strings; null is omitted.
      */
     public function track(string $channel, string $name, array $fields = []): ?string
     {
@@ -194,7 +194,7 @@ final class Tidings
         $this->drop(array_map(fn ($json) => json_decode($json, true), array_values($rejected)), "rejected", $detail);
     }
 
-    /** @return array{int, array<string, mixed>, float} the status (0 without a response), the JSON, and `Retry-After` */
+    /** @return array{int, array<string, mixed>, float} the status (0: no response), the JSON, and `Retry-After` */
     private function post(string $body, float $deadline): array
     {
         $wait = 0.0;
@@ -263,10 +263,6 @@ final class Tidings
         return ctype_digit($header) ? (float) $header : max(0.0, strtotime($header) - microtime(true));
     }
 
-    /**
-     * @param array<string, mixed> $tags
-     * @return array<string, string>
-     */
     private static function tagStrings(array $tags): array
     {
         $texts = [];
@@ -284,7 +280,8 @@ final class Tidings
 
     private static function isoString(DateTimeInterface $time): string
     {
-        return DateTimeImmutable::createFromInterface($time)->setTimezone(new DateTimeZone("UTC"))->format("Y-m-d\TH:i:s.v\Z");
+        $utc = DateTimeImmutable::createFromInterface($time)->setTimezone(new DateTimeZone("UTC"));
+        return $utc->format("Y-m-d\TH:i:s.v\Z");
     }
 
     /** A UUIDv7 (RFC 9562), greater than the one before: a counter follows the milliseconds. */

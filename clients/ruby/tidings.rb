@@ -12,8 +12,8 @@ require "time"
 #   TIDINGS.track("payments", "Payment received", user_id: "u1", tags: { amount: 42 })
 #
 # A thread sends events together in the background: when 20 are waiting, or after 3 seconds. Nothing here raises: events
-# that will not be sent are passed to `on_error`, or printed as a warning. A process that ends sends what is left first; a
-# forked one begins with an empty queue.
+# that will not be sent are passed to `on_error`, or printed as a warning. A process that ends sends what is left first;
+# a forked one begins with an empty queue.
 class Tidings
   VERSION = "0.1.0"
   BATCH_EVENTS = 20
@@ -247,7 +247,7 @@ class Tidings
       text = case value
              when String, Symbol, Numeric, true, false then value.to_s
              when Time then iso_string(value)
-             else raise TypeError, "The tag \"#{key}\" is #{value.class}. Send a string, number, boolean or Time."
+             else raise TypeError, "The tag \"#{key}\" is #{value.class}, not a string, number, boolean or Time."
              end
       [key, text]
     end

@@ -111,9 +111,18 @@ test("Netlify: traffic, functions and deploys", async () => {
     {
       ...shared,
       timestamp: "2026-11-26T12:00:00.004Z",
-      log_type: "deploy",
+      log_type: "deploys",
       level: "info",
+      deploy_section: "building",
       message: "Build script success",
+    },
+    {
+      ...shared,
+      timestamp: "2026-11-26T12:00:00.005Z",
+      log_type: "waf",
+      action: { type: "deny" },
+      request: { method: "POST", url: "https://shop.example.com/login" },
+      rule_sets: [],
     },
   ];
   const ndjson = `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`;
@@ -124,7 +133,8 @@ test("Netlify: traffic, functions and deploys", async () => {
     { name: "Request", tags: { type: "traffic", status: "200", durationMs: "12", site: "s1" } },
     { name: "Request failed", icon: "❌" },
     { name: "no stock", icon: "❌", tags: { function: "order", level: "error" } },
-    { name: "Build script success", tags: { type: "deploy" } },
+    { name: "Build script success", tags: { type: "deploys", section: "building" } },
+    { name: "Firewall deny", tags: { method: "POST", path: "https://shop.example.com/login" } },
   ]);
   expect(JSON.stringify(events)).not.toContain("192.0.2.1");
 });

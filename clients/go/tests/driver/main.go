@@ -144,7 +144,8 @@ func live() {
 	fmt.Println("connecting")
 	isEnd := errors.New("the end")
 	options := tidings.LiveOptions{LastEventID: given.LastEventID}
-	err := client.Live(ctx, tidings.Filters{Channel: given.Channel}, options, func(event tidings.StoredEvent, id string) error {
+	filters := tidings.Filters{Channel: given.Channel}
+	err := client.Live(ctx, filters, options, func(event tidings.StoredEvent, id string) error {
 		printJSON([]string{event.Name, id})
 		if event.Name == "end" {
 			return isEnd

@@ -27,8 +27,8 @@ _SUFFIX = ".events"
 class Journal:
     """A file for each process, in a directory that they share.
 
-    Its owner holds a lock on it. A file without one belonged to a process that has ended, and another process takes over
-    its items. An item that was sent and is still in the file is sent again with its id, and so stored once.
+    Its owner holds a lock on it. A file without one belonged to a process that has ended, and another process takes
+    over its items. An item that was sent and is still in the file is sent again with its id, and so stored once.
 
     Only the queue's thread uses it. A file that can't be written is logged, and events then wait in memory alone.
 
