@@ -21,6 +21,8 @@ const sources = [
   "docs-site",
   "docs",
   "client/README.md",
+  "clients/python/README.md",
+  "clients/go/README.md",
   "ARCHITECTURE.md",
   "CHANGELOG.md",
   "CONTRIBUTING.md",

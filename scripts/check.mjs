@@ -15,6 +15,8 @@ const checks = {
   "server types": ["tsc", "-p", "server"],
   "dashboard types": ["tsc", "-p", "dashboard"],
   "client types": ["tsc", "-p", "client"],
+  // With integrations/.
+  "clients types": ["tsc", "-p", "clients"],
   "documentation types": ["tsc", "-p", "docs-site"],
   "lint and format": ["biome", "check", "--error-on-warnings"],
   "generated files": ["bun", "server/docs/generate.ts", "--check"],

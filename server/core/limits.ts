@@ -361,6 +361,8 @@ export const limits = {
   /** The body of a request to a webhook's address, and its number of values: services send more than applications. */
   webhookBytes: 1_048_576,
   webhookValues: 20_000,
+  /** Log lines or alerts of one request. Its bytes are limited like those of other services' clients. */
+  webhookItems: 10_000,
   webhookRequestsPerMinute: 1_200,
   /** Requests with an address that doesn't exist, from one network. */
   webhookMissesPerMinute: 120,

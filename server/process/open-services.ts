@@ -305,6 +305,7 @@ async function wireUp(
         largeBodies,
         failures,
         addressOf,
+        setRequestTimeout: (request, seconds) => connections.setTimeout(request, seconds),
       }),
       pings: new PingReceiver({
         store,
