@@ -1,3 +1,4 @@
+import type { NewKey } from "../schemas/key.ts";
 import type { TestApp } from "./test-app.ts";
 import { createTestKey } from "./test-key.ts";
 
@@ -16,14 +17,18 @@ export const behindProxy = { trustedProxies: ["127.0.0.1/32"] };
 export type PageEventFields = { name?: string; path?: string } & Record<string, unknown>;
 
 /** Creates a publishable key of a project, the first one by default. */
-export async function websiteKey(app: TestApp, slug = "default", origins: string[] = []): Promise<string> {
+export async function websiteKey(
+  app: TestApp,
+  slug = "default",
+  settings: Partial<NewKey> = {},
+): Promise<string> {
   const { control } = app.running.store;
   const { id } = await control
     .selectFrom("projects")
     .select("id")
     .where("slug", "=", slug)
     .executeTakeFirstOrThrow();
-  return createTestKey(control, id, { name: "Shop", kind: "publishable", origins });
+  return createTestKey(control, id, { name: "Shop", kind: "publishable", ...settings });
 }
 
 /** An event as the script sends it. */

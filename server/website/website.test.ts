@@ -5,7 +5,6 @@ import type { Problem } from "../core/problems.ts";
 import type { AuditEntry } from "../schemas/audit.ts";
 import type { Board } from "../schemas/board.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import { createTestKey } from "../testing/test-key.ts";
 import { pageEvent, sendPageEvents, websiteKey } from "../testing/website-visits.ts";
 
 let app: TestApp;
@@ -89,16 +88,14 @@ describe("sending", () => {
   });
 
   test("is allowed from the key's origins only", async () => {
-    const limited = await websiteKey(app, "default", ["https://shop.example.com"]);
+    const limited = await websiteKey(app, "default", { origins: ["https://shop.example.com"] });
     const from = (origin: string) => sendPageEvents(app, limited, [pageEvent()], { headers: { origin } });
     expect((await from("https://shop.example.com")).status).toBe(204);
     expect((await problemOf(await from("https://evil.example.com"))).status).toBe(403);
   });
 
   test("is limited by the key's rate", async () => {
-    const slow = await createTestKey(app.running.store.control, 1, {
-      ...{ name: "Slow", kind: "publishable", eventsPerSecond: 1 },
-    });
+    const slow = await websiteKey(app, "default", { eventsPerSecond: 1 });
     const events = Array.from({ length: 10 }, () => pageEvent());
     expect((await sendPageEvents(app, slow, events)).status).toBe(204);
     expect((await problemOf(await sendPageEvents(app, slow, events))).status).toBe(429);
