@@ -31,6 +31,7 @@ const checks = {
   "lock files": ["node", "scripts/locks.mjs"],
   "known vulnerabilities": ["node", "scripts/audit.mjs"],
   "size of the client": ["node", "client/size.mjs"],
+  "size of the script of web pages": ["node", "client/website-script.mjs", "--check"],
   "size of the first load": ["bun", "server/e2e/browser/first-load-budget.ts"],
 };
 

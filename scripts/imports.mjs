@@ -39,6 +39,7 @@ const order = [
   "invitations",
   "ingest",
   "drop-in",
+  "website",
   "transfer",
   "webhooks",
   "interactions",

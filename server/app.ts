@@ -49,6 +49,7 @@ import { addStatsRoutes } from "./stats/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { addViewRoutes } from "./views/routes.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
+import { addWebsiteRoutes, websitePaths } from "./website/routes.ts";
 
 export type App = {
   fetch: (request: Request) => Response | Promise<Response>;
@@ -127,6 +128,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/heartbeats",
     "/api/heartbeats/*",
     "/mcp",
+    ...websitePaths,
   ])
     app.use(
       path,
@@ -176,6 +178,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addSignUpRoutes(routes, services); //       /api/setup /api/sign-in /api/sign-up … /api/password-reset
   addAuthRoutes(routes, services); //         /api/auth …
   addDropInRoutes(routes, services); //       /v1/batch /v1/logs /v1/log /batch/ /cloudevents /slack/{key} …
+  addWebsiteRoutes(routes, services); //      /t.js /t /s/{name} …
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
   addMcpRoutes(routes, async (request) =>

@@ -77,7 +77,8 @@ export function BoardsPage() {
                 )
               }
             >
-              A board is a page of charts and numbers that everybody in the project sees.
+              A board is a page of charts and numbers that everybody in the project sees. For a website, one
+              comes by itself: the page “API keys” has the line to paste.
             </EmptyState>
           ) : null}
         </>
@@ -269,7 +270,8 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
               )
             }
           >
-            Tiles show numbers, charts and events from a search.
+            Tiles show numbers, charts and events from a search. For a website, a board comes by itself: the
+            page “API keys” has the line to paste.
           </EmptyState>
         ) : (
           <TileSourceContext value={source}>

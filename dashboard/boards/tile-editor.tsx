@@ -13,7 +13,16 @@ import { draftTiles, TileSourceContext, tileDataQuery } from "./boards.ts";
 import { type BoardRange, rangeQuery } from "./ranges.ts";
 import { TileBox } from "./tile.tsx";
 import { InsightField, StepFields, TagField } from "./tile-fields.tsx";
-import { formOf, missingIn, needsTag, newTileForm, type TileForm, tileOf, tileTypes } from "./tile-form.ts";
+import {
+  formOf,
+  isTableOfSessions,
+  missingIn,
+  needsTag,
+  newTileForm,
+  type TileForm,
+  tileOf,
+  tileTypes,
+} from "./tile-form.ts";
 
 type Props = {
   /** Null: a new tile. */
@@ -30,6 +39,15 @@ const metricLabels: Record<Metric, string> = {
   average: "Average of a tag",
   minimum: "Minimum of a tag",
   maximum: "Maximum of a tag",
+};
+const sessionLabels: Record<TileForm["show"], string> = {
+  sessions: "Number of sessions",
+  bounceRate: "Bounce rate: share with a single event",
+  duration: "Average duration",
+  eventsPerSession: "Events per session",
+  entries: "First value of a tag",
+  exits: "Last value of a tag",
+  live: "Users in the last 5 minutes",
 };
 const firstHints = {
   ever: "Each week has the same users, whatever period the board shows.",
@@ -61,6 +79,8 @@ export default function TileEditor({ tile, range, save, close }: Props) {
   const { type } = form;
   const isChart = type === "line" || type === "area" || type === "bar";
   const hasMetric = isChart || type === "number" || type === "table";
+  const ofSessions = isTableOfSessions(form);
+  const isTable = type === "table" || ofSessions;
 
   return (
     <FormDialog
@@ -143,6 +163,36 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           </SelectField>
         </>
       )}
+      {type === "sessions" && (
+        <>
+          <SearchField
+            label="Events that count"
+            hint="A search, as in the feed. Sessions begin with these."
+            q={form.q}
+            onChange={(q) => change({ q })}
+            member="tile/q"
+          />
+          <SearchField
+            label="Events that keep a session going"
+            hint="A session ends after half an hour without any. Empty: all events."
+            q={form.activity}
+            onChange={(activity) => change({ activity })}
+            member="tile/activity"
+          />
+          <SelectField
+            label="Show"
+            value={form.show}
+            onChange={(event) => change({ show: event.target.value as TileForm["show"] })}
+            member="tile/show"
+          >
+            {Object.entries(sessionLabels).map(([each, label]) => (
+              <option key={each} value={each}>
+                {label}
+              </option>
+            ))}
+          </SelectField>
+        </>
+      )}
       {hasMetric && (
         <div className="flex gap-4 max-md:flex-col">
           <SelectField
@@ -163,16 +213,16 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           )}
         </div>
       )}
-      {(isChart || type === "table" || type === "funnel") && (
+      {(isChart || isTable || type === "funnel") && (
         <div className="flex gap-4 max-md:flex-col">
           <SelectField
-            label={type === "table" ? "A row for each" : "Split by"}
+            label={isTable ? "A row for each" : "Split by"}
             className="flex-1"
-            value={type === "table" ? form.splitBy || "name" : form.splitBy}
+            value={isTable ? form.splitBy || "name" : form.splitBy}
             onChange={(event) => change({ splitBy: event.target.value as TileForm["splitBy"] })}
             member={form.splitBy === "tag" ? undefined : "tile/split"}
           >
-            {type !== "table" && <option value="">Nothing</option>}
+            {!isTable && <option value="">Nothing</option>}
             <option value="channel">Channel</option>
             <option value="name">Name</option>
             <option value="tag">Tag</option>
@@ -187,12 +237,12 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           )}
           {type !== "funnel" && (
             <Field
-              label={type === "table" ? "Rows" : "Series"}
+              label={isTable ? "Rows" : "Series"}
               type="number"
               min={1}
-              max={type === "table" ? limits.tableRows : limits.tileSeries}
+              max={isTable ? limits.tableRows : limits.tileSeries}
               value={form.limit}
-              placeholder={type === "table" ? "10" : "5"}
+              placeholder={isTable ? "10" : "5"}
               onChange={(event) => change({ limit: event.target.value })}
               member="tile/limit"
               className="md:w-24"
@@ -225,7 +275,11 @@ export default function TileEditor({ tile, range, save, close }: Props) {
 
 function searchesOf(tile: Tile): string[] {
   if ("steps" in tile) return tile.steps;
-  return [...("q" in tile ? [tile.q ?? ""] : []), ...("again" in tile ? [tile.again ?? ""] : [])];
+  return [
+    ...("q" in tile ? [tile.q ?? ""] : []),
+    ...("again" in tile ? [tile.again ?? ""] : []),
+    ...("activity" in tile ? [tile.activity ?? ""] : []),
+  ];
 }
 
 /** A tile some time after its last change, so that not every key is a request. */

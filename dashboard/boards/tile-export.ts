@@ -15,7 +15,7 @@ export function csvOf(tile: ShownTile, data: TileData): string {
 }
 
 function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
-  const metric = metricText("metric" in tile ? tile : {});
+  const metric = metricText("metric" in tile || "show" in tile ? tile : {});
   switch (data.type) {
     case "number":
       return [["from", metric], ...data.starts.map((start, index) => [start, data.values[index]])];

@@ -1,4 +1,4 @@
-import type { Metric, Tile, TileType } from "../../server/schemas/tile.ts";
+import type { Metric, Tile, TileOf, TileType } from "../../server/schemas/tile.ts";
 
 /** The fields of the tile editor. They keep their values when another type is chosen. */
 export type TileForm = {
@@ -18,6 +18,9 @@ export type TileForm = {
   again: string;
   /** Of retention: which first event counts. */
   first: "ever" | "range";
+  /** Of sessions: what is shown of them, and the search for other events that keep one going. */
+  show: TileOf<"sessions">["show"];
+  activity: string;
   key: string;
   text: string;
 };
@@ -31,6 +34,7 @@ export const tileTypes: Record<TileType, { label: string; w: number; h: number }
   table: { label: "Table", w: 4, h: 5 },
   funnel: { label: "Funnel", w: 4, h: 5 },
   retention: { label: "Retention", w: 6, h: 5 },
+  sessions: { label: "Sessions", w: 4, h: 5 },
   feed: { label: "Events", w: 4, h: 5 },
   alerts: { label: "Alerts", w: 4, h: 4 },
   value: { label: "Insight", w: 3, h: 2 },
@@ -54,6 +58,8 @@ export const newTileForm: TileForm = {
   windowHours: "168",
   again: "",
   first: "ever",
+  show: "sessions",
+  activity: "",
   key: "",
   text: "",
 };
@@ -75,6 +81,7 @@ export function formOf(tile: Tile): TileForm {
       windowHours: String(tile.windowSeconds / 3_600),
     }),
     ...("again" in tile && { again: tile.again, first: tile.first ?? "ever" }),
+    ...("show" in tile && { show: tile.show, activity: tile.activity }),
     ...("key" in tile && { key: tile.key }),
     ...("text" in tile && { text: tile.text }),
   };
@@ -88,10 +95,15 @@ export function needsTag(metric: Metric): boolean {
 /** Says in a sentence what the form still needs; null if it is complete. */
 export function missingIn(form: TileForm): string | null {
   const { type, metric, splitBy } = form;
-  const hasMetric = !["funnel", "retention", "feed", "alerts", "value", "text"].includes(type);
-  const hasSplit = (hasMetric && type !== "number") || type === "funnel";
+  const hasMetric = !["funnel", "retention", "sessions", "feed", "alerts", "value", "text"].includes(type);
+  const hasSplit = (hasMetric && type !== "number") || type === "funnel" || isTableOfSessions(form);
   if (hasMetric && needsTag(metric) && form.tag.trim() === "") return "Enter the tag to compute it from.";
   return hasSplit && splitBy === "tag" && form.splitTag.trim() === "" ? "Enter the tag to split by." : null;
+}
+
+/** Whether sessions are shown by their first or last value. */
+export function isTableOfSessions({ type, show }: Pick<TileForm, "type" | "show">): boolean {
+  return type === "sessions" && (show === "entries" || show === "exits");
 }
 
 /** The tile that a form describes. The server reports its mistakes. */
@@ -124,6 +136,10 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
       };
     case "retention":
       return { type, ...common, q, again: form.again, first: form.first };
+    case "sessions": {
+      const { show, activity } = form;
+      return { type, ...common, q, activity, show, split: split ?? "name", ...limit } as Tile;
+    }
     case "feed":
       return { type, ...common, q };
     case "alerts":

@@ -10,6 +10,7 @@ import { EditKeyDialog, NewKeyDialog } from "./key-dialogs.tsx";
 import { KeyTable, keysQuery } from "./key-table.tsx";
 import { RevokeDialog } from "./revoke-dialog.tsx";
 import { RotateDialog } from "./rotate-dialog.tsx";
+import { WebsiteLine } from "./website-line.tsx";
 
 /** Dialogs for a key. */
 const dialogs = { edit: EditKeyDialog, rotate: RotateDialog, revoke: RevokeDialog };
@@ -45,6 +46,7 @@ export function KeysPage() {
           <h2 className="font-semibold text-sm">How to send events</h2>
           <ExampleTabs apiKey="YOUR_API_KEY" />
         </section>
+        <WebsiteLine />
         <ExistingSdks />
       </ListPage>
       {creating && <NewKeyDialog close={() => setCreating(false)} />}

@@ -14,6 +14,7 @@ function publicTile(tile: Tile): Record<string, unknown> {
     ...(tile.type === "funnel" && {
       stepNames: tile.steps.map((q, index) => stepNameOf(q, tile.stepNames?.[index])),
     }),
+    ...(tile.type === "sessions" && { show: tile.show }),
     ...(tile.type === "text" && { text: tile.text }),
   };
 }

@@ -16,6 +16,7 @@ import { retentionQueryOf } from "../stats/questions.ts";
 import type { CountQuery } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import { bucketsOf, type Range, rangeBefore, wholeWeeksOf } from "./range.ts";
+import { sessionsData } from "./sessions-data.ts";
 
 type Measured = Extract<Tile, { metric: string }>;
 
@@ -42,6 +43,8 @@ export async function tileData(tile: Tile, context: Context): Promise<TileData> 
       return funnelData(tile, context);
     case "retention":
       return retentionData(tile, context);
+    case "sessions":
+      return sessionsData(tile, context);
     case "feed":
       return feedData(tile, context);
     case "alerts":

@@ -133,6 +133,11 @@ export const limits = {
   analysesRunning: 3,
   analysesOfProject: 2,
   analysesWaiting: 100,
+  /** Events of a page that its script sends at once. */
+  websiteEvents: 50,
+  /** A visit ends after so long without activity, and is remembered so much longer, for events that arrive late. */
+  visitIdleMs: 30 * 60 * 1_000,
+  visitKeptMs: 4 * 60 * 60 * 1_000,
   userProperties: 50,
   userNames: 50,
   /** A search for users. */

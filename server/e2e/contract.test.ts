@@ -18,6 +18,7 @@ import { oidcProvider } from "../testing/oidc-provider.ts";
 import type { ReceivedEmail } from "../testing/smtp-inbox.ts";
 import { type TestApp, testApp, testConfig, testPassword, testPasswords } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
+import { pageEvent, websiteKey } from "../testing/website-visits.ts";
 
 type Fields = Record<string, string>;
 
@@ -40,6 +41,7 @@ const notAudited = {
     "POST /ping/{key}/{slug}/{end}",
     "POST /ping/{token}",
     "POST /ping/{token}/{end}",
+    "POST /s/{name}",
     "PUT /api/insights/{key}",
     "PUT /api/users/{userId}",
   ],
@@ -537,6 +539,20 @@ test("heartbeats", async () => {
   await call("GET /api/heartbeats/{id}", 200, { as: "key", params: one.params });
   await call("DELETE /api/heartbeats/{id}/badge", 200, one);
   await call("DELETE /api/heartbeats/{id}", 200, one);
+});
+
+test("websites", async () => {
+  const key = await websiteKey(app);
+  const by = { as: "nobody" } as const;
+  const script = await fetch(`${app.address}/t.js`);
+  const version = `${/"(\w+)"/.exec(script.headers.get("etag")!)![1]}.js`;
+  await call("GET /t.js", 200, by);
+  await call("GET /s/{name}", 200, { ...by, params: { name: "app.js" } });
+  await call("GET /t/{version}", 200, { ...by, params: { version } });
+  await call("GET /s/{name}/{version}", 200, { ...by, params: { name: "app", version } });
+  await call("POST /t", 204, { ...by, body: { key, events: [pageEvent()] } });
+  await call("POST /s/{name}", 204, { ...by, params: { name: "app" }, body: { key, events: [pageEvent()] } });
+  await call("POST /t", 403, { ...by, body: { key: app.key, events: [pageEvent()] } });
 });
 
 test("on-call schedules", async () => {

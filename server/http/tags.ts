@@ -25,6 +25,7 @@ export const tags = {
   Heartbeats: "Jobs that say that they ran, and alerts when they don't.",
   Reports: "Boards that are sent on a schedule.",
   Account: "An account, its sessions, and signing in and up.",
+  Website: "The script for web pages, and what it sends.",
   "Drop-in endpoints": "Endpoints for the clients of other services.",
   Status: "Whether the server runs and is ready.",
   MCP: "Tools for assistants, by the Model Context Protocol.",

@@ -43,6 +43,10 @@ import { eraseTraces, eraseUser } from "../users/erase-user.ts";
 import { repairTimes } from "../users/repair-times.ts";
 import { UserActivity } from "../users/user-activity.ts";
 import { WebhookReceiver } from "../webhooks/receive.ts";
+import { countryLookup } from "../website/countries.ts";
+import { WebsiteReceiver } from "../website/receive.ts";
+import { WebsiteBoards } from "../website/website-boards.ts";
+import { WebsiteWorker } from "../website/website-worker.ts";
 import type { MigrationReport } from "./migration-report.ts";
 import { openStore } from "./open-store.ts";
 import { Readiness } from "./readiness.ts";
@@ -217,6 +221,7 @@ async function wireUp(
   const heartbeatWorker = new HeartbeatWorker({ store, recorder, rejected, onError, now });
   if (!isPassive) await retrying(() => heartbeatWorker.startAgain());
   const rateLimits = new KeyRateLimits(store);
+  const websiteWorker = new WebsiteWorker({ store, onError, now });
 
   await retrying(() =>
     store.events.follow({
@@ -316,6 +321,18 @@ async function wireUp(
         onPing: () => heartbeatWorker.wake(),
         now,
       }),
+      website: new WebsiteReceiver({
+        store,
+        keys,
+        rateLimits,
+        recorder,
+        rejected,
+        worker: websiteWorker,
+        boards: new WebsiteBoards(control),
+        countryOf: countryLookup(config.countryDatabase),
+        addressOf,
+        now,
+      }),
       heartbeatWorker,
       reportWorker,
       pictureLinks,
@@ -338,6 +355,7 @@ async function wireUp(
       reportWorker.wake();
       worker.wake();
       userActivity.start();
+      websiteWorker.wake();
       void backups?.look();
     },
     async close() {
@@ -346,6 +364,7 @@ async function wireUp(
       backups?.close();
       await reportWorker.close();
       await heartbeatWorker.close();
+      await websiteWorker.close();
       await userActivity.close();
       await worker.close();
       await notifications.close();

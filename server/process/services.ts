@@ -37,6 +37,7 @@ import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserActivity } from "../users/user-activity.ts";
 import type { WebhookReceiver } from "../webhooks/receive.ts";
+import type { WebsiteReceiver } from "../website/receive.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** Services that routes share, wired up in `open-services.ts`. */
@@ -64,6 +65,7 @@ export type Services = {
   largeBodies: BodySemaphore;
   rateLimits: KeyRateLimits;
   webhookReceiver: WebhookReceiver;
+  website: WebsiteReceiver;
   pings: PingReceiver;
   heartbeatWorker: HeartbeatWorker;
   reportWorker: ReportWorker;

@@ -103,6 +103,17 @@ const sameForAll: Record<string, Row> = {
     ...{ key: 401, session: 401, nobody: 401, body: () => ({ type: 1 }) },
     path: () => `/interactions/discord/${"0".repeat(64)}`,
   },
+  // The script is the same for all pages, and the key of what it sends is in the body.
+  "GET /t.js": { key: 200, session: 200, nobody: 200 },
+  "GET /t/{version}": { key: 404, session: 404, nobody: 404, path: () => "/t/x.js" },
+  "GET /s/{name}": { key: 404, session: 404, nobody: 404, path: () => "/s/x" },
+  "GET /s/{name}/{version}": { key: 404, session: 404, nobody: 404, path: () => "/s/x/x.js" },
+  "POST /t": { key: 401, session: 401, nobody: 401, body: () => ({ events: [] }) },
+  "POST /s/{name}": {
+    ...{ key: 401, session: 401, nobody: 401 },
+    body: () => ({ events: [] }),
+    path: () => "/s/x",
+  },
   "GET /badge/{badge}": { key: 404, session: 404, nobody: 404, path: () => "/badge/x.svg" },
   ...Object.fromEntries(
     ["/flags/", "/flags", "/decide/", "/decide"].map((path) => [

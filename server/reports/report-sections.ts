@@ -4,7 +4,7 @@ import { stepNameOf } from "../schemas/step-name.ts";
 import type { Tile, TileOf } from "../schemas/tile.ts";
 import type { TileDataOf } from "../schemas/tile-data.ts";
 import { labelOf, metricText, splitHead, titleOf } from "../schemas/tile-texts.ts";
-import { amountText, changeText, shareText } from "./report-amounts.ts";
+import { amountText, changeText, shareText, withUnit } from "./report-amounts.ts";
 import type { ComputedTile } from "./report-tiles.ts";
 
 /** How a section speaks of the period before, and tells times. */
@@ -21,7 +21,7 @@ export function sectionOf({ tile, data, before, problem }: ComputedTile, style: 
     case "number":
       return {
         ...section,
-        value: amountText(data.value),
+        value: withUnit(data.value, data.unit),
         change: changeText(data.value, (earlier as TileDataOf<"number"> | null)?.value, style.compared),
       };
     case "line":
@@ -69,7 +69,7 @@ type Rows = readonly { value: string | null; total: number | null }[];
 
 function tableOf(split: string, tile: Tile, rows: Rows): Pick<ReportSection, "head" | "rows"> {
   return {
-    head: [splitHead(split), "metric" in tile ? metricText(tile) : ""],
+    head: [splitHead(split), "metric" in tile || "show" in tile ? metricText(tile) : ""],
     rows: rows
       .slice(0, limits.reportRows)
       .map(({ value, total }) => [labelOf(value, true), amountText(total)]),

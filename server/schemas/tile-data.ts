@@ -23,6 +23,7 @@ const NumberData = z
     value: amount,
     values: z.array(amount).openapi({ description: "One for each bucket." }),
     before: amount.optional().openapi({ description: "With `compare`: the value of the period before." }),
+    unit: z.enum(["percent", "seconds"]).optional().openapi({ description: "Of figures of sessions." }),
   })
   .openapi("NumberData");
 

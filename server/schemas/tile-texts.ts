@@ -7,7 +7,17 @@ const metricTexts: Record<string, string> = {
   maximum: "Maximum",
 };
 
-type Measure = { metric?: string | undefined; tag?: string | undefined };
+type Measure = { metric?: string | undefined; tag?: string | undefined; show?: string | undefined };
+const sessionTexts: Record<string, string> = {
+  sessions: "Sessions",
+  bounceRate: "Bounce rate",
+  duration: "Average duration",
+  eventsPerSession: "Events per session",
+  entries: "Sessions",
+  exits: "Sessions",
+  live: "Users in the last 5 minutes",
+};
+
 type TitledTile = Measure & {
   type: string;
   title: string;
@@ -16,7 +26,8 @@ type TitledTile = Measure & {
 };
 
 /** The name of a tile's numbers: "Events", "Users", "Sum of amount". */
-export function metricText({ metric, tag }: Measure): string {
+export function metricText({ metric, tag, show }: Measure): string {
+  if (show !== undefined) return sessionTexts[show] ?? "Sessions";
   if (metric === "users") return "Users";
   return tag !== undefined && metric !== undefined && metric in metricTexts
     ? `${metricTexts[metric]} of ${tag || "a tag"}`
@@ -40,6 +51,9 @@ export function titleOf(tile: TitledTile): string {
   if (tile.type === "alerts") return "Open alerts";
   if (tile.type === "funnel") return "Funnel";
   if (tile.type === "retention") return "Retention";
+  if (tile.show === "entries" || tile.show === "exits")
+    return `${tile.show === "entries" ? "First" : "Last"} ${splitText(tile.split ?? "")}`;
+  if (tile.type === "sessions") return metricText(tile);
   if (tile.type === "value") return tile.key ?? "Insight";
   if (tile.type === "text") return "Text";
   return metricText(tile) + (tile.split === undefined ? "" : ` by ${splitText(tile.split)}`);

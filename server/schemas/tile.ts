@@ -108,6 +108,36 @@ const RetentionTile = z
     description:
       "Of the users whose first matching event was in a week, how many came back in later weeks. Weeks are whole, whatever the range is.",
   });
+/** What a tile of sessions can show. */
+export const sessionFigures = [
+  "sessions",
+  "bounceRate",
+  "duration",
+  "eventsPerSession",
+  "entries",
+  "exits",
+  "live",
+] as const;
+const SessionsTile = z
+  .strictObject({
+    type: z.literal("sessions"),
+    ...place,
+    q: q.openapi({
+      description: "The search for the events that begin sessions and are counted, such as page views.",
+    }),
+    activity: validSearch.default("").openapi({
+      description: "The search for other events that keep a session going. Default: all.",
+    }),
+    show: z.enum(sessionFigures).openapi({
+      description:
+        "The number of `sessions`; `bounceRate`, the percentage with a single event; their average `duration` in seconds; `eventsPerSession`; tables of the first (`entries`) and last (`exits`) values of `split`; or `live`, the users of the last five minutes.",
+    }),
+    split: split.default("tag.path"),
+    limit: whole(1, limits.tableRows).default(10).openapi({ description: "How many rows, largest first." }),
+  })
+  .openapi("SessionsTile", {
+    description: `Sessions of users: each ends after ${limits.visitIdleMs / 60_000} minutes without an event. One that began before the range counts from its first event in it. The result is that of a number or of a table.`,
+  });
 const FeedTile = z
   .strictObject({ type: z.literal("feed"), ...place, q })
   .openapi("FeedTile", { description: "The newest events." });
@@ -137,6 +167,7 @@ export const Tile = z
     TableTile,
     FunnelTile,
     RetentionTile,
+    SessionsTile,
     FeedTile,
     AlertsTile,
     ValueTile,

@@ -8,13 +8,15 @@ import type { HeartbeatTables } from "./heartbeat-tables.ts";
 import type { NotificationTables } from "./notification-tables.ts";
 import type { OnCallTables } from "./on-call-tables.ts";
 import type { ReportTables } from "./report-tables.ts";
+import type { WebsiteTables } from "./website-tables.ts";
 
 /** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
 export type ControlTables = AuthTables &
   NotificationTables &
   HeartbeatTables &
   OnCallTables &
-  ReportTables & {
+  ReportTables &
+  WebsiteTables & {
     settings: { name: string; value: string };
     projects: {
       id: Generated<number>;

@@ -11,6 +11,7 @@ import type {
   RetentionQuery,
   Watch,
 } from "./analysis/queries.ts";
+import type { SessionsQuery, SessionsResult } from "./analysis/sessions.ts";
 import type {
   ArrivedLaterQuery,
   CountQuery,
@@ -233,6 +234,8 @@ export interface EventAnalyzer {
   retention(query: RetentionQuery, watch: Watch): Promise<Cohort[]>;
   /** Returns the users that a number counts, a page at a time. */
   countedUsers(query: CountedUsersQuery, watch: Watch): Promise<CountedUsersPage>;
+  /** Divides the events of users into sessions, and counts these. */
+  sessions(query: SessionsQuery, watch: Watch): Promise<SessionsResult>;
 }
 
 /** Removes events. */

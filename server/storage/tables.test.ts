@@ -13,6 +13,7 @@ const declared: Record<string, string[]> = {
   ...declaredTables(join(import.meta.dir, "heartbeat-tables.ts")),
   ...declaredTables(join(import.meta.dir, "on-call-tables.ts")),
   ...declaredTables(join(import.meta.dir, "report-tables.ts")),
+  ...declaredTables(join(import.meta.dir, "website-tables.ts")),
   ...declaredTables(join(import.meta.dir, "notification-tables.ts")),
 };
 

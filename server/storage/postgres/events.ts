@@ -4,6 +4,7 @@ import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
 import { retention } from "../analysis/retention.ts";
+import { sessions } from "../analysis/sessions.ts";
 import { createCount } from "../count.ts";
 import type { EventStore } from "../event-store.ts";
 import { fairReads } from "../fair-reads.ts";
@@ -99,6 +100,7 @@ export async function createPostgresEvents({
           funnel: (query, watch) => funnel(scan, query, watch),
           retention: (query, watch) => retention(scan, query, watch),
           countedUsers: (query, watch) => countedUsers(scan, query, watch),
+          sessions: (query, watch) => sessions(scan, query, watch),
         }),
       },
       Math.max(1, Math.floor(address.connections / 2)),

@@ -183,6 +183,7 @@ async function openLocked(
       funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
       retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
       countedUsers: (query, watch) => reader.cancellable({ kind: "countedUsers", query }, watch),
+      sessions: (query, watch) => reader.cancellable({ kind: "sessions", query }, watch),
     }),
   };
 

@@ -12,6 +12,7 @@ import type {
   Watch,
 } from "../analysis/queries.ts";
 import { retention } from "../analysis/retention.ts";
+import { type SessionsQuery, sessions } from "../analysis/sessions.ts";
 import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
 import { createCount } from "../count.ts";
 import type {
@@ -65,6 +66,7 @@ export type ReaderRequest =
   | { kind: "funnel"; query: FunnelQuery }
   | { kind: "retention"; query: RetentionQuery }
   | { kind: "countedUsers"; query: CountedUsersQuery }
+  | { kind: "sessions"; query: SessionsQuery }
   | { kind: "countRemovable"; removal: Removal }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
   | { kind: "ping" }
@@ -156,6 +158,8 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return retention(scan, request.query, watch());
     case "countedUsers":
       return countedUsers(scan, request.query, watch());
+    case "sessions":
+      return sessions(scan, request.query, watch());
     case "countRemovable":
       return countRemovable(request.removal);
     case "nextBuildStep":
