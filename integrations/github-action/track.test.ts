@@ -66,8 +66,8 @@ describe.skipIf(missing.length > 0)("the action", () => {
     return { code, text: text + errors, output: (await file.exists()) ? await file.text() : "" };
   }
 
-  test("records an event with the run's tags, once, also if an attempt fails", async () => {
-    proxy.mishaps.push("500");
+  test("records an event with the run's tags, once, also if a response is lost", async () => {
+    proxy.mishaps.push("drop-response");
     const hostile = "Deployed `$(touch /tmp/x)`; \"quoted\" 'too' — é💰";
     const { code, output } = await run({
       name: hostile,
