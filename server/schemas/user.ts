@@ -47,8 +47,18 @@ export const UserListQuery = z.strictObject({
 
 export type UserSort = z.infer<typeof UserListQuery>["sort"];
 
+/** How an ID was joined to a person. */
+export const joinedBys = ["identify", "alias", "event", "merge", "import"] as const;
+export type JoinedBy = (typeof joinedBys)[number];
+
+const idsInList = z.array(z.string()).openapi({
+  description:
+    "All IDs of the person, the main one first. Events keep the IDs that they were sent with, and count for the person.",
+});
+
 export const UserInList = z.object({
-  userId: z.string(),
+  userId: z.string().openapi({ description: "The main ID of the person." }),
+  ids: idsInList,
   events: z.int(),
   firstSeenAt: z
     .string()
@@ -67,9 +77,34 @@ export const UserList = z
   })
   .openapi("UserList");
 
-export const User = z
+/** An ID of a person, and how it became one. */
+export const IdOfUser = z
   .object({
     userId: z.string(),
+    joinedTo: z.string().nullable().openapi({
+      description:
+        "The ID that it was joined to: splitting that off takes this one along. Null for the main ID.",
+    }),
+    joinedAt: z.string().nullable().openapi({ format: "date-time" }),
+    joinedBy: z.enum(joinedBys).nullable().openapi({
+      description:
+        "`identify` and `alias` are calls, `event` is an event with both IDs, `merge` was done on purpose, `import` came with a file. Null for the main ID.",
+    }),
+    joinedName: z.string().nullable().openapi({ description: "The API key or account that did it." }),
+  })
+  .openapi("IdOfUser");
+export type IdOfUser = z.infer<typeof IdOfUser>;
+
+export const User = z
+  .object({
+    userId: z.string().openapi({ description: "The main ID of the person." }),
+    ids: z.array(IdOfUser).max(limits.idsOfPerson).openapi({
+      description: "All IDs of the person, the main one first, then in the order in which they were joined.",
+    }),
+    isKnown: z.boolean().openapi({
+      description:
+        "Whether a call identified the person. Anonymous people can still become part of another one.",
+    }),
     events: z.int(),
     firstSeenAt: z
       .string()

@@ -3,6 +3,7 @@ import { nextTurn } from "../scheduling/turns.ts";
 import type { UserSort } from "../schemas/user.ts";
 import type { UserProperties } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { joinedIdsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { endOfPrefix } from "../storage/text-range.ts";
 import { exactCounts, withTimes } from "./exact-users.ts";
@@ -30,7 +31,7 @@ const sortedUsers = 2_000;
 /** Users whose activity and properties one statement reads. */
 const readUsers = 500;
 
-type Found = ActivityRow & { properties: UserProperties };
+type Found = ActivityRow & { properties: UserProperties; ids: string[] };
 type Options = ListOptions & { q: string; signal: AbortSignal };
 
 /** Lists users with events whose ID or properties match a search. */
@@ -59,8 +60,9 @@ export async function findUsers(store: Store, options: Options): Promise<UserPag
   const last = page.at(-1)?.row;
   const position = last && (sort === "id" ? { userId: last.userId } : { sort, ...last });
   return {
-    users: timed.map(({ userId, firstAt, lastAt, properties }, index) => ({
+    users: timed.map(({ userId, ids, firstAt, lastAt, properties }, index) => ({
       userId,
+      ids,
       events: page[index]!.events,
       firstSeenAt: isoOf(firstAt),
       lastSeenAt: isoOf(lastAt),
@@ -86,7 +88,7 @@ async function* inOrder(
     found.push(...(await read(control, options, userIds.slice(start, start + readUsers))));
   const compare = sort === "id" ? compareIds : compareRows;
   yield found
-    .filter((row) => matchesUser(search, row.userId, row.properties) && (!after || compare(after, row) < 0))
+    .filter((row) => matchesUser(search, row.ids, row.properties) && (!after || compare(after, row) < 0))
     .sort(compare);
 }
 
@@ -96,7 +98,7 @@ async function read(
   { projectId, sort }: Options,
   userIds: string[],
 ): Promise<Found[]> {
-  const [rows, properties] = await Promise.all([
+  const [rows, properties, idsOfEach] = await Promise.all([
     control
       .selectFrom("userActivity")
       .select(["userId", "firstAt", "lastAt", "stale", `${columnOf(sort) ?? "events"} as value`])
@@ -104,8 +106,13 @@ async function read(
       .where("userId", "in", userIds)
       .execute(),
     propertiesOf(control, projectId, userIds),
+    joinedIdsOf(control, projectId, userIds),
   ]);
-  return rows.map((row) => ({ ...row, properties: properties.get(row.userId) ?? {} }));
+  return rows.map((row) => ({
+    ...row,
+    properties: properties.get(row.userId) ?? {},
+    ids: idsOfEach.get(row.userId)!,
+  }));
 }
 
 /** At most so many at a time. Several can be needed for a page, because some users can have no events any more. */
@@ -143,9 +150,18 @@ async function* walk(
       )
       .limit(stepUsers)
       .execute();
+    const idsOfEach = await joinedIdsOf(
+      control,
+      projectId,
+      rows.map(({ userId }) => userId),
+    );
     const found = rows
-      .map((row) => ({ ...row, properties: JSON.parse(row.properties ?? "{}") as UserProperties }))
-      .filter(({ userId, properties }) => matchesUser(search, userId, properties));
+      .map((row) => ({
+        ...row,
+        properties: JSON.parse(row.properties ?? "{}") as UserProperties,
+        ids: idsOfEach.get(row.userId)!,
+      }))
+      .filter(({ ids, properties }) => matchesUser(search, ids, properties));
     if (found.length > 0) yield found;
     if (rows.length < stepUsers) return;
     from = rows.at(-1)!;

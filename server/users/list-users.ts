@@ -3,6 +3,7 @@ import { problem } from "../core/problems.ts";
 import type { UserInList, UserSort } from "../schemas/user.ts";
 import { faultInUserId, type UserProperties } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { joinedIdsOf, personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { endOfPrefix } from "../storage/text-range.ts";
 import { exactCounts, withTimes } from "./exact-users.ts";
@@ -26,25 +27,68 @@ export const activityColumns = { events: "events", firstSeen: "firstAt", lastSee
 
 /** Lists users by their id. */
 export async function listById(store: Store, options: ListOptions): Promise<UserPage> {
-  const { projectId, prefix, limit, cursor } = options;
-  const after = cursor === undefined ? {} : { after: readCursor(cursor, "id").userId };
-  const found = await store.events.users({ projectId, prefix, ...after }, limit + 1);
+  const { projectId, limit, cursor } = options;
+  const found: Listed[] = [];
+  let after = cursor === undefined ? undefined : readCursor(cursor, "id").userId;
+  // IDs that are joined to others are left out, so a page can take several reads.
+  while (found.length <= limit) {
+    const next = await peopleWithEvents(store, { ...options, after }, limit + 1 - found.length);
+    found.push(...next.people);
+    if (next.end === null) break;
+    after = next.end;
+  }
   const page = found.slice(0, limit);
   const ids = page.map(({ userId }) => userId);
-  const [seen, properties] = await Promise.all([
+  const [seen, properties, idsOfEach] = await Promise.all([
     activityOf(store, projectId, ids),
     propertiesOf(store.control, projectId, ids),
+    joinedIdsOf(store.control, projectId, ids),
   ]);
   return {
     users: page.map(({ userId, events }) => ({
       userId,
+      ids: idsOfEach.get(userId)!,
       events,
       firstSeenAt: isoOf(seen.get(userId)?.firstAt),
       lastSeenAt: isoOf(seen.get(userId)?.lastAt),
       properties: properties.get(userId) ?? {},
     })),
-    nextCursor: found.length > limit ? writeCursor({ userId: page.at(-1)!.userId }) : null,
+    nextCursor: found.length > limit ? writeCursor({ userId: page.at(-1)!.at }) : null,
   };
+}
+
+type PeopleQuery = Pick<ListOptions, "projectId" | "prefix"> & { after: string | undefined };
+/** A person with events. `at` is the ID at which the list has them: the main one if that has events. */
+type Listed = { userId: string; at: string; events: number };
+
+/**
+ * People with an ID that has a prefix and events, in the engine's order of IDs. `end` is where the next read continues;
+ * null at the end.
+ */
+async function peopleWithEvents(
+  { events, control }: Store,
+  { projectId, prefix, after }: PeopleQuery,
+  limit: number,
+): Promise<{ people: Listed[]; end: string | null }> {
+  const from = after === undefined ? {} : { after };
+  const read = await events.users({ projectId, prefix, ...from }, limit);
+  const userIds = read.map(({ userId }) => userId);
+  const persons = await personsOf(control, projectId, userIds);
+  const personOfId = (userId: string) => persons.get(userId) ?? userId;
+  const idsOfEach = await joinedIdsOf(control, projectId, [...new Set(userIds.map(personOfId))]);
+  const joined = [...idsOfEach.values()].filter(({ length }) => length > 1).flat();
+  const counted =
+    joined.length === 0 ? [] : await events.users({ projectId, userIds: joined }, joined.length);
+  const counts = new Map([...read, ...counted].map(({ userId, events }) => [userId, events]));
+  const people = userIds.flatMap((at): Listed[] => {
+    const userId = personOfId(at);
+    const withEvents = idsOfEach.get(userId)!.filter((id) => counts.has(id));
+    const listable = withEvents.filter((id) => id.startsWith(prefix));
+    const first = listable.includes(userId) ? userId : listable.toSorted(compareTexts)[0];
+    if (at !== first) return [];
+    return [{ userId, at, events: withEvents.reduce((sum, id) => sum + counts.get(id)!, 0) }];
+  });
+  return { people, end: read.length < limit ? null : userIds.at(-1)! };
 }
 
 /** Lists users with properties by their id, whether or not they have events. */
@@ -65,13 +109,15 @@ export async function listWithProperties(store: Store, options: ListOptions): Pr
     .execute();
   const page = found.slice(0, limit);
   const ids = page.map(({ userId }) => userId);
-  const [seen, counts] = await Promise.all([
+  const [seen, counts, idsOfEach] = await Promise.all([
     activityOf(store, projectId, ids),
     exactCounts(store, projectId, ids),
+    joinedIdsOf(store.control, projectId, ids),
   ]);
   return {
     users: page.map(({ userId, properties }) => ({
       userId,
+      ids: idsOfEach.get(userId)!,
       events: counts.get(userId) ?? 0,
       firstSeenAt: isoOf(seen.get(userId)?.firstAt),
       lastSeenAt: isoOf(seen.get(userId)?.lastAt),
@@ -106,15 +152,14 @@ export async function listByActivity(store: Store, options: ListOptions): Promis
     after = next.at(-1)!;
   }
   const page = rows.slice(0, limit);
-  const properties = await propertiesOf(
-    store.control,
-    projectId,
-    page.map(({ userId }) => userId),
-  );
+  const pageIds = page.map(({ userId }) => userId);
+  const properties = await propertiesOf(store.control, projectId, pageIds);
+  const idsOfEach = await joinedIdsOf(store.control, projectId, pageIds);
   const timed = await withTimes(store, projectId, page);
   return {
     users: timed.map(({ userId, firstAt, lastAt }) => ({
       userId,
+      ids: idsOfEach.get(userId)!,
       events: counts.get(userId)!,
       firstSeenAt: isoOf(firstAt),
       lastSeenAt: isoOf(lastAt),
@@ -173,7 +218,11 @@ export function compareRows(a: Position, b: Position): number {
 
 /** By the bytes of the id. */
 export function compareIds(a: Pick<Position, "userId">, b: Pick<Position, "userId">): number {
-  return Buffer.compare(Buffer.from(a.userId), Buffer.from(b.userId));
+  return compareTexts(a.userId, b.userId);
+}
+
+function compareTexts(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /** When users had their first and last event, which is some seconds behind. */
