@@ -107,7 +107,7 @@ export type ControlTables = AuthTables &
       /** Whether a publishable key may join IDs without a signature. */
       identify: Generated<KeyIdentify>;
       /** The secret for signatures of user IDs, sealed; null if there is none. */
-      identitySecret: Generated<string | null>;
+      identitySecret: string | null;
     };
     rejectedEvents: {
       id: Generated<number>;

@@ -394,6 +394,7 @@ describe("sorted by activity", () => {
   test("with their properties, and when they were seen", async () => {
     const expected = {
       userId: "u1",
+      ids: ["u1"],
       events: 2,
       firstSeenAt: day(1),
       lastSeenAt: day(5),
