@@ -1,5 +1,5 @@
 import type { KeyKind, PermissionName, Role, Scope } from "../core/permissions.ts";
-import type { KeyIdentify } from "../schemas/key.ts";
+import type { KeyIdentify } from "../schemas/key-identify.ts";
 
 /** A signed-in account. */
 export type Account = { id: string; name: string; email: string };

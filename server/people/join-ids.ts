@@ -204,12 +204,11 @@ async function moveProfile(
   projectId: number,
   { joiner, person, merged, nowMs }: Move,
 ): Promise<void> {
-  const { numDeletedRows } = await transaction
+  await transaction
     .deleteFrom("users")
     .where("projectId", "=", projectId)
     .where("userId", "=", joiner)
-    .executeTakeFirst();
-  if (numDeletedRows === 0n) return;
+    .execute();
   const change = { properties: JSON.stringify(merged), updatedAt: nowMs };
   await transaction
     .insertInto("users")

@@ -2,11 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
 import { keyKinds, scopes } from "../core/permissions.ts";
 import { text } from "../validation/text.ts";
+import { keyIdentifies } from "./key-identify.ts";
 import { version } from "./version.ts";
-
-/** Whether a publishable key needs a signature to join an anonymous ID to a user. */
-export const keyIdentifies = ["signed", "unsigned"] as const;
-export type KeyIdentify = (typeof keyIdentifies)[number];
 
 const keyTexts = {
   identify: z.enum(keyIdentifies).openapi({

@@ -38,7 +38,7 @@ export const UserListQuery = z.strictObject({
     .openapi({ description: "Only users whose ID starts with this." }),
   has: z.enum(["events", "properties"]).default("events").openapi({
     description:
-      "`properties`: only users with properties, also those without events; needs `sort=id`, and no `q`. Default: events.",
+      "`properties`: only users with properties or several IDs, also those without events; needs `sort=id`, and no `q`. Default: events.",
   }),
   limit: pageLimit("Users"),
   cursor: pageCursor,
@@ -56,9 +56,15 @@ const idsInList = z.array(z.string()).openapi({
     "All IDs of the person, the main one first. Events keep the IDs that they were sent with, and count for the person.",
 });
 
+const isKnown = z.boolean().openapi({
+  description:
+    "Whether a call identified the person. Anonymous people can still become a part of another one.",
+});
+
 export const UserInList = z.object({
   userId: z.string().openapi({ description: "The main ID of the person." }),
   ids: idsInList,
+  isKnown,
   events: z.int(),
   firstSeenAt: z
     .string()
@@ -101,10 +107,7 @@ export const User = z
     ids: z.array(IdOfUser).max(limits.idsOfPerson).openapi({
       description: "All IDs of the person, the main one first, then in the order in which they were joined.",
     }),
-    isKnown: z.boolean().openapi({
-      description:
-        "Whether a call identified the person. Anonymous people can still become part of another one.",
-    }),
+    isKnown,
     events: z.int(),
     firstSeenAt: z
       .string()

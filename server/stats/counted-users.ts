@@ -5,10 +5,10 @@ import type { Cursor, EventFilter } from "../event/filter.ts";
 import type { CountedUserList } from "../schemas/counted-users.ts";
 import { userHashText } from "../storage/analysis/numbered.ts";
 import type { CountedUser, CountedUsers } from "../storage/analysis/queries.ts";
-import { joinedIdsOf, personsOf } from "../storage/people.ts";
+import { personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { exactCounts } from "../users/exact-users.ts";
-import { activityOf, isoOf, propertiesOf } from "../users/list-users.ts";
+import { activityOf, isoOf, readProfiles } from "../users/list-users.ts";
 
 /** Events of one millisecond that are read at a time, to find a user's. */
 const pageEvents = 100;
@@ -28,21 +28,19 @@ export async function listCountedUsers(
   const page = found.users.slice(0, limit);
   const counting = await eventsOf(store, projectId, filterOf(counted), page);
   const persons = counting.map(({ person }) => person);
-  const [counts, seen, properties, idsOfEach] = await Promise.all([
+  const [counts, seen, profileOf] = await Promise.all([
     exactCounts(store, projectId, persons),
     activityOf(store, projectId, persons),
-    propertiesOf(store.control, projectId, persons),
-    joinedIdsOf(store.control, projectId, persons),
+    readProfiles(store.control, projectId, persons),
   ]);
   return {
     total: found.total,
     users: counting.map(({ person, event }) => ({
       userId: person,
-      ids: idsOfEach.get(person)!,
       events: counts.get(person) ?? 0,
       firstSeenAt: isoOf(seen.get(person)?.firstAt),
       lastSeenAt: isoOf(seen.get(person)?.lastAt),
-      properties: properties.get(person) ?? {},
+      ...profileOf(person),
       event,
     })),
     nextCursor: found.users.length > limit ? writeCursor(page.at(-1)!) : null,

@@ -2,7 +2,7 @@ import type { Generated } from "kysely";
 import type { KeyKind, Role } from "../core/permissions.ts";
 import type { AuditAction, AuditEntry } from "../schemas/audit.ts";
 import type { Job } from "../schemas/job.ts";
-import type { KeyIdentify } from "../schemas/key.ts";
+import type { KeyIdentify } from "../schemas/key-identify.ts";
 import type { JoinedBy } from "../schemas/user.ts";
 import type { WebhookOutcome, WebhookSource } from "../schemas/webhook.ts";
 import type { AuthTables } from "./auth-tables.ts";

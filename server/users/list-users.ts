@@ -39,19 +39,17 @@ export async function listById(store: Store, options: ListOptions): Promise<User
   }
   const page = found.slice(0, limit);
   const ids = page.map(({ userId }) => userId);
-  const [seen, properties, idsOfEach] = await Promise.all([
+  const [seen, profileOf] = await Promise.all([
     activityOf(store, projectId, ids),
-    propertiesOf(store.control, projectId, ids),
-    joinedIdsOf(store.control, projectId, ids),
+    readProfiles(store.control, projectId, ids),
   ]);
   return {
     users: page.map(({ userId, events }) => ({
       userId,
-      ids: idsOfEach.get(userId)!,
       events,
       firstSeenAt: isoOf(seen.get(userId)?.firstAt),
       lastSeenAt: isoOf(seen.get(userId)?.lastAt),
-      properties: properties.get(userId) ?? {},
+      ...profileOf(userId),
     })),
     nextCursor: found.length > limit ? writeCursor({ userId: page.at(-1)!.at }) : null,
   };
@@ -91,15 +89,26 @@ async function peopleWithEvents(
   return { people, end: read.length < limit ? null : userIds.at(-1)! };
 }
 
-/** Lists users with properties by their id, whether or not they have events. */
+/** Lists users with properties, or several IDs, by their id, whether or not they have events. */
 export async function listWithProperties(store: Store, options: ListOptions): Promise<UserPage> {
   const { projectId, prefix, limit, cursor } = options;
   const after = cursor === undefined ? "" : readCursor(cursor, "id").userId;
   const found = await store.control
     .selectFrom("users")
-    .select(["userId", "properties"])
+    .select("userId")
     .where("projectId", "=", projectId)
-    .where("properties", "!=", "{}")
+    .where((eb) =>
+      eb.or([
+        eb("properties", "!=", "{}"),
+        eb.exists(
+          eb
+            .selectFrom("personIds")
+            .select("personIds.userId")
+            .whereRef("personIds.projectId", "=", "users.projectId")
+            .whereRef("personIds.personId", "=", "users.userId"),
+        ),
+      ]),
+    )
     .where("userId", ">", after)
     .$if(prefix !== "", (query) =>
       query.where("userId", ">=", prefix).where("userId", "<", endOfPrefix(prefix)),
@@ -109,19 +118,18 @@ export async function listWithProperties(store: Store, options: ListOptions): Pr
     .execute();
   const page = found.slice(0, limit);
   const ids = page.map(({ userId }) => userId);
-  const [seen, counts, idsOfEach] = await Promise.all([
+  const [seen, counts, profileOf] = await Promise.all([
     activityOf(store, projectId, ids),
     exactCounts(store, projectId, ids),
-    joinedIdsOf(store.control, projectId, ids),
+    readProfiles(store.control, projectId, ids),
   ]);
   return {
-    users: page.map(({ userId, properties }) => ({
+    users: page.map(({ userId }) => ({
       userId,
-      ids: idsOfEach.get(userId)!,
       events: counts.get(userId) ?? 0,
       firstSeenAt: isoOf(seen.get(userId)?.firstAt),
       lastSeenAt: isoOf(seen.get(userId)?.lastAt),
-      properties: JSON.parse(properties) as UserProperties,
+      ...profileOf(userId),
     })),
     nextCursor: found.length > limit ? writeCursor({ userId: page.at(-1)!.userId }) : null,
   };
@@ -153,17 +161,15 @@ export async function listByActivity(store: Store, options: ListOptions): Promis
   }
   const page = rows.slice(0, limit);
   const pageIds = page.map(({ userId }) => userId);
-  const properties = await propertiesOf(store.control, projectId, pageIds);
-  const idsOfEach = await joinedIdsOf(store.control, projectId, pageIds);
+  const profileOf = await readProfiles(store.control, projectId, pageIds);
   const timed = await withTimes(store, projectId, page);
   return {
     users: timed.map(({ userId, firstAt, lastAt }) => ({
       userId,
-      ids: idsOfEach.get(userId)!,
       events: counts.get(userId)!,
       firstSeenAt: isoOf(firstAt),
       lastSeenAt: isoOf(lastAt),
-      properties: properties.get(userId) ?? {},
+      ...profileOf(userId),
     })),
     nextCursor: rows.length > limit ? writeCursor({ sort, ...page.at(-1)! }) : null,
   };
@@ -237,15 +243,35 @@ export async function activityOf(store: Store, projectId: number, userIds: strin
   return new Map((await withTimes(store, projectId, rows)).map((row) => [row.userId, row]));
 }
 
-export async function propertiesOf(control: Kysely<ControlTables>, projectId: number, userIds: string[]) {
-  if (userIds.length === 0) return new Map<string, UserProperties>();
-  const rows = await control
-    .selectFrom("users")
-    .select(["userId", "properties"])
-    .where("projectId", "=", projectId)
-    .where("userId", "in", userIds)
-    .execute();
-  return new Map(rows.map(({ userId, properties }) => [userId, JSON.parse(properties) as UserProperties]));
+/** What is known of people besides their events. */
+export type Profile = { ids: string[]; isKnown: boolean; properties: UserProperties };
+
+/** Reads what is known of people, by their main IDs. Returns it for an ID. */
+export async function readProfiles(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  persons: readonly string[],
+): Promise<(person: string) => Profile> {
+  const [idsOfEach, rows] = await Promise.all([
+    joinedIdsOf(control, projectId, persons),
+    persons.length === 0
+      ? []
+      : control
+          .selectFrom("users")
+          .select(["userId", "properties", "identifiedAt"])
+          .where("projectId", "=", projectId)
+          .where("userId", "in", persons)
+          .execute(),
+  ]);
+  const stored = new Map(rows.map((row) => [row.userId, row]));
+  return (person) => {
+    const row = stored.get(person);
+    return {
+      ids: idsOfEach.get(person)!,
+      isKnown: row !== undefined && row.identifiedAt !== null,
+      properties: row ? (JSON.parse(row.properties) as UserProperties) : {},
+    };
+  };
 }
 
 export function isoOf(ms: number | undefined): string | null {

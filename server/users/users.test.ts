@@ -395,6 +395,7 @@ describe("sorted by activity", () => {
     const expected = {
       userId: "u1",
       ids: ["u1"],
+      isKnown: true,
       events: 2,
       firstSeenAt: day(1),
       lastSeenAt: day(5),

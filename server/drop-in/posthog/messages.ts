@@ -109,7 +109,7 @@ function userOf(event: JsonObject, properties: JsonObject, userId: string) {
   const setOnce = propertiesOf(objectOf(event.$set_once ?? properties.$set_once));
   const isEmpty = Object.keys(set).length + Object.keys(setOnce).length === 0;
   const identifies = event.event === "$identify";
-  return isEmpty && !identifies ? undefined : { userId, set, setOnce, identifies };
+  return isEmpty && !identifies ? undefined : { userId, set, setOnce, ...(identifies && { identifies }) };
 }
 
 /** The two IDs that `identify` and `alias` give one person. */

@@ -31,7 +31,7 @@ export function itemOf(sent: unknown, type: unknown, nowMs: number, channel = se
           userId,
           set: changeOf(sent, type as "identify" | "group" | "alias"),
           // With an anonymous ID only, it sets properties of somebody who is not known.
-          identifies: type === "identify" && filledText(sent.userId) !== undefined,
+          ...(type === "identify" && filledText(sent.userId) !== undefined && { identifies: true }),
         },
         ...joiningOf(sent, type === "group" ? "event" : (type as "identify" | "alias")),
         sent,
