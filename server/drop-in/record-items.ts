@@ -74,7 +74,7 @@ export async function recordItems(
       ),
       ...refusals.map(({ item, refusal }) => ({
         body: JSON.stringify(item.sent) ?? "",
-        problem: naming(wire, refusal),
+        problem: naming(wire, invalid("", refusal.options.detail)),
       })),
     ],
     key,

@@ -100,10 +100,10 @@ export async function join(
   // Whoever merges on purpose may name the two in either order. The known one stays.
   if (by === "merge" && known.has(joiner) && !known.has(person))
     return join(transaction, projectId, { ...joining, id: userId, userId: id }, { version, joined });
-  if (known.has(joiner) && !force) return id === joiner ? bothKnown(id, userId) : taken(id, userId);
-  if (by !== "merge" && (await wasSplitOff(transaction, projectId, id))) return splitOff(id);
+  if (known.has(joiner) && !force) return id === joiner ? bothKnown() : taken();
+  if (by !== "merge" && (await wasSplitOff(transaction, projectId, id))) return splitOff();
   const ids = await joinedIdsOf(transaction, projectId, [joiner, person]);
-  if (ids.get(joiner)!.length + ids.get(person)!.length > limits.idsOfPerson) return tooManyIds(userId);
+  if (ids.get(joiner)!.length + ids.get(person)!.length > limits.idsOfPerson) return tooManyIds();
   if (joined >= limits.joinedIds) return tooManyJoined();
 
   const own = await profileOf(transaction, projectId, joiner);
@@ -255,33 +255,37 @@ function faultOf({ id, userId }: Joining): ProblemError | null {
     if (fault) return problem("body-invalid", { detail: `The user ID ${fault}.` });
     if (isSharedId(each))
       return problem("id-not-allowed", {
-        detail: `${JSON.stringify(each)} can't be joined, because many people would become one. Send an ID that only one person has.`,
+        detail:
+          "The ID can't be joined, because mistakes in applications give it to many people. Send an ID that only one person has.",
       });
   }
   return null;
 }
 
-function bothKnown(id: string, userId: string): ProblemError {
+function bothKnown(): ProblemError {
   return problem("user-known", {
-    detail: `${JSON.stringify(id)} was identified before, so it isn't joined to ${JSON.stringify(userId)}. If both are one person, merge them on the user's page, or with POST /api/users/{userId}/merge and "force": true.`,
+    detail:
+      "The ID was identified before, so it isn't joined to another user. If both are one person, merge them on the user's page, or with POST /api/users/{userId}/merge and \"force\": true.",
   });
 }
 
-function taken(id: string, userId: string): ProblemError {
+function taken(): ProblemError {
   return problem("id-taken", {
-    detail: `${JSON.stringify(id)} is an ID of another known user, so it isn't joined to ${JSON.stringify(userId)}: an anonymous ID stays with the user who signed in first. If it is wrong there, split it off on that user's page.`,
+    detail:
+      "The ID belongs to another known user: an anonymous ID stays with the user who signed in first. If it is wrong there, split it off on that user's page.",
   });
 }
 
-function splitOff(id: string): ProblemError {
+function splitOff(): ProblemError {
   return problem("user-known", {
-    detail: `${JSON.stringify(id)} was split off before, so it only joins another user if you merge them on the user's page, or with POST /api/users/{userId}/merge.`,
+    detail:
+      "The ID was split off before, so it joins a user only if you merge them on the user's page, or with POST /api/users/{userId}/merge.",
   });
 }
 
-function tooManyIds(userId: string): ProblemError {
+function tooManyIds(): ProblemError {
   return problem("limit-reached", {
-    detail: `A user can have at most ${limits.idsOfPerson} IDs, and ${JSON.stringify(userId)} would have more. Split off IDs that aren't theirs, or send the user's own ID after they signed in.`,
+    detail: `A user can have at most ${limits.idsOfPerson} IDs. Split off IDs that aren't theirs, or send the user's own ID after they signed in.`,
   });
 }
 

@@ -54,6 +54,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
     {
       method: "post",
       path: "/api/identify",
+      operationId: "identifyUser",
       by: "users:identify",
       tag: "Users",
       summary: "Identify a user",
@@ -83,6 +84,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
     {
       method: "post",
       path: "/api/alias",
+      operationId: "aliasUser",
       by: "users:identify",
       tag: "Users",
       summary: "Join an anonymous ID to a user",
