@@ -126,13 +126,13 @@ function OtherUsers({
       />
       {error && <p className="text-danger text-sm">{error.message}</p>}
       {users?.length === 0 && <p className="py-2 text-muted text-sm">No other user has this.</p>}
-      <ul className="flex max-h-72 flex-col overflow-y-auto">
+      <ul className="flex flex-col overflow-y-auto">
         {users?.map((other) => (
           <li key={other.userId} className="border-line border-b last:border-b-0">
             <button
               type="button"
               onClick={() => choose(other)}
-              className="flex min-h-10 w-full items-center gap-3 rounded-md px-2 py-1 text-left text-sm hover:bg-hover max-md:min-h-12"
+              className="flex min-h-10 w-full items-center gap-3 rounded-md px-2 py-1 text-left text-sm hover:bg-hover max-md:min-h-10"
             >
               <span className="min-w-0 flex-1">
                 <span className="hostile-line block">{other.userId}</span>
