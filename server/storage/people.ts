@@ -82,8 +82,7 @@ export async function withPeople(
   return { ...rest, search: searches.length === 1 ? searches[0]! : { kind: "all", of: searches } };
 }
 
-/** The same for a search. */
-export async function searchWithPeople(control: Control, projectId: number, search: Search): Promise<Search> {
+async function searchWithPeople(control: Control, projectId: number, search: Search): Promise<Search> {
   const named = usersIn({ search });
   return named.length === 0 ? search : searchWithIds(search, await idsOfAll(control, projectId, named));
 }

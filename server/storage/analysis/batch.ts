@@ -6,7 +6,8 @@ import { valueIn } from "../counter-ranges.ts";
 import type { Split } from "../split.ts";
 import { TagNumbers } from "./decimal-sums.ts";
 import { grown } from "./grown.ts";
-import { Texts, type Users, userWords } from "./numbered.ts";
+import { Texts, type Users } from "./numbered.ts";
+import { userWords } from "./user-hash.ts";
 
 /** What an analysis reads of events. */
 export type Fields = {

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { limits } from "../../core/limits.ts";
 import { Turns } from "../../scheduling/turns.ts";
-import { userHash, userWords } from "./numbered.ts";
+import { userHash, userWords } from "./user-hash.ts";
 
 /** Three words of an ID's hash, and three of its person's. */
 const slotWords = 2 * userWords;
@@ -74,7 +74,7 @@ function isFree(slots: Uint32Array, at: number): boolean {
 }
 
 /** A row of `person_ids`. */
-export type PersonRow = { userId: string; personId: string; version: number };
+type PersonRow = { userId: string; personId: string; version: number };
 
 /** How an engine reads a project's people. */
 export type PeopleSource = {
