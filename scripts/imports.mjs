@@ -38,6 +38,7 @@ const order = [
   "auth",
   "invitations",
   "ingest",
+  "people",
   "drop-in",
   "website",
   "transfer",

@@ -36,6 +36,7 @@ import { addPreferenceRoutes } from "./notifications/preference-routes.ts";
 import { addProjectDestinationRoutes } from "./notifications/project-destination-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
 import { addOnCallRoutes } from "./on-call/routes.ts";
+import { addPeopleRoutes } from "./people/routes.ts";
 import type { Services } from "./process/services.ts";
 import { addStatusRoutes } from "./process/status.ts";
 import { addMemberRoutes } from "./projects/member-routes.ts";
@@ -104,6 +105,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/boards/*",
     "/api/insights",
     "/api/insights/*",
+    "/api/identify",
+    "/api/alias",
     "/api/users",
     "/api/users/*",
     "/api/jobs/*",
@@ -145,6 +148,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addChannelRoutes(routes, services); //      /api/channels
   addViewRoutes(routes, services); //         /api/views … /api/sidebar …
   addUserRoutes(routes, services); //         /api/users …
+  addPeopleRoutes(routes, services); //       /api/identify /api/alias /api/users/{userId}/merge …/split
   addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention, and their users
   addBoardRoutes(routes, services); //        /api/boards …
   addPublicBoardRoutes(routes, services); //  /api/public/boards …

@@ -45,6 +45,7 @@ const actions: Record<AuditAction, string> = {
   "key.created": "created the API key",
   "key.changed": "changed the API key",
   "key.rotated": "rotated the API key",
+  "key.identity-secret-replaced": "created a secret for signatures of the API key",
   "key.revoked": "revoked the API key",
   "board.created": "created the board",
   "board.changed": "changed the board",
@@ -79,6 +80,8 @@ const actions: Record<AuditAction, string> = {
   "event.deleted": "deleted the event",
   "events.exported": "exported events",
   "user.erased": "erased a user",
+  "user.merged": "merged two users",
+  "user.split": "split an ID off a user",
 };
 
 export function actionText({ action, target }: AuditEntry): string {
@@ -153,5 +156,5 @@ export const actionKinds = {
   rejected: "Rejected events",
   event: "Deleted events",
   events: "Exports",
-  user: "Erased users",
+  user: "Users",
 };

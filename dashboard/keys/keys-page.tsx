@@ -6,6 +6,7 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { ExampleTabs } from "../setup/example-tabs.tsx";
 import { ListPage, useItemDialog } from "../shell/list-page.tsx";
 import { ExistingSdks } from "./existing-sdks.tsx";
+import { IdentitySecretDialog } from "./identity-secret-dialog.tsx";
 import { EditKeyDialog, NewKeyDialog } from "./key-dialogs.tsx";
 import { KeyTable, keysQuery } from "./key-table.tsx";
 import { RevokeDialog } from "./revoke-dialog.tsx";
@@ -13,7 +14,12 @@ import { RotateDialog } from "./rotate-dialog.tsx";
 import { WebsiteLine } from "./website-line.tsx";
 
 /** Dialogs for a key. */
-const dialogs = { edit: EditKeyDialog, rotate: RotateDialog, revoke: RevokeDialog };
+const dialogs = {
+  edit: EditKeyDialog,
+  rotate: RotateDialog,
+  sign: IdentitySecretDialog,
+  revoke: RevokeDialog,
+};
 
 export function KeysPage() {
   const query = useQuery(keysQuery(useProjectSlug()));
@@ -39,7 +45,13 @@ export function KeysPage() {
         }}
         create={{ label: "New API key", open: () => setCreating(true) }}
         list={(keys) => (
-          <KeyTable keys={keys} edit={open("edit")} rotate={open("rotate")} revoke={open("revoke")} />
+          <KeyTable
+            keys={keys}
+            edit={open("edit")}
+            rotate={open("rotate")}
+            sign={open("sign")}
+            revoke={open("revoke")}
+          />
         )}
       >
         <section aria-label="How to send events" className="mt-4 flex flex-col gap-3">

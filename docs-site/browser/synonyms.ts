@@ -1,6 +1,10 @@
 /** Other words for things: whoever searches for one of `words` also finds what `means` says, as the pages call it. */
 export const synonyms: { words: string[]; means: string[] }[] = [
   { words: ["gdpr", "dsgvo", "ccpa", "right to be forgotten", "personal data"], means: ["erasing user"] },
+  {
+    words: ["identity resolution", "identity stitching", "distinct id", "anonymous id", "merge users"],
+    means: ["several ids", "one person"],
+  },
   { words: ["kubernetes", "k8s", "helm", "docker", "podman"], means: ["in containers"] },
   { words: ["nextjs", "next.js"], means: ["next js"] },
   { words: ["page views", "pageviews", "pageview", "web analytics", "google analytics"], means: ["websites"] },

@@ -37,6 +37,7 @@ export const commandLine: CommandDef = defineCommand({
     delivery: () => import("./delivery.ts").then((module) => module.deliveryCommand),
     heartbeat: () => import("./heartbeat.ts").then((module) => module.heartbeatCommand),
     "on-call": () => import("./on-call.ts").then((module) => module.onCallCommand),
+    user: () => import("./user.ts").then((module) => module.userCommand),
     rule: () => import("./rule.ts").then((module) => module.ruleCommand),
     silence: () => import("./silence.ts").then((module) => module.silenceCommand),
     alert: () => import("./alert.ts").then((module) => module.alertCommand),

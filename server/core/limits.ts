@@ -140,6 +140,15 @@ export const limits = {
   visitKeptMs: 4 * 60 * 60 * 1_000,
   userProperties: 50,
   userNames: 50,
+  /** IDs of one person, and IDs in a project that are joined to another one. */
+  idsOfPerson: 100,
+  joinedIds: 1_000_000,
+  /** Who is joined to whom, as analyses keep it in memory. `joinedIds` take 50 MB. */
+  peopleBytes: 64 * 1_048_576,
+  /** IDs that are joined in one transaction, which other events wait for. */
+  joinedTogether: 50,
+  /** Requests of a project that wait to join IDs. */
+  joinsWaiting: 200,
   /** A search for users. */
   userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */

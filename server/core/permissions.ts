@@ -31,6 +31,7 @@ export const permissions = {
   "channels:change": { role: "member", scope: "manage" },
   "channels:delete": { role: "admin", scope: "manage" },
   "users:change": { role: "member", scope: "ingest" },
+  "users:identify": { role: "member", scope: "ingest", publishable: true },
   "users:erase": { role: "admin", scope: "manage" },
   "boards:change": { role: "member", scope: "manage" },
   "boards:publish": { role: "admin", scope: null },

@@ -35,7 +35,9 @@ const notAudited = {
   "events and users' properties": [
     "PATCH /api/insights/{key}",
     "PATCH /api/users/{userId}",
+    "POST /api/alias",
     "POST /api/events",
+    "POST /api/identify",
     "POST /api/webhooks/{id}/requests/{request}/resend",
     "POST /hooks/{token}",
     "POST /ping/{key}/{slug}/{end}",
@@ -188,6 +190,16 @@ test("events, channels, users and numbers", async () => {
     body: { plan: "pro", seats: null },
   });
   await call("GET /api/users/{userId}", 200, { as: "key", params: { userId: "u1" } });
+  await call("POST /api/identify", 200, { as: "key", body: { userId: "u1", anonymousId: "visitor-1" } });
+  await call("POST /api/identify", 409, { as: "key", body: { userId: "u2", anonymousId: "u1" } });
+  await call("POST /api/alias", 200, { as: "key", body: { userId: "u1", previousId: "visitor-2" } });
+  await call("POST /api/users/{userId}/merge", 200, {
+    as: "key",
+    params: { userId: "u1" },
+    body: { userId: "u2", force: true },
+  });
+  await call("POST /api/users/{userId}/split", 200, { as: "key", params: { userId: "u2" } });
+  await call("POST /api/users/{userId}/split", 409, { as: "key", params: { userId: "u1" } });
   await call("GET /api/users/{userId}", 404, { as: "key", params: { userId: "nobody" } });
   const list = await call("GET /api/events/rejected", 200, { query: project });
   const rejected = { id: list.rejected[0].id };
@@ -348,6 +360,11 @@ test("keys, projects and members", async () => {
   const id = { params: { id: key.id }, query: project };
   await call("GET /api/keys", 200, { query: project });
   await call("PATCH /api/keys/{id}", 200, { ...id, body: { name: "Shop" } });
+  const { key: published } = await call("POST /api/keys", 201, {
+    query: project,
+    body: { name: "Pages", kind: "publishable" },
+  });
+  await call("POST /api/keys/{id}/identity-secret", 200, { params: { id: published.id }, query: project });
   await call("POST /api/keys/{id}/rotate", 200, { ...id, body: { overlapHours: 1 } });
   await call("DELETE /api/keys/{id}", 200, id);
   await call("GET /api/projects", 200);

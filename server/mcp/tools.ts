@@ -20,6 +20,7 @@ import { User, UserList, UserListQuery } from "../schemas/user.ts";
 import { listEvents } from "./list-events.ts";
 import { time } from "./time.ts";
 import { segmentOf, shortened, type Tool, withQuery } from "./tool.ts";
+import { userTools } from "./user-tools.ts";
 
 const itemsMax = 100;
 
@@ -133,11 +134,11 @@ export const tools: Tool[] = [
     name: "user_journey",
     title: "Follow a user",
     description:
-      "Returns a user's properties, most frequent events, and their events, oldest or newest first.",
+      "Returns a user's IDs, properties, most frequent events, and their events, oldest or newest first. Any ID of the person finds all.",
     permission: "events:read",
     isReadOnly: true,
     input: z.object({
-      userId: z.string().describe("The userId of the events"),
+      userId: z.string().describe("An ID of the user, as events have it"),
       from: filters.from,
       to: filters.to,
       ...listing,
@@ -343,4 +344,5 @@ export const tools: Tool[] = [
     output: EventResponse,
     run: (api, values) => api("/api/events", values),
   },
+  ...userTools,
 ];

@@ -64,6 +64,8 @@ export const tables: readonly Table[] = [
   { name: "rejected_events", key: ["id"], bytes: ["body"], numbered: true },
   { name: "idempotency_keys", key: ["project_id", "key"] },
   { name: "users", key: ["project_id", "user_id"] },
+  { name: "person_ids", key: ["project_id", "user_id"] },
+  { name: "people_versions", key: ["project_id"] },
   { name: "jobs", key: ["id"] },
   { name: "daily_events", key: ["project_id", "day"] },
   { name: "audit_log", key: ["id"], numbered: true },

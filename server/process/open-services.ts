@@ -35,6 +35,7 @@ import { PictureLinks } from "../reports/report-links.ts";
 import { createReportRenderer } from "../reports/report-renderer.ts";
 import { ReportWorker } from "../reports/report-worker.ts";
 import { WatchedEventsCache } from "../rules/watched-events.ts";
+import { withPeople } from "../storage/people.ts";
 import { generateSecretKey } from "../storage/secret-box.ts";
 import { boxFor, openSecretBox } from "../storage/secret-key.ts";
 import { getOrCreateSecret } from "../storage/settings.ts";
@@ -182,7 +183,9 @@ async function wireUp(
     now,
     warn: (warning) => log.warn(warning),
   });
-  const streams = new LiveStreams(store.events, clock, onError);
+  const streams = new LiveStreams(store.events, clock, onError, (projectId, filter) =>
+    withPeople(control, projectId, filter),
+  );
   const secrets = await retrying(() => openSecretBox(config, control));
 
   const secret = await retrying(() => getOrCreateSecret(control, secrets, "authSecret", generateSecretKey));
@@ -322,6 +325,7 @@ async function wireUp(
         now,
       }),
       website: new WebsiteReceiver({
+        secrets,
         store,
         keys,
         rateLimits,

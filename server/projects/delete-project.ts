@@ -15,6 +15,8 @@ export async function deleteProject(context: JobContext, job: JobRow): Promise<v
     ["rejectedEvents", "id"],
     ["idempotencyKeys", "key"],
     ["users", "userId"],
+    ["personIds", "userId"],
+    ["peopleVersions", "projectId"],
     ["userActivity", "userId"],
     ["userActivityPositions", "projectId"],
     ["channels", "name"],

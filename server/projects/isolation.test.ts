@@ -238,6 +238,32 @@ const table: Record<string, Row> = {
     path: () => "/api/users/u",
     body: () => ({ plan: "pro" }),
   },
+  "POST /api/identify": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ userId: "u", anonymousId: "visitor 3" }),
+  },
+  "POST /api/alias": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ userId: "u", previousId: "visitor" }),
+  },
+  "POST /api/users/{userId}/merge": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/users/u/merge",
+    body: () => ({ userId: "visitor 2" }),
+  },
+  // In another project, the same id is not joined to any.
+  "POST /api/users/{userId}/split": {
+    key: 409,
+    session: 409,
+    nobody: 401,
+    path: () => "/api/users/joined%20visitor/split",
+  },
   "GET /api/stats": {
     key: 200,
     session: 200,
@@ -718,6 +744,12 @@ const table: Record<string, Row> = {
     path: ({ key }) => `/api/keys/${key}/rotate`,
     body: () => ({}),
   },
+  "POST /api/keys/{id}/identity-secret": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ key }) => `/api/keys/${key}/identity-secret`,
+  },
   "DELETE /api/keys/{id}": { key: 403, session: 404, nobody: 401, path: ({ key }) => `/api/keys/${key}` },
   "GET /api/members": { key: 403, session: 200, nobody: 401 },
   "PATCH /api/members/{id}": {
@@ -1017,6 +1049,7 @@ beforeAll(async () => {
     from: "2098-01-01T00:00:00Z",
     to: "2098-01-02T00:00:00Z",
   });
+  await post("/api/identify", { userId: secret, anonymousId: "joined visitor" });
   const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
   const { board } = await post<Made<"board">>("/api/boards", {
     name: secret,

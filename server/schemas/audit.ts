@@ -31,6 +31,7 @@ export const auditActions = [
   "key.changed",
   "key.rotated",
   "key.revoked",
+  "key.identity-secret-replaced",
   "destination.created",
   "destination.changed",
   "destination.deleted",
@@ -81,6 +82,8 @@ export const auditActions = [
   "event.deleted",
   "events.exported",
   "user.erased",
+  "user.merged",
+  "user.split",
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

@@ -4,6 +4,7 @@ import type { Event } from "../event/event.ts";
 import { parseSearch } from "../event/search.ts";
 import type { SilenceDraft } from "../schemas/silence.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { textWithPeople } from "../storage/people.ts";
 
 export type SilenceRow = Selectable<ControlTables["silences"]>;
 
@@ -35,9 +36,10 @@ export function coverageOf({
 export class ActiveSilences {
   readonly #byProject: Map<number, (SilenceRow & { covers: ReturnType<typeof coverageOf> })[]>;
 
-  constructor(rows: readonly SilenceRow[]) {
+  /** @param searches - those of the rows, which find the events of all IDs of the people whom they name */
+  constructor(rows: readonly SilenceRow[], searches: readonly string[] = rows.map(({ q }) => q)) {
     this.#byProject = Map.groupBy(
-      rows.map((row) => ({ ...row, covers: coverageOf(draftOf(row)) })),
+      rows.map((row, index) => ({ ...row, covers: coverageOf(draftOf({ ...row, q: searches[index]! })) })),
       ({ projectId }) => projectId,
     );
   }
@@ -55,7 +57,8 @@ export class ActiveSilences {
       .where("startsAt", "<=", nowMs)
       .orderBy("endsAt", "desc")
       .execute();
-    return new ActiveSilences(rows);
+    const searches = await Promise.all(rows.map(({ projectId, q }) => textWithPeople(control, projectId, q)));
+    return new ActiveSilences(rows, searches);
   }
 
   /** Whether a project has one in this time. Without one, the event of a match need not be read. */

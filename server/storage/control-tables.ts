@@ -2,6 +2,8 @@ import type { Generated } from "kysely";
 import type { KeyKind, Role } from "../core/permissions.ts";
 import type { AuditAction, AuditEntry } from "../schemas/audit.ts";
 import type { Job } from "../schemas/job.ts";
+import type { KeyIdentify } from "../schemas/key-identify.ts";
+import type { JoinedBy } from "../schemas/user.ts";
 import type { WebhookOutcome, WebhookSource } from "../schemas/webhook.ts";
 import type { AuthTables } from "./auth-tables.ts";
 import type { HeartbeatTables } from "./heartbeat-tables.ts";
@@ -104,6 +106,10 @@ export type ControlTables = AuthTables &
       createdAt: number;
       lastUsedAt: number | null;
       revokedAt: number | null;
+      /** Whether a publishable key may join IDs without a signature. */
+      identify: Generated<KeyIdentify>;
+      /** The secret for signatures of user IDs, sealed; null if there is none. */
+      identitySecret: string | null;
     };
     rejectedEvents: {
       id: Generated<number>;
@@ -128,7 +134,41 @@ export type ControlTables = AuthTables &
       results: string;
       createdAt: number;
     };
-    users: { projectId: number; userId: string; properties: string; updatedAt: number };
+    users: {
+      projectId: number;
+      userId: string;
+      properties: string;
+      updatedAt: number;
+      /** When the ID was first named as a known user's; null if it is anonymous. */
+      identifiedAt: number | null;
+    };
+    /** The IDs that were joined to another one (people.ts). */
+    personIds: {
+      projectId: number;
+      userId: string;
+      /** The main ID of its person, which has no row; the ID itself if it was split off. */
+      personId: string;
+      /** The ID that it was joined to; null if it was split off. */
+      joinedTo: string | null;
+      joinedAt: number;
+      joinedBy: JoinedBy;
+      /** Name of the account or key. */
+      joinedName: string | null;
+      /** What it had of its own before, as JSON. */
+      properties: string;
+      identifiedAt: number | null;
+      /** The names of the properties that the person got from it, as JSON. */
+      filled: string;
+      version: number;
+    };
+    peopleVersions: {
+      projectId: number;
+      version: number;
+      /** The version at which rows were last removed. */
+      removedVersion: number;
+      /** How many IDs are joined to another one. */
+      joined: number;
+    };
     /** Derived from events, for sorting: see users/user-activity.ts. */
     userActivity: {
       projectId: number;

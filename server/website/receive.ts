@@ -11,6 +11,7 @@ import { checkKeyOrigin, type KeyRateLimits } from "../ingest/key-limits.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { pageViewName, type WebsiteEvent, WebsiteEvents } from "../schemas/website.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { CountryLookup } from "./countries.ts";
 import { type Client, clientTags, isActivity, itemOf, type Place, pageOf, timeOf } from "./page-events.ts";
@@ -23,6 +24,7 @@ const sender = "Website";
 
 type Deps = {
   store: Store;
+  secrets: SecretBox;
   keys: ApiKeyCache;
   rateLimits: KeyRateLimits;
   recorder: Recorder;

@@ -23,9 +23,9 @@ import type { Split } from "../split.ts";
 import { openSqliteStore } from "../sqlite/index.ts";
 import { databaseFile } from "../sqlite/open.ts";
 import type { Store } from "../store.ts";
-import { userHashText } from "./numbered.ts";
 import type { CountedUser, CountedUsers } from "./queries.ts";
 import { FunnelSteps } from "./steps.ts";
+import { userHashText } from "./user-hash.ts";
 
 const blockEvents = 150;
 const startMs = Date.UTC(2026, 0, 31);

@@ -6,7 +6,8 @@ import { valueIn } from "../counter-ranges.ts";
 import type { Split } from "../split.ts";
 import { TagNumbers } from "./decimal-sums.ts";
 import { grown } from "./grown.ts";
-import { Texts, Users, userWords } from "./numbered.ts";
+import { Texts, type Users } from "./numbered.ts";
+import { userWords } from "./user-hash.ts";
 
 /** What an analysis reads of events. */
 export type Fields = {
@@ -66,8 +67,8 @@ export class Batches {
     tagNumbers: new TagNumbers(),
   };
 
-  /** @param users - those of an earlier scan, if it is the same analysis */
-  constructor(fields: Fields, filters: readonly EventFilter[], users: Users = new Users()) {
+  /** @param users - those of the analysis, which can have several scans */
+  constructor(fields: Fields, filters: readonly EventFilter[], users: Users) {
     this.#fields = fields;
     this.#filters = filters;
     this.users = users;

@@ -7,7 +7,7 @@ import { numberOf } from "../../event/number.ts";
 import type { Split } from "../split.ts";
 import { type Steps, sorted } from "../steps.ts";
 import type { Columns, Fields, TextColumn, UserColumn } from "./batch.ts";
-import { userHash, userWords } from "./numbered.ts";
+import { userHash, userWords } from "./user-hash.ts";
 
 /** A project with fewer events in a block has no columns there: its rows are read. */
 const eventsMin = 64;

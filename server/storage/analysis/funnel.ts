@@ -1,9 +1,9 @@
 import { Turns } from "../../scheduling/turns.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
-import type { Users } from "./numbered.ts";
+import { Users } from "./numbered.ts";
 import type { FollowQuery, FunnelQuery, FunnelResult, FunnelStepResult, Watch } from "./queries.ts";
-import type { Scan } from "./scan.ts";
+import type { Sources } from "./scan.ts";
 import { type Attempt, FunnelSteps } from "./steps.ts";
 import { TooLargeError } from "./too-large.ts";
 
@@ -11,12 +11,12 @@ import { TooLargeError } from "./too-large.ts";
 const readingShare = 0.9;
 
 /** Counts users who take steps. */
-export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Promise<FunnelResult> {
+export async function funnel(sources: Sources, query: FunnelQuery, watch: Watch): Promise<FunnelResult> {
   const steps = query.steps.length;
   const all = new StepTimes(steps);
   /** By value; undefined for users whose first step has none. */
   const byValue = new Map<string | undefined, StepTimes>();
-  await followSteps(scan, query, watch, (_user, attempt, readValue) => {
+  await followSteps(sources, query, watch, (_user, attempt, readValue) => {
     all.add(attempt);
     if (!query.split) return;
     const value = readValue();
@@ -45,13 +45,13 @@ export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Prom
  *   the first step
  */
 export async function followSteps(
-  scan: Scan,
+  { scan, readPeople }: Sources,
   { projectId, range, steps: filters, windowMs, split }: FollowQuery,
   watch: Watch,
   onUser: (user: number, attempt: Attempt, readValue: () => string | undefined) => void,
 ): Promise<Users> {
   const fields = { users: true, split };
-  const batches = new Batches(fields, filters);
+  const batches = new Batches(fields, filters, new Users(await readPeople(projectId)));
   const events = new UserEvents(split !== undefined);
   await scan({ projectId, filters, range, fields }, batches, (batch) => events.add(batch), {
     ...watch,

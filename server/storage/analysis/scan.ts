@@ -1,6 +1,7 @@
 import type { EventFilter } from "../../event/filter.ts";
 import type { MsRange } from "../block.ts";
 import type { Batch, Batches, Fields } from "./batch.ts";
+import type { ReadPeople } from "./person-hashes.ts";
 import type { Watch } from "./queries.ts";
 
 /** Which events an analysis reads: those that match any of the filters, which have no times of their own. */
@@ -18,3 +19,6 @@ export type Scan = (
   take: (batch: Batch) => void,
   watch: Watch,
 ) => Promise<void>;
+
+/** What an analysis reads from: events, and who their users are. */
+export type Sources = { scan: Scan; readPeople: ReadPeople };

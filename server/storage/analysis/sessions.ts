@@ -4,8 +4,9 @@ import { Buckets } from "../histogram.ts";
 import type { Split } from "../split.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
+import { Users } from "./numbered.ts";
 import type { Watch } from "./queries.ts";
-import type { Scan } from "./scan.ts";
+import type { Sources } from "./scan.ts";
 
 const isCounted = 1;
 /** Users whose last session is closed between two looks at the clock. */
@@ -46,11 +47,15 @@ export type SessionsResult = {
  * Divides the events of each user into sessions. A session that began before the first bound counts from its first event
  * after it. Of several events at the same millisecond, the one with the least value is the first or the last.
  */
-export async function sessions(scan: Scan, query: SessionsQuery, watch: Watch): Promise<SessionsResult> {
+export async function sessions(
+  { scan, readPeople }: Sources,
+  query: SessionsQuery,
+  watch: Watch,
+): Promise<SessionsResult> {
   const { projectId, bounds, counted, activity, split } = query;
   const fields = { users: true, split };
   const filters = [counted, activity];
-  const batches = new Batches(fields, filters);
+  const batches = new Batches(fields, filters, new Users(await readPeople(projectId)));
   const open = new OpenSessions(query, batches.values.texts);
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
   await scan({ projectId, filters, range, fields }, batches, (batch) => open.add(batch), watch);

@@ -9,6 +9,7 @@ import type { ControlTables } from "../control-tables.ts";
 import type { Counts, EventQuery, Page } from "../event-queries.ts";
 import type { ArrivedEvent, EventStore, Follower, Pause } from "../event-store.ts";
 import { fairReads } from "../fair-reads.ts";
+import { readsOfPeople } from "../reads-of-people.ts";
 import type { Store, StoreWatch } from "../store.ts";
 import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
@@ -199,7 +200,7 @@ async function openLocked(
       writer.batches.onCommit = observer;
     },
     append: (event) => writer.batches.append(event),
-    ...fairReads(reads),
+    ...fairReads(readsOfPeople(reads, control)),
     appendAll: (events) => writer.batches.appendAll(events),
     appendWith: (events, companion) => writer.batches.appendWith(events, companion),
     keepRejected: (rejected, retention) => writer.batches.keepRejected(rejected, retention),

@@ -4,6 +4,7 @@ import type { ArrivalStamp } from "../../event/id.ts";
 import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
+import { createReadPeople } from "../analysis/person-hashes.ts";
 import type {
   CountedUsersQuery,
   FunnelQuery,
@@ -34,6 +35,7 @@ import { createCountRemovable } from "./delete-events.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
 import { createLateEvents } from "./late-events.ts";
 import { databaseFile, openForReading } from "./open.ts";
+import { peopleSource } from "./people.ts";
 import { createRead } from "./read.ts";
 import { createScan } from "./scan.ts";
 import { startingWith } from "./starting-with.ts";
@@ -103,7 +105,10 @@ const read = createRead(database, vocabulary, blocks);
 const count = createCount(createCountSource(database, vocabulary, texts, blocks));
 const countNewer = createCountNewer(database);
 const late = createLateEvents(database);
-const scan = createScan(database, vocabulary, blocks);
+const sources = {
+  scan: createScan(database, vocabulary, blocks),
+  readPeople: createReadPeople(peopleSource(database)),
+};
 const users = createUsers(database, texts);
 const usersMatching = createUsersMatching(database);
 const countRemovable = createCountRemovable(database);
@@ -151,15 +156,15 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
     case "usersMatching":
       return usersMatching(request.query, request.limit, watch().signal);
     case "measure":
-      return measure(scan, request.query, watch());
+      return measure(sources, request.query, watch());
     case "funnel":
-      return funnel(scan, request.query, watch());
+      return funnel(sources, request.query, watch());
     case "retention":
-      return retention(scan, request.query, watch());
+      return retention(sources, request.query, watch());
     case "countedUsers":
-      return countedUsers(scan, request.query, watch());
+      return countedUsers(sources, request.query, watch());
     case "sessions":
-      return sessions(scan, request.query, watch());
+      return sessions(sources, request.query, watch());
     case "countRemovable":
       return countRemovable(request.removal);
     case "nextBuildStep":

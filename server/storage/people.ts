@@ -1,0 +1,144 @@
+import type { Kysely, Transaction } from "kysely";
+import type { EventFilter } from "../event/filter.ts";
+import { parseSearch, printSearch, type Search } from "../event/search.ts";
+import type { ControlTables } from "./control-tables.ts";
+
+type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+
+/** IDs that one statement looks up. */
+const lookedUpIds = 500;
+
+/**
+ * The people of projects: each is one user ID, or several that were joined. Events keep the IDs that they were sent with,
+ * and this is read whenever they are counted or found. So a merge, or its undoing, counts at once and for all time.
+ *
+ * A person is known by their main ID. Analyses have the same answers as hashes (`analysis/person-hashes.ts`).
+ */
+
+/** The main ID of each of some IDs that are joined to another one. Others are missing: they are people themselves. */
+export async function personsOf(
+  control: Control,
+  projectId: number,
+  userIds: readonly string[],
+): Promise<Map<string, string>> {
+  const persons = new Map<string, string>();
+  for (const some of inParts([...new Set(userIds)])) {
+    const rows = await control
+      .selectFrom("personIds")
+      .select(["userId", "personId"])
+      .where("projectId", "=", projectId)
+      .where("userId", "in", some)
+      .execute();
+    for (const { userId, personId } of rows) if (userId !== personId) persons.set(userId, personId);
+  }
+  return persons;
+}
+
+/** The main ID of the person that an ID belongs to. */
+export async function personOf(control: Control, projectId: number, userId: string): Promise<string> {
+  return (await personsOf(control, projectId, [userId])).get(userId) ?? userId;
+}
+
+/** All IDs of the person that an ID belongs to, the main one first. */
+export async function idsOf(control: Control, projectId: number, userId: string): Promise<string[]> {
+  const person = await personOf(control, projectId, userId);
+  return (await joinedIdsOf(control, projectId, [person])).get(person)!;
+}
+
+/** All IDs of people by their main IDs: the main one, then the others in the order of the database. */
+export async function joinedIdsOf(
+  control: Control,
+  projectId: number,
+  persons: readonly string[],
+): Promise<Map<string, string[]>> {
+  const ids = new Map(persons.map((person) => [person, [person]]));
+  for (const some of inParts([...ids.keys()])) {
+    const rows = await control
+      .selectFrom("personIds")
+      .select(["userId", "personId"])
+      .where("projectId", "=", projectId)
+      .where("personId", "in", some)
+      .orderBy("personId")
+      .orderBy("userId")
+      .execute();
+    for (const { userId, personId } of rows) if (userId !== personId) ids.get(personId)!.push(userId);
+  }
+  return ids;
+}
+
+/** A filter that finds the events of all IDs of the people that it names. The same filter if it names nobody. */
+export async function withPeople(
+  control: Control,
+  projectId: number,
+  filter: EventFilter,
+): Promise<EventFilter> {
+  const named = usersIn(filter);
+  if (named.length === 0) return filter;
+  const { userId, search, ...rest } = filter;
+  const idsOfEach = await idsOfAll(control, projectId, named);
+  const searches: Search[] = [];
+  if (userId !== undefined) searches.push({ kind: "field", field: "user", values: idsOfEach.get(userId)! });
+  if (search) searches.push(searchWithIds(search, idsOfEach));
+  return { ...rest, search: searches.length === 1 ? searches[0]! : { kind: "all", of: searches } };
+}
+
+async function searchWithPeople(control: Control, projectId: number, search: Search): Promise<Search> {
+  const named = usersIn({ search });
+  return named.length === 0 ? search : searchWithIds(search, await idsOfAll(control, projectId, named));
+}
+
+/** The same for the text of a search. */
+export async function textWithPeople(control: Control, projectId: number, q: string): Promise<string> {
+  // Most searches name nobody, and need not be parsed.
+  const search = q.includes("user:") ? parseSearch(q) : null;
+  return search === null ? q : printSearch(await searchWithPeople(control, projectId, search));
+}
+
+/** Whether a filter names users, so that a merge can change what it finds. */
+export function namesUsers(filter: EventFilter): boolean {
+  return usersIn(filter).length > 0;
+}
+
+/** For each of some IDs, all IDs of its person. */
+async function idsOfAll(
+  control: Control,
+  projectId: number,
+  userIds: readonly string[],
+): Promise<Map<string, string[]>> {
+  const persons = await personsOf(control, projectId, userIds);
+  const personOfId = (userId: string) => persons.get(userId) ?? userId;
+  const ids = await joinedIdsOf(control, projectId, [...new Set(userIds.map(personOfId))]);
+  return new Map(userIds.map((userId) => [userId, ids.get(personOfId(userId))!]));
+}
+
+function usersIn({ userId, search }: EventFilter): string[] {
+  const found: string[] = userId === undefined ? [] : [userId];
+  const visit = (part: Search): void => {
+    if (part.kind === "all" || part.kind === "any") part.of.forEach(visit);
+    else if (part.kind === "not") visit(part.of);
+    else if (part.kind === "field" && part.field === "user") found.push(...part.values);
+  };
+  if (search) visit(search);
+  return found;
+}
+
+function searchWithIds(search: Search, idsOfEach: ReadonlyMap<string, string[]>): Search {
+  switch (search.kind) {
+    case "all":
+    case "any":
+      return { kind: search.kind, of: search.of.map((part) => searchWithIds(part, idsOfEach)) };
+    case "not":
+      return { kind: "not", of: searchWithIds(search.of, idsOfEach) };
+    case "field":
+      if (search.field !== "user") return search;
+      return { ...search, values: [...new Set(search.values.flatMap((userId) => idsOfEach.get(userId)!))] };
+    default:
+      return search;
+  }
+}
+
+function inParts(userIds: readonly string[]): string[][] {
+  const parts: string[][] = [];
+  for (let at = 0; at < userIds.length; at += lookedUpIds) parts.push(userIds.slice(at, at + lookedUpIds));
+  return parts;
+}
