@@ -28,6 +28,7 @@ export function TableBody({ tile, data, range }: Props) {
   );
   const nameOf = (value: string | null) =>
     (split === "tag.country" && countryOf(value)) || labelOf(value, true);
+  const metric = metricText("metric" in tile || "show" in tile ? tile : {});
   const compares = data.rows.some(({ before }) => before !== undefined);
   const isShare = "metric" in tile ? tile.metric === "events" || tile.metric === "sum" : "show" in tile;
   return (
@@ -37,7 +38,9 @@ export function TableBody({ tile, data, range }: Props) {
         <thead>
           <tr>
             <th scope="col">{splitHead(split)}</th>
-            <th scope="col">{metricText("metric" in tile || "show" in tile ? tile : {})}</th>
+            <th scope="col" title={metric}>
+              {metric}
+            </th>
             {compares && (
               <th scope="col" title="Against the period before">
                 Change

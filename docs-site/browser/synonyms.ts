@@ -7,7 +7,10 @@ export const synonyms: { words: string[]; means: string[] }[] = [
   },
   { words: ["kubernetes", "k8s", "helm", "docker", "podman"], means: ["in containers"] },
   { words: ["nextjs", "next.js"], means: ["next js"] },
-  { words: ["page views", "pageviews", "pageview", "web analytics", "google analytics"], means: ["websites"] },
+  {
+    words: ["page views", "pageviews", "pageview", "web analytics", "google analytics"],
+    means: ["websites"],
+  },
   { words: ["plausible", "umami", "matomo", "visitors", "bounce rate"], means: ["websites"] },
   { words: ["429", "too many requests", "throttling"], means: ["rate limits", "rate limited"] },
   { words: ["cors", "cross-origin", "access-control-allow-origin"], means: ["publishable keys", "origins"] },

@@ -109,7 +109,7 @@ const RetentionTile = z
       "Of the users whose first matching event was in a week, how many came back in later weeks. Weeks are whole, whatever the range is.",
   });
 /** What a tile of sessions can show. */
-export const sessionFigures = [
+const sessionFigures = [
   "sessions",
   "bounceRate",
   "duration",

@@ -28,7 +28,7 @@ export function addWebsiteRoutes(routes: Routes, { website }: { website: Website
       operationId: "getWebsiteScript",
       summary: "Get the script for web pages",
       description: "See docs/website.md.",
-      problems: [503],
+      problems: [404],
     },
     ({ request }) => respond(request),
   );
@@ -39,7 +39,7 @@ export function addWebsiteRoutes(routes: Routes, { website }: { website: Website
       operationId: "getNamedWebsiteScript",
       summary: "Get the script for web pages at an address of your choice",
       description: "`name` is letters, digits, - and _, and `.js`.",
-      problems: [404, 503],
+      problems: [404],
     },
     async ({ request, parameter }) => {
       if (!/^[\w-]{1,64}\.js$/.test(parameter("name"))) throw unknownScript();
@@ -57,7 +57,7 @@ export function addWebsiteRoutes(routes: Routes, { website }: { website: Website
         operationId,
         summary: "Get a version of the script, for pages that check its integrity",
         description: "`version` is the version's hash and `.js`. It never changes.",
-        problems: [404, 503],
+        problems: [404],
       },
       ({ request, parameter }) => respond(request, parameter("version")),
     );
@@ -90,10 +90,7 @@ export function addWebsiteRoutes(routes: Routes, { website }: { website: Website
 
 async function respond(request: Request, version?: string): Promise<Response> {
   const files = await scriptFiles();
-  if (!files)
-    throw problem("storage-unavailable", {
-      detail: "The script is not built. Run `npm run build`.",
-    });
+  if (!files) throw problem("route-unknown", { detail: "The script is not built. Run `npm run build`." });
   if (version !== undefined && version !== `${files.hash}.js`) throw unknownScript();
   const encoding = encodingFor(request.headers.get("accept-encoding"), files);
   const etag = `W/"${files.hash}"`;

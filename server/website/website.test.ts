@@ -4,6 +4,7 @@ import { limits } from "../core/limits.ts";
 import type { Problem } from "../core/problems.ts";
 import type { AuditEntry } from "../schemas/audit.ts";
 import type { Board } from "../schemas/board.ts";
+import type { TileData } from "../schemas/tile-data.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { pageEvent, sendPageEvents, websiteKey } from "../testing/website-visits.ts";
 
@@ -142,6 +143,16 @@ describe("the board", () => {
   test("is made when the first page view comes, once", async () => {
     const other = await app.another("Site", "site@example.com");
     const siteKey = await websiteKey(app, other.slug);
+    const cookie = await app.signIn("site@example.com");
+    const publicTiles = async (id: string) => {
+      const init = { method: "POST", headers: { cookie, origin: app.address } };
+      const { link } = await call<{ link: string }>(`/api/boards/${id}/link?project=${other.slug}`, init);
+      const token = link.split("/").at(-1)!;
+      const { board } = await call<{ board: { tiles: Record<string, unknown>[] } }>(
+        `/api/public/boards/${token}`,
+      );
+      return { token, tiles: board.tiles };
+    };
     const boards = async () => (await call<{ boards: Board[] }>("/api/boards", {}, other.secret)).boards;
     const names = async () => (await boards()).map(({ name }) => name);
     await sendPageEvents(app, siteKey, [pageEvent({ name: "Signed up" })]);
@@ -156,6 +167,14 @@ describe("the board", () => {
     expect(entries[0]).toMatchObject({ target: "Website", actor: { kind: "server" } });
 
     const { id } = (await boards()).at(-1)!;
+    // With its public link, a board shows no searches.
+    const { token, tiles } = await publicTiles(id);
+    const visits = tiles.find((tile) => tile.id === "visits")!;
+    expect(visits).toMatchObject({ type: "sessions", show: "sessions" });
+    expect(visits).not.toHaveProperty("q");
+    expect(visits).not.toHaveProperty("activity");
+    const { data } = await call<{ data: TileData }>(`/api/public/boards/${token}/tiles/visits/data`);
+    expect(data).toMatchObject({ type: "number", value: 1 });
     await app.request(`/api/boards/${id}`, { method: "DELETE" }, other.secret);
     await sendPageEvents(app, siteKey, [pageEvent()]);
     await app.restart();

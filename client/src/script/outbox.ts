@@ -10,8 +10,6 @@ export type PageEvent = {
   tags?: Record<string, unknown> | undefined;
 };
 
-export type Outbox = ReturnType<typeof createOutbox>;
-
 /** Events of one request, which the server limits to 50, and a browser to 64 kB while a page is left. */
 const batchMax = 20;
 /** Events that are kept while the server can't be reached. */
