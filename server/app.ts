@@ -1,5 +1,6 @@
 import { cors } from "hono/cors";
 import { addAlertRoutes } from "./alerts/routes.ts";
+import { addAnnotationRoutes } from "./annotations/routes.ts";
 import { findLastChange } from "./audit/audit-log.ts";
 import { addAuditRoutes } from "./audit/routes.ts";
 import { addAccountRoutes } from "./auth/account-routes.ts";
@@ -101,6 +102,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/retention",
     "/api/boards",
     "/api/boards/*",
+    "/api/annotations",
+    "/api/annotations/*",
     "/api/insights",
     "/api/insights/*",
     "/api/users",
@@ -146,6 +149,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention, and their users
   addBoardRoutes(routes, services); //        /api/boards …
   addPublicBoardRoutes(routes, services); //  /api/public/boards …
+  addAnnotationRoutes(routes, services); //   /api/annotations …
   addInsightRoutes(routes, services); //      /api/insights …
   addKeyRoutes(routes, services); //          /api/keys …
   addProjectRoutes(routes, services); //      /api/projects …

@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Bell, Image, Newspaper, Table, UserRound } from "lucide-react";
+import { Bell, ChartLine, Image, Newspaper, Table, Table2, UserRound } from "lucide-react";
 import type { RefObject } from "react";
 import type { TileData } from "../../server/schemas/tile-data.ts";
 import { titleOf } from "../../server/schemas/tile-texts.ts";
@@ -23,10 +23,14 @@ export type TileMenuProps = MenuContentProps & {
   box: RefObject<HTMLElement | null>;
   /** Opens the dialog for a new rule. */
   alert: (rule: RuleForm) => void;
+  /** Whether a chart is shown as a table. */
+  isTable: boolean;
+  setTable: (isTable: boolean) => void;
 };
 
 /** The menu of a tile's result. */
-export default function TileMenu({ tile, data, range, box, alert, ...menu }: TileMenuProps) {
+export default function TileMenu(props: TileMenuProps) {
+  const { tile, data, range, box, alert, isTable, setTable, ...menu } = props;
   const { project } = useTileSource();
   const navigate = useNavigate();
   const rule = ruleFormOfTile(tile);
@@ -75,6 +79,12 @@ export default function TileMenu({ tile, data, range, box, alert, ...menu }: Til
         </MenuItem>
       )}
       {project !== null && rule && <AlertItem rule={rule} alert={alert} />}
+      {data && isChart(data) && (
+        <MenuItem onSelect={() => setTable(!isTable)}>
+          {isTable ? <ChartLine aria-hidden /> : <Table2 aria-hidden />}
+          {isTable ? "Show as chart" : "Show as table"}
+        </MenuItem>
+      )}
       {data && data.type !== "text" && (
         <MenuItem
           onSelect={() =>
@@ -91,6 +101,10 @@ export default function TileMenu({ tile, data, range, box, alert, ...menu }: Til
       </MenuItem>
     </Menu>
   );
+}
+
+function isChart({ type }: TileData): boolean {
+  return type === "line" || type === "area" || type === "bar";
 }
 
 /** Leads from a tile to a rule about its metric. Public boards have no account that could. */

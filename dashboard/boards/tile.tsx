@@ -38,6 +38,7 @@ export function TileBox({ tile, range, actions }: TileProps) {
   const box = useRef<HTMLElement>(null);
   const [done, setDone] = useState(0);
   const [rule, setRule] = useState<RuleForm | null>(null);
+  const [isTable, setTable] = useState(false);
   const { data, error, isFetching } = useQuery(tileDataQuery(useTileSource(), tile, range, setDone));
   const title = tile.title || (data?.type === "value" && data.insight?.title) || titleOf(tile);
   const isUnset = "key" in tile && tile.key === "";
@@ -54,7 +55,7 @@ export function TileBox({ tile, range, actions }: TileProps) {
         {actions ?? (
           <LazyMenu
             menu={TileMenu}
-            props={{ tile, data, range, box, alert: setRule }}
+            props={{ tile, data, range, box, alert: setRule, isTable, setTable }}
             label={`Menu of ${title}`}
             className="tile-menu"
           >
@@ -82,7 +83,7 @@ export function TileBox({ tile, range, actions }: TileProps) {
               {errorMessage(error)}
             </p>
           ) : data ? (
-            <TileBody tile={tile} data={data} range={range} />
+            <TileBody tile={tile} data={data} range={range} isTable={isTable} />
           ) : (
             <Skeleton className="h-full w-full" />
           )}
@@ -108,14 +109,22 @@ function TileProgress({ share, title }: { share: number; title: string }) {
   );
 }
 
-function TileBody({ tile, data, range }: { tile: ShownTile; data: TileData; range: BoardRange }) {
+type TileBodyProps = {
+  tile: ShownTile;
+  data: TileData;
+  range: BoardRange;
+  /** Whether a chart is shown as a table. */
+  isTable: boolean;
+};
+
+function TileBody({ tile, data, range, isTable }: TileBodyProps) {
   switch (data.type) {
     case "number":
       return <NumberBody tile={tile} data={data} range={range} />;
     case "line":
     case "area":
     case "bar":
-      return <ChartBody tile={tile} data={data} range={range} />;
+      return <ChartBody tile={tile} data={data} range={range} isTable={isTable} />;
     case "table":
       return <TableBody tile={tile} data={data} range={range} />;
     case "funnel":

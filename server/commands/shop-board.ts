@@ -1,8 +1,11 @@
 import type { Kysely } from "kysely";
+import { createAnnotation } from "../annotations/annotations.ts";
 import { commandActor } from "../audit/audit-log.ts";
 import { makeChange } from "../audit/changes.ts";
 import { createBoard } from "../boards/boards.ts";
+import { isoOf } from "../core/iso.ts";
 import { setInsight } from "../insights/insights.ts";
+import type { NewAnnotation } from "../schemas/annotation.ts";
 import type { Tile } from "../schemas/tile.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 
@@ -89,7 +92,21 @@ const tiles: Tile[] = [
   { id: "problems", type: "feed", title: "Problems", x: 8, y: 7, w: 4, h: 5, q: "channel:errors,support" },
 ];
 
-/** Adds the shop's board and a value that its application sets, unless the project has that board already. */
+/** What the shop's charts mark: deployments of its checkout, and two things that the team remembers. */
+function annotationsOf(board: string, nowMs: number): NewAnnotation[] {
+  const dayBefore = (days: number) => isoOf(nowMs - days * dayMs).slice(0, 10);
+  const note = { type: "note", icon: null } as const;
+  return [
+    {
+      ...{ type: "events", name: "Checkout", icon: "🚀", color: 6, enabled: true },
+      q: 'name:"Deployed to production" service=checkout',
+    },
+    { ...note, name: "Newsletter to all customers", icon: "📬", color: 2, at: dayBefore(5), board: null },
+    { ...note, name: "Free shipping begins", color: 3, at: dayBefore(16), board },
+  ];
+}
+
+/** Adds the shop's board, marks on its charts and a value that its application sets, unless the project has that board already. */
 export async function addShopBoard(
   control: Kysely<ControlTables>,
   projectId: number,
@@ -110,7 +127,8 @@ export async function addShopBoard(
     .where("name", "=", name)
     .executeTakeFirst();
   if (known) return;
-  await makeChange(control, { actor: commandActor, projectId }, (change) =>
-    createBoard(change, { name, tiles }),
-  );
+  await makeChange(control, { actor: commandActor, projectId }, async (change) => {
+    const board = await createBoard(change, { name, tiles });
+    for (const annotation of annotationsOf(board.id, nowMs)) await createAnnotation(change, annotation);
+  });
 }

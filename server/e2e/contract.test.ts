@@ -300,6 +300,21 @@ test("notifications", async () => {
   await call("POST /api/alerts/{id}/resolve", 409, one);
   await call("DELETE /api/rules/{id}", 200, { as: "key", params: { id: rule.id } });
 
+  const deployment = { type: "events", name: "Deployment", icon: "🚀", q: "channel:deploys" };
+  await call("POST /api/annotations", 422, { as: "key", body: { ...deployment, q: "" } });
+  const { annotation } = await call("POST /api/annotations", 201, { as: "key", body: deployment });
+  await call("POST /api/annotations", 201, {
+    ...{ as: "key", body: { type: "note", name: "Black Friday", at: new Date().toISOString().slice(0, 10) } },
+  });
+  const marking = { as: "key", params: { id: annotation.id } } as const;
+  await call("GET /api/annotations", 200, { as: "key", query: "?type=note" });
+  await call("GET /api/annotations/marks", 200, { as: "key", query: "?timeZone=Europe/Berlin" });
+  await call("GET /api/annotations/{id}", 200, marking);
+  await call("GET /api/annotations/{id}", 404, { ...marking, params: { id: missing } });
+  await call("PATCH /api/annotations/{id}", 200, { ...marking, body: { enabled: false } });
+  await call("PATCH /api/annotations/{id}", 422, { ...marking, body: { at: "2026-11-27" } });
+  await call("DELETE /api/annotations/{id}", 200, marking);
+
   const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const planned = { reason: "Deployment", q: "server=db-1", from: inHours(1), to: inHours(2) };
   await call("POST /api/silences", 422, { as: "key", body: { ...planned, to: inHours(-1) } });

@@ -142,6 +142,7 @@ describe("finds its way", () => {
     });
     expect(await result("who_is_on_call")).toMatchObject({ schedules: [] });
     expect(await result("list_alerts")).toMatchObject({ alerts: [], open: 0 });
+    expect(await result("list_marks", { from: "7d" })).toMatchObject({ marks: [], omitted: [] });
     expect(await result("list_silences", { state: "active" })).toMatchObject({ silences: [] });
     const { rejected, groups, total } = await result("list_rejected_events");
     expect(rejected[0].body.length).toBe(301);

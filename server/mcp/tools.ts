@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { EventList, EventResponse, NewEvent } from "../event/event.ts";
 import { AlertList } from "../schemas/alert.ts";
+import { MarkList } from "../schemas/annotation.ts";
 import { BoardList, BoardResponse } from "../schemas/board.ts";
 import { ChannelList } from "../schemas/channel.ts";
 import { Funnel } from "../schemas/funnel.ts";
@@ -226,6 +227,22 @@ export const tools: Tool[] = [
     input: z.object({ id: z.string().describe("The board's id") }),
     output: BoardResponse,
     run: (api, { id }) => api(`/api/boards/${segmentOf(id)}`),
+  },
+  {
+    name: "list_marks",
+    title: "List marks on charts",
+    description:
+      "Lists what charts mark in a range, oldest first: deployments and other events that the project chose, and notes of its members. Tells why a number may have changed.",
+    permission: "annotations:read",
+    isReadOnly: true,
+    input: z.object({
+      from: filters.from.optional(),
+      to: filters.to.optional(),
+      timeZone,
+      board: z.string().optional().describe("A board's id, to include its own notes"),
+    }),
+    output: MarkList,
+    run: (api, values) => api(withQuery("/api/annotations/marks", values)),
   },
   {
     name: "list_alerts",
