@@ -46,7 +46,9 @@ import { addReportRoutes } from "./reports/routes.ts";
 import { addRuleRoutes } from "./rules/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
 import { addSilenceRoutes } from "./silences/routes.ts";
+import { addPathRoutes } from "./stats/path-routes.ts";
 import { addStatsRoutes } from "./stats/routes.ts";
+import { addCountedUserRoutes } from "./stats/user-routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { addViewRoutes } from "./views/routes.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
@@ -100,6 +102,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/stats",
     "/api/funnel",
     "/api/retention",
+    "/api/paths",
     "/api/boards",
     "/api/boards/*",
     "/api/annotations",
@@ -146,7 +149,9 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addChannelRoutes(routes, services); //      /api/channels
   addViewRoutes(routes, services); //         /api/views … /api/sidebar …
   addUserRoutes(routes, services); //         /api/users …
-  addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention, and their users
+  addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention
+  addPathRoutes(routes, services); //         /api/paths
+  addCountedUserRoutes(routes, services); //  /api/stats/users … /api/paths/users
   addBoardRoutes(routes, services); //        /api/boards …
   addPublicBoardRoutes(routes, services); //  /api/public/boards …
   addAnnotationRoutes(routes, services); //   /api/annotations …

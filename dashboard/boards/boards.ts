@@ -40,6 +40,8 @@ type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & 
   split?: string;
   text?: string;
   stepNames?: (string | null)[];
+  anchorName?: string | null;
+  direction?: string;
 };
 
 type LoadOptions = { signal: AbortSignal; onProgress?: (share: number) => void };

@@ -2,7 +2,7 @@ import { Fragment } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { labelOf, titleOf } from "../../server/schemas/tile-texts.ts";
 import { formatShare } from "../components/locale.ts";
-import { amountText, changeText, stepText } from "./amounts.ts";
+import { amountText, changeText, secondsText, stepText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";
 
@@ -114,12 +114,4 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
       )}
     </section>
   );
-}
-
-/** "40 s", "12 min", "3.5 h", "2 days". */
-function secondsText(seconds: number): string {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 36 * 3_600) return `${amountText(Math.round(seconds / 360) / 10)} h`;
-  return `${amountText(Math.round(seconds / 8_640) / 10)} days`;
 }

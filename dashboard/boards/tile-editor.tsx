@@ -10,6 +10,7 @@ import { mistakeIn } from "../feed/filters.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { SearchField } from "../rules/search-field.tsx";
 import { draftTiles, TileSourceContext, tileDataQuery } from "./boards.ts";
+import { PathFields } from "./path-fields.tsx";
 import { type BoardRange, rangeQuery } from "./ranges.ts";
 import { TileBox } from "./tile.tsx";
 import { InsightField, StepFields, TagField } from "./tile-fields.tsx";
@@ -115,6 +116,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         <SearchField q={form.q} onChange={(q) => change({ q })} member="tile/q" />
       )}
       {type === "funnel" && <StepFields form={form} change={change} />}
+      {type === "paths" && <PathFields form={form} change={change} />}
       {type === "retention" && (
         <>
           <SearchField
@@ -225,7 +227,11 @@ export default function TileEditor({ tile, range, save, close }: Props) {
 
 function searchesOf(tile: Tile): string[] {
   if ("steps" in tile) return tile.steps;
-  return [...("q" in tile ? [tile.q ?? ""] : []), ...("again" in tile ? [tile.again ?? ""] : [])];
+  return [
+    ...("anchor" in tile ? [tile.anchor] : []),
+    ...("q" in tile ? [tile.q ?? ""] : []),
+    ...("again" in tile ? [tile.again ?? ""] : []),
+  ];
 }
 
 /** A tile some time after its last change, so that not every key is a request. */

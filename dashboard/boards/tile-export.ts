@@ -52,6 +52,12 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
           ...returned.slice(1),
         ]),
       ];
+    case "paths":
+      return [
+        ["Source", "Target", "Users"],
+        ...data.links.map(({ source, target, users }) => [source, target, users]),
+        ...data.nodes.flatMap(({ id, ended }) => (ended ? [[id, "end", ended]] : [])),
+      ];
     case "feed":
       return [
         ["createdAt", "channel", "name", "userId"],

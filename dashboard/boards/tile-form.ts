@@ -18,6 +18,14 @@ export type TileForm = {
   again: string;
   /** Of retention: which first event counts. */
   first: "ever" | "range";
+  /** Of paths: the event that they begin or end at, and which steps are followed. */
+  anchor: string;
+  anchorName: string;
+  direction: "after" | "before";
+  length: string;
+  names: string;
+  repeats: "merge" | "keep";
+  pathHours: string;
   key: string;
   text: string;
 };
@@ -31,6 +39,7 @@ export const tileTypes: Record<TileType, { label: string; w: number; h: number }
   table: { label: "Table", w: 4, h: 5 },
   funnel: { label: "Funnel", w: 4, h: 5 },
   retention: { label: "Retention", w: 6, h: 5 },
+  paths: { label: "Paths", w: 8, h: 6 },
   feed: { label: "Events", w: 4, h: 5 },
   alerts: { label: "Alerts", w: 4, h: 4 },
   value: { label: "Insight", w: 3, h: 2 },
@@ -54,6 +63,13 @@ export const newTileForm: TileForm = {
   windowHours: "168",
   again: "",
   first: "ever",
+  anchor: "",
+  anchorName: "",
+  direction: "after",
+  length: "3",
+  names: "5",
+  repeats: "merge",
+  pathHours: "24",
   key: "",
   text: "",
 };
@@ -75,6 +91,11 @@ export function formOf(tile: Tile): TileForm {
       windowHours: String(tile.windowSeconds / 3_600),
     }),
     ...("again" in tile && { again: tile.again, first: tile.first ?? "ever" }),
+    ...("anchor" in tile && {
+      ...{ anchor: tile.anchor, anchorName: tile.anchorName ?? "", direction: tile.direction },
+      ...{ length: String(tile.length), names: String(tile.names), repeats: tile.repeats },
+      pathHours: String(tile.windowSeconds / 3_600),
+    }),
     ...("key" in tile && { key: tile.key }),
     ...("text" in tile && { text: tile.text }),
   };
@@ -88,7 +109,7 @@ export function needsTag(metric: Metric): boolean {
 /** Says in a sentence what the form still needs; null if it is complete. */
 export function missingIn(form: TileForm): string | null {
   const { type, metric, splitBy } = form;
-  const hasMetric = !["funnel", "retention", "feed", "alerts", "value", "text"].includes(type);
+  const hasMetric = !["funnel", "retention", "paths", "feed", "alerts", "value", "text"].includes(type);
   const hasSplit = (hasMetric && type !== "number") || type === "funnel";
   if (hasMetric && needsTag(metric) && form.tag.trim() === "") return "Enter the tag to compute it from.";
   return hasSplit && splitBy === "tag" && form.splitTag.trim() === "" ? "Enter the tag to split by." : null;
@@ -124,6 +145,13 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
       };
     case "retention":
       return { type, ...common, q, again: form.again, first: form.first };
+    case "paths":
+      return {
+        ...{ type, ...common, q, anchor: form.anchor, direction: form.direction, repeats: form.repeats },
+        ...(form.anchorName.trim() !== "" && { anchorName: form.anchorName.trim() }),
+        ...{ length: Number(form.length), names: Number(form.names) },
+        windowSeconds: Math.round(Number(form.pathHours) * 3_600),
+      };
     case "feed":
       return { type, ...common, q };
     case "alerts":

@@ -36,9 +36,11 @@ export default function TileMenu(props: TileMenuProps) {
   const rule = ruleFormOfTile(tile);
   const name = fileNameOf(titleOf(tile), range);
   const q = "q" in tile ? tile.q : undefined;
-  // A table of retention leads to users of its own.
+  // Retention and paths lead to users of their own.
   const drillDowns =
-    q !== undefined && data && tile.type !== "retention" ? drillDownsOf(tile, { data, range }) : null;
+    q !== undefined && data && tile.type !== "retention" && tile.type !== "paths"
+      ? drillDownsOf(tile, { data, range })
+      : null;
 
   async function savePng() {
     try {
@@ -104,7 +106,7 @@ export default function TileMenu(props: TileMenuProps) {
 }
 
 function isChart({ type }: TileData): boolean {
-  return type === "line" || type === "area" || type === "bar";
+  return ["line", "area", "bar", "paths"].includes(type);
 }
 
 /** Leads from a tile to a rule about its metric. Public boards have no account that could. */

@@ -13,6 +13,7 @@ import { type ShownTile, tileDataQuery, useTileSource } from "./boards.ts";
 import { FeedBody } from "./feed-body.tsx";
 import { FunnelBody } from "./funnel-body.tsx";
 import { NumberBody } from "./number-body.tsx";
+import type { PathsBodyProps } from "./paths-body.tsx";
 import type { BoardRange } from "./ranges.ts";
 import { RetentionBody } from "./retention-body.tsx";
 import { TableBody } from "./table-body.tsx";
@@ -20,6 +21,7 @@ import type { TileMenuProps } from "./tile-menu.tsx";
 import { ValueBody } from "./value-body.tsx";
 
 const ChartBody = lazyPart(async () => (await import("./chart-body.tsx")).ChartBody);
+const PathsBody = lazyPart<PathsBodyProps>(async () => (await import("./paths-body.tsx")).default);
 const Markdown = lazyPart<{ text: string }>(async () => (await import("../event/markdown.tsx")).default);
 const NewRuleDialog = lazyPart<{ close: () => void; initial?: RuleForm }>(
   async () => (await import("../rules/rule-dialogs.tsx")).NewRuleDialog,
@@ -131,6 +133,8 @@ function TileBody({ tile, data, range, isTable }: TileBodyProps) {
       return <FunnelBody tile={tile} data={data} />;
     case "retention":
       return <RetentionBody tile={tile} data={data} />;
+    case "paths":
+      return <PathsBody tile={tile} data={data} isTable={isTable} />;
     case "feed":
       return <FeedBody data={data} title={titleOf(tile)} />;
     case "alerts":

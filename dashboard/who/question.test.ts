@@ -41,6 +41,22 @@ const cohort = fc
     returned: fc.option(fc.nat({ max: 99 }), { nil: undefined }),
   })
   .map(({ returned, ...rest }) => ({ ...rest, ...(returned !== undefined && { returned }) }));
+const paths = fc
+  .record({
+    ...time,
+    of: fc.constant("paths" as const),
+    anchor: q,
+    anchorName: fc.constantFrom("", "The cart"),
+    direction: fc.constantFrom("after" as const, "before" as const),
+    length: fc.integer({ min: 1, max: 5 }),
+    windowSeconds: fc.integer({ min: 1, max: 9_999_999 }),
+    names: fc.integer({ min: 1, max: 10 }),
+    repeats: fc.constantFrom("merge" as const, "keep" as const),
+    q,
+    source: fc.option(fc.constantFrom("0", "1", "1:a: b&c"), { nil: undefined }),
+    target: fc.constantFrom("end", "2", "2:Paid"),
+  })
+  .map(({ source, ...rest }) => ({ ...rest, ...(source !== undefined && { source }) }));
 const events = fc
   .record(
     { q: fc.constantFrom("a b", "name:Paid"), "tag.plan": fc.constant("pro"), range: fc.constant("7d") },
@@ -55,7 +71,7 @@ function shared(address: Record<string, string>): Record<string, string> {
 
 test("an address asks the question that it was made for", () => {
   fc.assert(
-    fc.property(fc.oneof(funnel, cohort, events), (question: Question) => {
+    fc.property(fc.oneof(funnel, cohort, paths, events), (question: Question) => {
       expect(questionIn(shared(addressOf(question)))).toEqual(question);
     }),
   );

@@ -4,6 +4,14 @@ import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { formatDate } from "../components/dates.ts";
 import { type Filters, filtersIn, queryOf } from "../feed/filters.ts";
 
+import {
+  type PathQuestion,
+  pathAddressOf,
+  pathQueryOf,
+  pathQuestionIn,
+  pathTitleOf,
+} from "./path-question.ts";
+
 type Time = { from: string; to: string };
 
 export type Question =
@@ -32,7 +40,8 @@ export type Question =
       cohort: number;
       /** How many weeks later they returned; undefined: whether or not they did. */
       returned?: number;
-    } & Time);
+    } & Time)
+  | PathQuestion;
 
 const steps = Array.from({ length: limits.funnelSteps }, (_, index) => index + 1);
 
@@ -40,6 +49,7 @@ const steps = Array.from({ length: limits.funnelSteps }, (_, index) => index + 1
 export function addressOf(question: Question): Record<string, string> {
   const { of } = question;
   if (of === "events") return { of, ...question.filters };
+  if (of === "paths") return pathAddressOf(question);
   const { from, to } = question;
   if (of === "cohort") {
     const { start, again, first, timeZone, week, cohort, returned } = question;
@@ -65,6 +75,7 @@ export function questionIn(search: Record<string, unknown>): Question | null {
   if (search.of === "events") return { of: "events", filters: filtersIn(search) };
   const time = { from: text("from"), to: text("to") };
   if (time.from === "" || time.to === "") return null;
+  if (search.of === "paths") return pathQuestionIn(text, numberIn);
   if (search.of === "cohort") {
     const cohort = numberIn(text("cohort"));
     const returned = numberIn(text("returned"));
@@ -102,6 +113,7 @@ export function requestOf(question: Question): { path: string; query: [string, s
     const query = { from: new Date(0).toISOString(), ...queryOf(question.filters) };
     return { path: "/api/stats/users", query: Object.entries(query) };
   }
+  if (question.of === "paths") return { path: "/api/paths/users", query: pathQueryOf(question) };
   const { from, to } = question;
   if (question.of === "cohort") {
     const { start, again, first, timeZone, cohort, returned } = question;
@@ -129,6 +141,7 @@ export function requestOf(question: Question): { path: string; query: [string, s
 /** The title of a question: "Dropped out after Cart opened". */
 export function titleOf(question: Question): string {
   if (question.of === "events") return "Users of matching events";
+  if (question.of === "paths") return pathTitleOf(question);
   if (question.of === "cohort") {
     const { week, returned } = question;
     const began = `Began in the week of ${Number.isNaN(Date.parse(week)) ? "…" : formatDate(week, "dayOfYear")}`;
@@ -146,5 +159,7 @@ export function titleOf(question: Question): string {
 export function eventText(question: Question): string {
   if (question.of === "funnel") return "the one that took the step";
   if (question.of === "events") return "their last one that matches";
+  if (question.of === "paths")
+    return question.target === "end" ? "the last one of their path" : "the one that took the step";
   return question.returned === undefined ? "their first one" : "the first one of their return";
 }

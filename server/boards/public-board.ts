@@ -14,6 +14,10 @@ function publicTile(tile: Tile): Record<string, unknown> {
     ...(tile.type === "funnel" && {
       stepNames: tile.steps.map((q, index) => stepNameOf(q, tile.stepNames?.[index])),
     }),
+    ...(tile.type === "paths" && {
+      ...{ anchorName: stepNameOf(tile.anchor, tile.anchorName), direction: tile.direction },
+      length: tile.length,
+    }),
     ...(tile.type === "text" && { text: tile.text }),
   };
 }

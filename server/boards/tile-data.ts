@@ -15,17 +15,11 @@ import { funnelOf } from "../stats/funnel.ts";
 import { retentionQueryOf } from "../stats/questions.ts";
 import type { CountQuery } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
+import { pathsData } from "./paths-data.ts";
 import { bucketsOf, type Range, rangeBefore, wholeWeeksOf } from "./range.ts";
+import { type Context, timesOf } from "./tile-context.ts";
 
 type Measured = Extract<Tile, { metric: string }>;
-
-/** What a tile is computed from. */
-type Context = {
-  store: Pick<Store, "events" | "control">;
-  projectId: number;
-  range: Range;
-  progress: Progress;
-};
 
 /** Computes a tile. Throws `query-too-expensive` if a split has too many values. */
 export async function tileData(tile: Tile, context: Context): Promise<TileData> {
@@ -42,6 +36,8 @@ export async function tileData(tile: Tile, context: Context): Promise<TileData> 
       return funnelData(tile, context);
     case "retention":
       return retentionData(tile, context);
+    case "paths":
+      return pathsData(tile, context);
     case "feed":
       return feedData(tile, context);
     case "alerts":
@@ -301,10 +297,6 @@ function stepsOf(progress: Progress, { compares }: Range): [Progress, Progress] 
 function boundsBefore(range: Range): number[] {
   const { fromMs, toMs } = rangeBefore(range);
   return [fromMs, toMs];
-}
-
-function timesOf({ fromMs, toMs, timeZone }: Range) {
-  return { from: isoOf(fromMs), to: isoOf(toMs), timeZone };
 }
 
 function sum(counts: number[]): number {

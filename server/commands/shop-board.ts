@@ -89,6 +89,22 @@ const tiles: Tile[] = [
     again: "channel:orders",
     first: "ever",
   },
+  {
+    id: "after-orders",
+    type: "paths",
+    title: "After an order",
+    x: 0,
+    y: 12,
+    w: 12,
+    h: 6,
+    anchor: 'name:"Order placed"',
+    direction: "after",
+    length: 4,
+    windowSeconds: 7 * 24 * 60 * 60,
+    names: 5,
+    repeats: "merge",
+    q: "",
+  },
   { id: "problems", type: "feed", title: "Problems", x: 8, y: 7, w: 4, h: 5, q: "channel:errors,support" },
 ];
 

@@ -117,6 +117,9 @@ export const limits = {
   funnelSteps: 6,
   /** Longest time from a funnel's first step to its last. */
   funnelWindowSeconds: 366 * 24 * 60 * 60,
+  /** Steps of a path, and event names that each tells apart. */
+  pathSteps: 5,
+  pathNames: 10,
   /** Days or weeks of a retention table. */
   retentionPeriods: 100,
   /**

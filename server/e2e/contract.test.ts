@@ -157,6 +157,8 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/stats", 200, { as: "key", query: "?metric=sum&tag=amount" });
   await call("GET /api/funnel", 200, { as: "key", query: "?step=payment&step=refund" });
   await call("GET /api/retention", 200, { as: "key" });
+  await call("GET /api/paths", 200, { as: "key", query: "?anchor=payment&direction=before" });
+  await call("GET /api/paths/users", 200, { as: "key", query: "?anchor=payment&source=0&target=end" });
   await call("GET /api/stats/users", 200, { as: "key" });
   await call("GET /api/funnel/users", 200, { as: "key", query: "?step=payment&step=refund&reached=1" });
   await call("GET /api/retention/users", 200, { as: "key", query: "?cohort=0" });
@@ -422,6 +424,7 @@ test("boards and insights", async () => {
     { id: "table", type: "table", ...place, split: "channel" },
     { id: "funnel", type: "funnel", ...place, steps: ["payment", "refund"] },
     { id: "retention", type: "retention", ...place },
+    { id: "paths", type: "paths", ...place, anchor: "payment" },
     { id: "feed", type: "feed", ...place },
     { id: "value", type: "value", ...place, key: "users" },
     { id: "empty", type: "value", ...place, key: "nothing" },

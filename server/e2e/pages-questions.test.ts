@@ -33,6 +33,10 @@ const tiles = [
     ...{ id: "sum", type: "number", title: "Revenue", x: 9, y: 6, w: 3, h: 2 },
     ...{ q: "channel:shop OR channel:none", metric: "sum", tag: "amount" },
   },
+  {
+    ...{ id: "paths", type: "paths", title: "After a cart", x: 0, y: 12, ...place },
+    anchor: 'name:"Cart opened"',
+  },
   { ...{ id: "names", type: "table", title: "Names", x: 6, y: 8, w: 6, h: 4 }, q: "", split: "name" },
 ];
 
@@ -91,6 +95,24 @@ test("who dropped out after a step is listed, with their events", async () => {
   await until(
     async () => (await page.getByRole("listitem").filter({ hasText: "Cart opened" }).count()) === 4,
   );
+  expect(complaints).toEqual([]);
+});
+
+test("paths are drawn, read as a table, and lead to the users of a step", async () => {
+  await open();
+  const paths = tile("After a cart");
+  await paths.getByRole("img", { name: /^After a cart: 5 users with “Cart opened”/ }).waitFor();
+  expect(await paths.locator("svg title").allTextContents()).toContain("Paid: 2 users");
+  await paths.getByRole("button", { name: /^Menu of/ }).click();
+  await page.getByRole("menuitem", { name: "Show as table" }).click();
+  const row = paths.getByRole("row").filter({ hasText: "Nothing more" }).first();
+  await row.getByText("Cart opened", { exact: true }).waitFor();
+  await expectAccessible("paths as a table", page);
+  await paths.getByRole("link", { name: /^2 users, Paid after Cart opened/ }).click();
+  await page.getByRole("heading", { level: 1, name: "“Paid”, 1 event after “Cart opened”" }).waitFor();
+  await untilListed("ada", "bo");
+  await page.getByRole("link", { name: "Events", exact: true }).click();
+  await until(async () => (await page.getByRole("listitem").filter({ hasText: "Paid" }).count()) === 2);
   expect(complaints).toEqual([]);
 });
 

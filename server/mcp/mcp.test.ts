@@ -73,6 +73,7 @@ test("records, finds, counts and follows events", async () => {
   const funnel = await call(client, "funnel", { step: ["cart", "payment"] });
   expect(funnel.content[0]!.text).not.toContain("query-invalid");
   expect(funnel.structuredContent.steps).toHaveLength(2);
+  expect((await call(client, "paths", { anchor: "" })).isError).toBeUndefined();
   expect((await call(client, "retention")).isError).toBeUndefined();
 });
 

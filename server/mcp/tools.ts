@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { EventList, EventResponse, NewEvent } from "../event/event.ts";
 import { AlertList } from "../schemas/alert.ts";
 import { MarkList } from "../schemas/annotation.ts";
@@ -8,6 +9,7 @@ import { Funnel } from "../schemas/funnel.ts";
 import { HeartbeatList } from "../schemas/heartbeat.ts";
 import { KnownTextList } from "../schemas/known-texts.ts";
 import { OnCallNowList } from "../schemas/on-call.ts";
+import { Paths, pathDirections } from "../schemas/paths.ts";
 import {
   RejectedEventList,
   type RejectedEventList as RejectedEvents,
@@ -108,6 +110,26 @@ export const tools: Tool[] = [
     }),
     output: Funnel,
     run: (api, values) => api(withQuery("/api/funnel", values)),
+  },
+  {
+    name: "paths",
+    title: "See what users do next",
+    description:
+      "Follows users from their first event that matches, after or before it, and counts them by the names of their next events: nodes, links between them, and how many did nothing more.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({
+      anchor: z.string().describe('A search for the event, such as: name:"Account created"'),
+      direction: z.enum(pathDirections).default("after").describe("Which side of the event is followed"),
+      length: z.int().min(1).max(limits.pathSteps).default(3).describe("How many steps"),
+      window: z.string().default("1d").describe("Longest time between the event and a step: 30m, 12h, 7d"),
+      names: z.int().min(1).max(limits.pathNames).default(5).describe("Event names that a step tells apart"),
+      q: z.string().optional().describe("A search for the events that count as steps. Default: all"),
+      from: filters.from,
+      to: filters.to,
+    }),
+    output: Paths,
+    run: (api, values) => api(withQuery("/api/paths", values)),
   },
   {
     name: "retention",

@@ -3,7 +3,7 @@ import type { ReportSection } from "../notifications/report-content.ts";
 import { stepNameOf } from "../schemas/step-name.ts";
 import type { Tile, TileOf } from "../schemas/tile.ts";
 import type { TileDataOf } from "../schemas/tile-data.ts";
-import { labelOf, metricText, splitHead, titleOf } from "../schemas/tile-texts.ts";
+import { labelOf, metricText, othersText, splitHead, titleOf } from "../schemas/tile-texts.ts";
 import { amountText, changeText, shareText } from "./report-amounts.ts";
 import type { ComputedTile } from "./report-tiles.ts";
 
@@ -46,6 +46,8 @@ export function sectionOf({ tile, data, before, problem }: ComputedTile, style: 
       return { ...section, ...funnelOf(tile as TileOf<"funnel">, data) };
     case "retention":
       return { ...section, ...retentionOf(data, style) };
+    case "paths":
+      return { ...section, ...pathsOf(data) };
     case "alerts":
       return { ...section, ...alertsOf(data, style) };
     case "feed":
@@ -116,6 +118,15 @@ function retentionOf(
         ),
       ]),
   };
+}
+
+function pathsOf({ users, nodes }: TileDataOf<"paths">): Partial<ReportSection> {
+  if (users === 0) return { note: "No users had the event in this period." };
+  const rows = nodes
+    .filter(({ step }) => step > 0)
+    .slice(0, limits.reportRows)
+    .map((node) => [String(node.step), node.name ?? othersText(node), amountText(node.users)]);
+  return { value: amountText(users), head: ["Step", "Event", "Users"], rows };
 }
 
 function alertsOf({ open, alerts }: TileDataOf<"alerts">, { timeZone }: Style): Partial<ReportSection> {

@@ -3,6 +3,7 @@ import { limits } from "../core/limits.ts";
 import { alertStates } from "./alert.ts";
 import { Funnel } from "./funnel.ts";
 import { Insight, InsightPoint } from "./insight.ts";
+import { Paths } from "./paths.ts";
 import { Retention } from "./retention.ts";
 import { bucketUnits } from "./stats.ts";
 
@@ -85,6 +86,17 @@ const RetentionData = z
   })
   .openapi("RetentionData");
 
+const PathsData = z
+  .object({
+    type: z.literal("paths"),
+    ...range,
+    direction: Paths.shape.direction,
+    users: Paths.shape.users,
+    nodes: Paths.shape.nodes,
+    links: Paths.shape.links,
+  })
+  .openapi("PathsData");
+
 const FeedData = z
   .object({
     type: z.literal("feed"),
@@ -150,6 +162,7 @@ export const TileData = z
     TableData,
     FunnelData,
     RetentionData,
+    PathsData,
     FeedData,
     AlertsData,
     ValueData,

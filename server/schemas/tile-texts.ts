@@ -13,6 +13,7 @@ type TitledTile = Measure & {
   title: string;
   key?: string | undefined;
   split?: string | undefined;
+  direction?: string | undefined;
 };
 
 /** The name of a tile's numbers: "Events", "Users", "Sum of amount". */
@@ -40,9 +41,15 @@ export function titleOf(tile: TitledTile): string {
   if (tile.type === "alerts") return "Open alerts";
   if (tile.type === "funnel") return "Funnel";
   if (tile.type === "retention") return "Retention";
+  if (tile.type === "paths") return tile.direction === "before" ? "Paths to an event" : "Paths from an event";
   if (tile.type === "value") return tile.key ?? "Insight";
   if (tile.type === "text") return "Text";
   return metricText(tile) + (tile.split === undefined ? "" : ` by ${splitText(tile.split)}`);
+}
+
+/** What the other event names of a path's step are called: "12 others". */
+export function othersText({ names }: { names: number }): string {
+  return `${names} ${names === 1 ? "other" : "others"}`;
 }
 
 /** The label of a series or row. An empty name or tag has one too. */

@@ -4,6 +4,7 @@ import { eventTexts } from "../event/event.ts";
 import { validSearch } from "../event/event-query.ts";
 import { text } from "../validation/text.ts";
 import { insightKey } from "./insight.ts";
+import { pathDirections, pathRepeats } from "./paths.ts";
 import { firstStart } from "./retention.ts";
 import { metrics, splitParameter } from "./stats.ts";
 
@@ -108,6 +109,39 @@ const RetentionTile = z
     description:
       "Of the users whose first matching event was in a week, how many came back in later weeks. Weeks are whole, whatever the range is.",
   });
+const PathsTile = z
+  .strictObject({
+    type: z.literal("paths"),
+    ...place,
+    anchor: validSearch.default("").openapi({
+      description:
+        "The search for the event that paths begin or end at: a user's first one in the range that matches. Default: all match.",
+    }),
+    anchorName: text({ max: limits.stepNameCharacters }).optional().openapi({
+      description:
+        "What the anchor is called, also on public boards. Default, also for an empty one: the name or channel that its search is for, if it is for nothing else.",
+    }),
+    direction: z
+      .enum(pathDirections)
+      .default("after")
+      .openapi({ description: "Whether steps are after the anchor or before it." }),
+    length: whole(1, limits.pathSteps).default(3).openapi({ description: "How many steps are followed." }),
+    windowSeconds: whole(1, limits.funnelWindowSeconds)
+      .default(24 * 60 * 60)
+      .openapi({ description: "Longest time between the anchor and a step. Default: a day." }),
+    names: whole(1, limits.pathNames).default(5).openapi({
+      description:
+        "How many event names each step tells apart, those of most users. The rest are combined into one, unless it is a single name.",
+    }),
+    repeats: z
+      .enum(pathRepeats)
+      .default("merge")
+      .openapi({ description: "Whether events in a row with the same name are one step or several." }),
+    q: validSearch
+      .default("")
+      .openapi({ description: "The search for events that count as steps. Default: all." }),
+  })
+  .openapi("PathsTile", { description: "What users do after or before an event, step by step." });
 const FeedTile = z
   .strictObject({ type: z.literal("feed"), ...place, q })
   .openapi("FeedTile", { description: "The newest events." });
@@ -137,6 +171,7 @@ export const Tile = z
     TableTile,
     FunnelTile,
     RetentionTile,
+    PathsTile,
     FeedTile,
     AlertsTile,
     ValueTile,

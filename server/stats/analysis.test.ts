@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { CountedUserList } from "../schemas/counted-users.ts";
 import type { Funnel } from "../schemas/funnel.ts";
+import type { Paths } from "../schemas/paths.ts";
 import type { Retention } from "../schemas/retention.ts";
 import type { Stats } from "../schemas/stats.ts";
 import { scenarios } from "../testing/scenarios.ts";
@@ -200,3 +202,46 @@ scenarios(
     says: [JSON.stringify(detail).slice(1, -1)],
   })),
 );
+
+test("paths say what users did after or before an event, and how many did nothing", async () => {
+  const after = await get<Paths>(`/api/paths?anchor=name:"Cart opened"&window=7d&${range}`);
+  expect(after).toMatchObject({ users: 3, direction: "after", windowSeconds: 7 * 24 * 3_600 });
+  expect(after.nodes).toEqual([
+    { id: "0", step: 0, name: null, names: 0, users: 3, ended: 1 },
+    { id: "1:Payment received", step: 1, name: "Payment received", names: 1, users: 2, ended: 2 },
+  ]);
+  expect(after.links).toEqual([{ source: "0", target: "1:Payment received", users: 2 }]);
+  // Bob's second payment is 8 days after his cart.
+  const kept = await get<Paths>(`/api/paths?anchor=name:"Cart opened"&window=9d&repeats=keep&${range}`);
+  expect(kept.nodes.at(-1)).toMatchObject({ id: "2:Payment received", users: 1, ended: 1 });
+  const before = await get<Paths>(`/api/paths?anchor=name:"Payment received"&direction=before&${range}`);
+  expect(before.nodes[0]).toMatchObject({ users: 2, ended: 1 });
+  expect(before.links).toEqual([{ source: "0", target: "1:Cart opened", users: 1 }]);
+  const none = await get<Paths>(`/api/paths?anchor=name:Unknown&${range}`);
+  expect(none).toMatchObject({ users: 0, links: [] });
+});
+
+test("the users of a path's links and ends are listed, each with the event of the node", async () => {
+  const asked = `anchor=name:"Cart opened"&window=7d&${range}`;
+  const users = async (query: string) =>
+    (await get<CountedUserList>(`/api/paths/users?${asked}&${query}`)).users.map(
+      ({ userId, event }) => `${userId}: ${event.name}`,
+    );
+  expect(await users("target=0")).toEqual(["eve: Cart opened", "bob: Cart opened", "ada: Cart opened"]);
+  const paid = ["bob: Payment received", "ada: Payment received"];
+  expect(await users("target=1:Payment received")).toEqual(paid);
+  expect(await users("source=0&target=1:Payment received")).toEqual(paid);
+  expect(await users("source=0&target=end")).toEqual(["eve: Cart opened"]);
+  expect(await users("source=1:Payment received&target=end")).toEqual(paid);
+  expect(await users("target=1:Unknown")).toEqual([]);
+  const mistakes = [
+    "target=end",
+    "target=9",
+    "target=x",
+    "target=0:x",
+    "source=1&target=1",
+    "source=3&target=end",
+  ];
+  for (const mistake of mistakes)
+    expect((await app.request(`/api/paths/users?${asked}&${mistake}`)).status).toBe(400);
+});

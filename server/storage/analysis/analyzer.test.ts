@@ -13,6 +13,7 @@ function analyzerWith(retention: (query: RetentionQuery, watch: Watch) => Promis
   return limited({
     measure: notCalled,
     funnel: notCalled,
+    paths: notCalled,
     countedUsers: notCalled,
     retention,
   } satisfies EventAnalyzer);

@@ -3,6 +3,7 @@ import { type Batch, Batches } from "./batch.ts";
 import { followSteps } from "./funnel.ts";
 import { grown } from "./grown.ts";
 import type { Users } from "./numbered.ts";
+import { selectPathUsers } from "./paths.ts";
 import type { CountedUser, CountedUsersPage, CountedUsersQuery, Watch } from "./queries.ts";
 import { followCohorts } from "./retention.ts";
 import type { Scan } from "./scan.ts";
@@ -45,6 +46,10 @@ async function selectUsers(
     });
     // Some turned out to have started before.
     return { users: followed.users, msOf: (user) => (followed.cohortOf(user) === null ? null : msOf(user)) };
+  }
+  if (counted.of === "paths") {
+    const { followed, msOf } = await selectPathUsers(scan, counted, watch);
+    return { users: followed.users, msOf };
   }
   const { filter, range } = counted;
   const fields = { users: true };

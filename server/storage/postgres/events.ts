@@ -3,6 +3,7 @@ import { limited } from "../analysis/analyzer.ts";
 import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
+import { paths } from "../analysis/paths.ts";
 import { retention } from "../analysis/retention.ts";
 import { createCount } from "../count.ts";
 import type { EventStore } from "../event-store.ts";
@@ -98,6 +99,7 @@ export async function createPostgresEvents({
           measure: (query, watch) => measure(scan, query, watch),
           funnel: (query, watch) => funnel(scan, query, watch),
           retention: (query, watch) => retention(scan, query, watch),
+          paths: (query, watch) => paths(scan, query, watch),
           countedUsers: (query, watch) => countedUsers(scan, query, watch),
         }),
       },

@@ -182,6 +182,7 @@ async function openLocked(
       measure: (query, watch) => reader.cancellable({ kind: "measure", query }, watch),
       funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
       retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
+      paths: (query, watch) => reader.cancellable({ kind: "paths", query }, watch),
       countedUsers: (query, watch) => reader.cancellable({ kind: "countedUsers", query }, watch),
     }),
   };

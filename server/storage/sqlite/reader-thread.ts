@@ -4,6 +4,8 @@ import type { ArrivalStamp } from "../../event/id.ts";
 import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
+import type { PathsQuery } from "../analysis/path-queries.ts";
+import { paths } from "../analysis/paths.ts";
 import type {
   CountedUsersQuery,
   FunnelQuery,
@@ -64,6 +66,7 @@ export type ReaderRequest =
   | { kind: "measure"; query: MeasureQuery }
   | { kind: "funnel"; query: FunnelQuery }
   | { kind: "retention"; query: RetentionQuery }
+  | { kind: "paths"; query: PathsQuery }
   | { kind: "countedUsers"; query: CountedUsersQuery }
   | { kind: "countRemovable"; removal: Removal }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
@@ -154,6 +157,8 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return funnel(scan, request.query, watch());
     case "retention":
       return retention(scan, request.query, watch());
+    case "paths":
+      return paths(scan, request.query, watch());
     case "countedUsers":
       return countedUsers(scan, request.query, watch());
     case "countRemovable":
