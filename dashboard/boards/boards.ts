@@ -40,6 +40,7 @@ type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & 
   split?: string;
   text?: string;
   stepNames?: (string | null)[];
+  show?: string;
   anchorName?: string | null;
   direction?: string;
 };

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { parseSearch, printSearch, type Search } from "../../server/event/search.ts";
 import type { TileData, TileDataOf } from "../../server/schemas/tile-data.ts";
 import type { Filters } from "../feed/filters.ts";
-import { addressOf, type Question } from "../who/question.ts";
+import { addressOf, type Question, type Took } from "../who/question.ts";
 import type { ShownTile } from "./boards.ts";
 import { type BoardRange, feedTimeOf } from "./ranges.ts";
 
@@ -77,12 +77,13 @@ export function stepDrillDown(
   tile: ShownTile,
   { from, to }: TileDataOf<"funnel">,
   step: number,
-  { isDropped = false, value }: { isDropped?: boolean; value?: string } = {},
+  { isDropped = false, value, took }: { isDropped?: boolean; value?: string; took?: Took } = {},
 ): DrillDown | null {
   if (!("steps" in tile)) return null;
   const { steps, stepNames = [], windowSeconds, split } = tile;
   return drillDownOf({
     ...{ of: "funnel", from, to, steps, names: stepNames, windowSeconds, reached: step, isDropped },
+    ...(took && { took }),
     ...(value !== undefined && split !== undefined && { split: { by: split, value } }),
   });
 }

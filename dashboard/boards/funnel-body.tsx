@@ -1,8 +1,9 @@
 import { Fragment } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { labelOf, titleOf } from "../../server/schemas/tile-texts.ts";
+import { secondsText } from "../components/durations.ts";
 import { formatShare } from "../components/locale.ts";
-import { amountText, changeText, secondsText, stepText } from "./amounts.ts";
+import { amountText, changeText, stepText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";
 

@@ -35,12 +35,13 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
       ];
     case "funnel":
       return [
-        ["Step", "Users", "Conversion", "Median seconds"],
-        ...data.steps.map(({ users, conversion, medianSeconds }, index) => [
+        ["Step", "Users", "Conversion", "Median seconds", "90% within seconds"],
+        ...data.steps.map(({ users, conversion, medianSeconds, p90Seconds }, index) => [
           stepText(tile, index),
           users,
           conversion,
           medianSeconds,
+          p90Seconds,
         ]),
       ];
     case "retention":

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { limits } from "../../server/core/limits.ts";
 import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { Button } from "../components/ui/button.tsx";
-import { Field } from "../components/ui/field.tsx";
+import { Field, SelectField } from "../components/ui/field.tsx";
 import type { MemberProps } from "../components/ui/form-errors.tsx";
 import { SearchField } from "../rules/search-field.tsx";
 import { insightsQuery } from "./boards.ts";
@@ -14,9 +14,18 @@ type StepProps = {
 };
 
 /** The steps of a funnel, and how long users may take. */
-export function StepFields({ form: { steps, windowHours }, change }: StepProps) {
+export function StepFields({ form: { steps, windowHours, show }, change }: StepProps) {
   return (
     <>
+      <SelectField
+        label="Show"
+        value={show}
+        onChange={(event) => change({ show: event.target.value as TileForm["show"] })}
+        member="tile/show"
+      >
+        <option value="steps">how many users take each step</option>
+        <option value="times">how long they take from step to step</option>
+      </SelectField>
       {steps.map((step, index) => (
         <div
           // biome-ignore lint/suspicious/noArrayIndexKey: steps have no other identity, and only the last is removed

@@ -14,6 +14,7 @@ export type TileForm = {
   /** Of a funnel. */
   steps: { q: string; name: string }[];
   windowHours: string;
+  show: "steps" | "times";
   /** Of retention: the search for events that count as a return. */
   again: string;
   /** Of retention: which first event counts. */
@@ -61,6 +62,7 @@ export const newTileForm: TileForm = {
   limit: "",
   steps: [newStep(), newStep()],
   windowHours: "168",
+  show: "steps",
   again: "",
   first: "ever",
   anchor: "",
@@ -89,6 +91,7 @@ export function formOf(tile: Tile): TileForm {
     ...("steps" in tile && {
       steps: tile.steps.map((q, index) => ({ q, name: tile.stepNames?.[index] ?? "" })),
       windowHours: String(tile.windowSeconds / 3_600),
+      show: tile.show ?? "steps",
     }),
     ...("again" in tile && { again: tile.again, first: tile.first ?? "ever" }),
     ...("anchor" in tile && {
@@ -141,6 +144,7 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
           stepNames: form.steps.map(({ name }) => name.trim()),
         }),
         windowSeconds: Math.round(Number(form.windowHours) * 3_600),
+        show: form.show,
         ...(split && { split }),
       };
     case "retention":

@@ -18,6 +18,7 @@ import type { BoardRange } from "./ranges.ts";
 import { RetentionBody } from "./retention-body.tsx";
 import { TableBody } from "./table-body.tsx";
 import type { TileMenuProps } from "./tile-menu.tsx";
+import { TimesBody } from "./times-body.tsx";
 import { ValueBody } from "./value-body.tsx";
 
 const ChartBody = lazyPart(async () => (await import("./chart-body.tsx")).ChartBody);
@@ -130,7 +131,11 @@ function TileBody({ tile, data, range, isTable }: TileBodyProps) {
     case "table":
       return <TableBody tile={tile} data={data} range={range} />;
     case "funnel":
-      return <FunnelBody tile={tile} data={data} />;
+      return "show" in tile && tile.show === "times" ? (
+        <TimesBody tile={tile} data={data} />
+      ) : (
+        <FunnelBody tile={tile} data={data} />
+      );
     case "retention":
       return <RetentionBody tile={tile} data={data} />;
     case "paths":

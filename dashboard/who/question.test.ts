@@ -16,6 +16,9 @@ const funnel = fc
     reached: fc.integer({ min: 1, max: 2 }),
     isDropped: fc.boolean(),
     name: fc.constantFrom("", "The cart"),
+    took: fc.option(fc.record({ from: fc.nat({ max: 60 }), to: fc.constantFrom(null, 3_600) }), {
+      nil: undefined,
+    }),
     split: fc.option(
       fc.record({ by: fc.constantFrom("channel", "tag.plan"), value: fc.constantFrom("a", "b c") }),
       {
@@ -23,10 +26,11 @@ const funnel = fc
       },
     ),
   })
-  .map(({ name, split, ...rest }) => ({
+  .map(({ name, split, took, ...rest }) => ({
     ...rest,
     names: rest.steps.map((_, index) => (index === 0 ? name : "")),
     ...(split && { split }),
+    ...(took && { took }),
   }));
 const cohort = fc
   .record({

@@ -2,6 +2,7 @@
 import { limits } from "../../server/core/limits.ts";
 import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { formatDate } from "../components/dates.ts";
+import { secondsText } from "../components/durations.ts";
 import { type Filters, filtersIn, queryOf } from "../feed/filters.ts";
 
 import {
@@ -11,6 +12,9 @@ import {
   pathQuestionIn,
   pathTitleOf,
 } from "./path-question.ts";
+
+/** A time in seconds, from `from` on to before `to`; null: any longer one. */
+export type Took = { from: number; to: number | null };
 
 type Time = { from: string; to: string };
 
@@ -26,6 +30,8 @@ export type Question =
       reached: number;
       /** Only those who took no step after it. */
       isDropped: boolean;
+      /** Only those who took so long since the step before. */
+      took?: Took;
       /** Only those whose first step has this value. */
       split?: { by: string; value: string };
     } & Time)
@@ -58,13 +64,14 @@ export function addressOf(question: Question): Record<string, string> {
       ...(returned !== undefined && { returned: String(returned) }),
     };
   }
-  const { names, windowSeconds, reached, isDropped, split } = question;
+  const { names, windowSeconds, reached, isDropped, split, took } = question;
   return {
     of,
     ...Object.fromEntries(question.steps.map((q, index) => [`step${index + 1}`, q || "*"])),
     ...Object.fromEntries(names.flatMap((name, index) => (name ? [[`name${index + 1}`, name]] : []))),
     ...{ window: String(windowSeconds), reached: String(reached), from, to },
     ...(isDropped && { dropped: "true" }),
+    ...(took && tookQuery(took)),
     ...(split && { split: split.by, value: split.value }),
   };
 }
@@ -91,6 +98,7 @@ export function questionIn(search: Record<string, unknown>): Question | null {
   const reached = numberIn(text("reached"));
   if (search.of !== "funnel" || taken.length < 2 || !reached || reached > taken.length) return null;
   const [by, value] = [text("split"), text("value")];
+  const tookFrom = numberIn(text("tookFrom"));
   return {
     ...{ of: "funnel", ...time, reached },
     // The URL omits empty parts.
@@ -98,6 +106,7 @@ export function questionIn(search: Record<string, unknown>): Question | null {
     names: taken.map((_, index) => text(`name${index + 1}`)),
     windowSeconds: numberIn(text("window")) ?? 0,
     isDropped: search.dropped === "true",
+    ...(tookFrom !== undefined && { took: { from: tookFrom, to: numberIn(text("tookTo")) ?? null } }),
     ...(by !== "" && { split: { by, value } }),
   };
 }
@@ -126,16 +135,21 @@ export function requestOf(question: Question): { path: string; query: [string, s
       ],
     };
   }
-  const { windowSeconds, reached, isDropped, split } = question;
+  const { windowSeconds, reached, isDropped, split, took } = question;
   return {
     path: "/api/funnel/users",
     query: [
       ...question.steps.map((q): [string, string] => ["step", q]),
       ...Object.entries({ window: String(windowSeconds), reached: String(reached), from, to }),
       ...(isDropped ? [["dropped", "true"] as [string, string]] : []),
+      ...Object.entries(took ? tookQuery(took) : {}),
       ...Object.entries(split ? { split: split.by, value: split.value } : {}),
     ],
   };
+}
+
+function tookQuery({ from, to }: Took): Record<string, string> {
+  return { tookFrom: String(from), ...(to !== null && { tookTo: String(to) }) };
 }
 
 /** The title of a question: "Dropped out after Cart opened". */
@@ -148,11 +162,18 @@ export function titleOf(question: Question): string {
     if (returned === undefined) return began;
     return `${began}, back ${returned === 0 ? "in the same week" : returned === 1 ? "a week later" : `${returned} weeks later`}`;
   }
-  const { reached, isDropped, names } = question;
+  const { reached, isDropped, names, took } = question;
   const q = question.steps[reached - 1]!;
   const name = stepNameOf(q, names[reached - 1]) ?? q;
   const isLast = reached === question.steps.length;
+  if (took) return `Took the step “${name}” ${tookText(took)} after the one before`;
   return `${isDropped && !isLast ? "Dropped out after" : "Took the step"} “${name}”`;
+}
+
+/** "2–5 min", "under 1 s", "90 days and more". */
+export function tookText({ from, to }: Took): string {
+  if (to === null) return `${secondsText(from)} and more`;
+  return from === 0 ? `under ${secondsText(to)}` : `${secondsText(from)} – ${secondsText(to)}`;
 }
 
 /** The event that is listed for each user, as the second half of "Each user has one event: …". */

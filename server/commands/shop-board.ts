@@ -63,6 +63,7 @@ const tiles: Tile[] = [
     h: 5,
     steps: ['name:"Account created"', 'name:"Order placed"', 'name:"Payment received"'],
     windowSeconds: 30 * 24 * 60 * 60,
+    show: "steps",
   },
   {
     id: "products",
@@ -104,6 +105,18 @@ const tiles: Tile[] = [
     names: 5,
     repeats: "merge",
     q: "",
+  },
+  {
+    id: "times",
+    type: "funnel",
+    title: "Time from sign-up to payment",
+    x: 0,
+    y: 18,
+    w: 6,
+    h: 6,
+    steps: ['name:"Account created"', 'name:"Order placed"', 'name:"Payment received"'],
+    windowSeconds: 30 * 24 * 60 * 60,
+    show: "times",
   },
   { id: "problems", type: "feed", title: "Problems", x: 8, y: 7, w: 4, h: 5, q: "channel:errors,support" },
 ];

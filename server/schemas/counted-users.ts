@@ -14,6 +14,8 @@ const page = {
   cursor: pageCursor,
 };
 
+const seconds = wholeNumber(0, limits.funnelWindowSeconds);
+
 export const StatsUsersQuery = z.strictObject({
   ...page,
   ...filterParameters,
@@ -33,6 +35,12 @@ export const FunnelUsersQuery = FunnelQuery.extend({
     .enum(["true", "false"])
     .optional()
     .openapi({ description: "`true`: only those who took no step after it." }),
+  tookFrom: seconds.optional().openapi({
+    description: "Only those who took the step at least so many seconds after the step before it.",
+  }),
+  tookTo: seconds.optional().openapi({
+    description: "Only those who took the step less than so many seconds after the step before it.",
+  }),
   split: FunnelQuery.shape.split.openapi({
     description: "What `value` is of: `channel`, `name` or `tag.KEY`.",
   }),

@@ -10,6 +10,9 @@ import { metrics, splitParameter } from "./stats.ts";
 
 export type Metric = (typeof metrics)[number];
 
+/** What a tile shows of a funnel. */
+const funnelViews = ["steps", "times"] as const;
+
 const whole = (min: number, max: number) =>
   z.int("must be a whole number").min(min, `must be at least ${min}`).max(max, `must be at most ${max}`);
 
@@ -90,6 +93,9 @@ const FunnelTile = z
       .default(7 * 24 * 60 * 60)
       .openapi({ description: "How long a user may take from the first step to the last. Default: a week." }),
     split: split.optional(),
+    show: z.enum(funnelViews).default("steps").openapi({
+      description: "How many users take each step (`steps`), or how long they take for it (`times`).",
+    }),
   })
   .openapi("FunnelTile", { description: "How many users take each step, one after the other." });
 const RetentionTile = z

@@ -245,3 +245,21 @@ test("the users of a path's links and ends are listed, each with the event of th
   for (const mistake of mistakes)
     expect((await app.request(`/api/paths/users?${asked}&${mistake}`)).status).toBe(400);
 });
+
+test("a funnel says how long its users took, and lists those of a bar", async () => {
+  const asked = `step=name:"Cart opened"&step=name:"Payment received"&${range}`;
+  const { steps } = await get<Funnel>(`/api/funnel?${asked}`);
+  const times = { medianSeconds: 15 * 3_600, p90Seconds: 28 * 3_600 };
+  expect(steps[0]).toMatchObject({ users: 3, medianSeconds: null, p90Seconds: null, times: [] });
+  expect(steps[1]).toMatchObject({ users: 2, ...times });
+  expect(steps[1]!.times[0]).toEqual({ fromSeconds: 7_200, toSeconds: 21_600, users: 1 });
+  expect(steps[1]!.times.at(-1)).toEqual({ fromSeconds: 86_400, toSeconds: 172_800, users: 1 });
+  const users = async (query: string) =>
+    (await get<CountedUserList>(`/api/funnel/users?${asked}&reached=2&${query}`)).users.map(
+      ({ userId }) => userId,
+    );
+  expect(await users("tookFrom=7200&tookTo=21600")).toEqual(["ada"]);
+  expect(await users("tookFrom=86400")).toEqual(["bob"]);
+  expect(await users("tookTo=7200")).toEqual([]);
+  expect((await app.request(`/api/funnel/users?${asked}&reached=1&tookFrom=1`)).status).toBe(400);
+});

@@ -74,13 +74,22 @@ export function addCountedUserRoutes(routes: Routes, { store }: { store: Store }
       problems: [422, 503],
     },
     async ({ projectId, query, tags }) => {
-      const { reached, dropped, split, value } = query;
+      const { reached, dropped, split, value, tookFrom, tookTo } = query;
       if (reached > query.step.length)
         throw problem("query-invalid", {
           detail: `"reached" must be at most ${query.step.length}, the last step.`,
         });
       if ((split === undefined) !== (value === undefined))
         throw problem("query-invalid", { detail: '"split" and "value" must be sent together.' });
+      const hasTook = tookFrom !== undefined || tookTo !== undefined;
+      if (hasTook && reached === 1)
+        throw problem("query-invalid", {
+          detail: '"tookFrom" and "tookTo" are of a step after the first. Send another "reached".',
+        });
+      const took = {
+        fromMs: (tookFrom ?? 0) * 1_000,
+        toMs: tookTo === undefined ? Number.POSITIVE_INFINITY : tookTo * 1_000,
+      };
       const funnel = funnelQueryOf({ projectId, query, tags });
       return list(projectId, query, {
         of: "funnel",
@@ -88,6 +97,7 @@ export function addCountedUserRoutes(routes: Routes, { store }: { store: Store }
         step: reached,
         isLast: dropped === "true",
         value,
+        ...(hasTook && { took }),
       });
     },
   );

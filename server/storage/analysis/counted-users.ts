@@ -31,9 +31,11 @@ async function selectUsers(
   const times = new EventTimes();
   const msOf = (user: number) => times.of(user);
   if (counted.of === "funnel") {
-    const { funnel, step, isLast, value } = counted;
+    const { funnel, step, isLast, value, took } = counted;
     const users = await followSteps(scan, funnel, watch, (user, attempt, readValue) => {
       if (attempt.length < step || (isLast && attempt.length > step)) return;
+      const tookMs = step === 1 ? 0 : attempt[step - 1]! - attempt[step - 2]!;
+      if (took && (tookMs < took.fromMs || tookMs >= took.toMs)) return;
       if (value === undefined || readValue() === value) times.set(user, attempt[step - 1]!);
     });
     return { users, msOf };

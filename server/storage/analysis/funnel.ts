@@ -2,8 +2,9 @@ import { Turns } from "../../scheduling/turns.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
 import type { Users } from "./numbered.ts";
-import type { FollowQuery, FunnelQuery, FunnelResult, FunnelStepResult, Watch } from "./queries.ts";
+import type { FollowQuery, FunnelQuery, FunnelResult, Watch } from "./queries.ts";
 import type { Scan } from "./scan.ts";
+import { StepTimes } from "./step-times.ts";
 import { type Attempt, FunnelSteps } from "./steps.ts";
 import { TooLargeError } from "./too-large.ts";
 
@@ -140,41 +141,4 @@ class UserEvents {
     this.#users = grown(this.#users);
     if (this.#values) this.#values = grown(this.#values);
   }
-}
-
-/** Users by step, and the times between steps. */
-class StepTimes {
-  users = 0;
-  /** For each step but the first, the times since the step before. */
-  readonly #times: number[][];
-
-  constructor(steps: number) {
-    this.#times = Array.from({ length: steps - 1 }, () => []);
-  }
-
-  add(attempt: readonly number[]): void {
-    this.users++;
-    for (let step = 1; step < attempt.length; step++)
-      this.#times[step - 1]!.push(attempt[step]! - attempt[step - 1]!);
-  }
-
-  addAll(other: StepTimes): void {
-    this.users += other.users;
-    for (const [index, times] of other.#times.entries())
-      for (const time of times) this.#times[index]!.push(time);
-  }
-
-  results(): FunnelStepResult[] {
-    return [
-      { users: this.users, medianMs: null },
-      ...this.#times.map((times) => ({ users: times.length, medianMs: medianOf(times) })),
-    ];
-  }
-}
-
-function medianOf(times: number[]): number | null {
-  if (times.length === 0) return null;
-  const sorted = Float64Array.from(times).sort();
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

@@ -61,8 +61,19 @@ export type FollowQuery = {
 /** `series`: how many a split returns, those with the most users. */
 export type FunnelQuery = FollowQuery & { series: number };
 
-/** For each step: users who took it, and the median time since the step before; null without users. */
-export type FunnelStepResult = { users: number; medianMs: number | null };
+/** Users who took so long, from `fromMs` on to before `toMs`; null: any longer time. */
+export type TimeBucket = { fromMs: number; toMs: number | null; users: number };
+
+/**
+ * For each step: users who took it, and their times since the step before. The median, and the time within which 90% of
+ * them took it, are null without users. `times` are the buckets from the shortest time to the longest.
+ */
+export type FunnelStepResult = {
+  users: number;
+  medianMs: number | null;
+  p90Ms: number | null;
+  times: TimeBucket[];
+};
 
 export type FunnelResult = {
   steps: FunnelStepResult[];
@@ -101,6 +112,8 @@ export type CountedUsers =
       isLast: boolean;
       /** Only those whose first step has this value of the split. */
       value?: string | undefined;
+      /** Only those who took so long since the step before, from `fromMs` on to before `toMs`. */
+      took?: MsRange | undefined;
     }
   /** Those of a cohort with their start, or those who returned in a period with their first return in it. */
   | {
