@@ -46,6 +46,7 @@ import { addReportRoutes } from "./reports/routes.ts";
 import { addRuleRoutes } from "./rules/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
 import { addSilenceRoutes } from "./silences/routes.ts";
+import { addActivityRoutes } from "./stats/activity-routes.ts";
 import { addPathRoutes } from "./stats/path-routes.ts";
 import { addStatsRoutes } from "./stats/routes.ts";
 import { addCountedUserRoutes } from "./stats/user-routes.ts";
@@ -103,6 +104,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/funnel",
     "/api/retention",
     "/api/paths",
+    "/api/stickiness",
+    "/api/lifecycle",
     "/api/boards",
     "/api/boards/*",
     "/api/annotations",
@@ -151,6 +154,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addUserRoutes(routes, services); //         /api/users …
   addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention
   addPathRoutes(routes, services); //         /api/paths
+  addActivityRoutes(routes, services); //     /api/stickiness … /api/lifecycle …
   addCountedUserRoutes(routes, services); //  /api/stats/users … /api/paths/users
   addBoardRoutes(routes, services); //        /api/boards …
   addPublicBoardRoutes(routes, services); //  /api/public/boards …

@@ -2,7 +2,6 @@ import { Suspense, useEffect, useRef, useState } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { labelOf, metricText, titleOf } from "../../server/schemas/tile-texts.ts";
 import type { NewAnnotationProps } from "../annotations/annotation-dialogs.tsx";
-import { useMarks } from "../annotations/use-marks.ts";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { colorsOfValues, distinctColors, type SeriesColor } from "../charts/colors.ts";
@@ -17,7 +16,8 @@ import { type ShownTile, useTileSource } from "./boards.ts";
 import { isLastPartial, lastEndOf } from "./buckets.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
 import { drillDownsOf } from "./drill-down.tsx";
-import { type BoardRange, boundsOf, isLive } from "./ranges.ts";
+import type { BoardRange } from "./ranges.ts";
+import { useBoardMarks } from "./use-board-marks.ts";
 
 const NewAnnotationDialog = lazyPart<NewAnnotationProps>(
   async () => (await import("../annotations/annotation-dialogs.tsx")).NewAnnotationDialog,
@@ -51,17 +51,7 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
   // On a public board, which leads to no channels, the names alone decide.
   const channelColors = useChannelColors(project ?? "");
   const metric = "metric" in tile ? tile.metric : "events";
-  const { marks, omitted } = useMarks(
-    project === null
-      ? null
-      : {
-          ...{ project, board: source.board, time: range, isLive: isLive(range) },
-          bounds: () => {
-            const { from, to } = boundsOf(range);
-            return { from: from.toISOString(), to: to.toISOString() };
-          },
-        },
-  );
+  const { marks, omitted } = useBoardMarks(range);
   if (data.series.length === 0) return <p className="tile-empty">No events in this period.</p>;
 
   const values = data.series.flatMap(({ value }) => (value === null ? [] : [value]));

@@ -13,13 +13,14 @@ export type ChartMenuProps = {
   title: string;
   /** The series with values, with where each leads. */
   series: { key: string; name: string; color: SeriesColor; value: string; drillDown: DrillDown }[];
-  events: DrillDown;
+  /** The events of all series, if a page lists them. */
+  events?: DrillDown;
   users: DrillDown;
   /** The bucket's position, in pixels from the chart's left edge. */
   leftPx: number;
   close: () => void;
   /** Writes a note about the bucket. */
-  annotate: () => void;
+  annotate?: () => void;
 };
 
 /** The menu of a chart's bucket. It leads to the events and users that the bucket counts, of all series or of one. */
@@ -56,19 +57,21 @@ export default function ChartMenu(props: ChartMenuProps) {
             </MenuItem>
           ))}
         {series.length > 1 && <MenuSeparator />}
-        <MenuItem asChild>
-          <Link {...link(events)}>
-            <Newspaper aria-hidden />
-            {series.length > 1 ? "All events" : "Events"}
-          </Link>
-        </MenuItem>
+        {events && (
+          <MenuItem asChild>
+            <Link {...link(events)}>
+              <Newspaper aria-hidden />
+              {series.length > 1 ? "All events" : "Events"}
+            </Link>
+          </MenuItem>
+        )}
         <MenuItem asChild>
           <Link {...link(users)}>
             <UserRound aria-hidden />
             {series.length > 1 ? "All users" : "Users"}
           </Link>
         </MenuItem>
-        {canAnnotate && (
+        {canAnnotate && annotate && (
           <>
             <MenuSeparator />
             <MenuItem onSelect={annotate}>

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { sankeyLinkHorizontal } from "d3-sankey";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { stepNameOf } from "../../server/schemas/step-name.ts";
@@ -189,9 +189,10 @@ type LeadProps = {
   children: React.ReactNode;
 };
 
-/** A part of the diagram that leads to its users. With the keyboard, the table does. */
+/** A part of the diagram that leads to its users. */
 function Lead({ tile, data, target, source, title, children }: LeadProps) {
   const { project } = useTileSource();
+  const navigate = useNavigate();
   const drillDown = pathDrillDown(tile, data, target, source);
   const content = (
     <>
@@ -200,9 +201,11 @@ function Lead({ tile, data, target, source, title, children }: LeadProps) {
     </>
   );
   if (project === null || !drillDown) return <g>{content}</g>;
+  const lead = () => void navigate({ to: "/p/$project/who", params: { project }, search: drillDown.search });
   return (
-    <Link to="/p/$project/who" params={{ project }} search={drillDown.search} preload={false} tabIndex={-1}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: the table has the same as links, for the keyboard
+    <g onClick={lead} className="cursor-pointer">
       {content}
-    </Link>
+    </g>
   );
 }

@@ -13,7 +13,7 @@ import { draftTiles, TileSourceContext, tileDataQuery } from "./boards.ts";
 import { PathFields } from "./path-fields.tsx";
 import { type BoardRange, rangeQuery } from "./ranges.ts";
 import { TileBox } from "./tile.tsx";
-import { InsightField, StepFields, TagField } from "./tile-fields.tsx";
+import { FirstField, InsightField, StepFields, TagField } from "./tile-fields.tsx";
 import { formOf, missingIn, needsTag, newTileForm, type TileForm, tileOf, tileTypes } from "./tile-form.ts";
 
 type Props = {
@@ -35,6 +35,10 @@ const metricLabels: Record<Metric, string> = {
 const firstHints = {
   ever: "Each week has the same users, whatever period the board shows.",
   range: "Those who began earlier count as new in the first week in which they come back.",
+};
+const newHints = {
+  ever: "A user is new once, whatever period the board shows.",
+  range: "Those who began earlier are new when they first come back in the period.",
 };
 /** How long to wait for the next key before the preview follows. */
 const previewDelayMs = 300;
@@ -112,7 +116,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         autoComplete="off"
         member="tile/title"
       />
-      {(hasMetric || type === "feed") && (
+      {(hasMetric || type === "feed" || type === "stickiness" || type === "lifecycle") && (
         <SearchField q={form.q} onChange={(q) => change({ q })} member="tile/q" />
       )}
       {type === "funnel" && <StepFields form={form} change={change} />}
@@ -133,17 +137,15 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             onChange={(again) => change({ again })}
             member="tile/again"
           />
-          <SelectField
+          <FirstField
             label="A user belongs to the week of"
             hint={firstHints[form.first]}
-            value={form.first}
-            onChange={(event) => change({ first: event.target.value as TileForm["first"] })}
-            member="tile/first"
-          >
-            <option value="ever">the first such event ever</option>
-            <option value="range">the first such event in the board's period</option>
-          </SelectField>
+            {...{ form, change }}
+          />
         </>
+      )}
+      {type === "lifecycle" && (
+        <FirstField label="A user is new with" hint={newHints[form.first]} {...{ form, change }} />
       )}
       {hasMetric && (
         <div className="flex gap-4 max-md:flex-col">

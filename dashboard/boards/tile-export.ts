@@ -53,6 +53,13 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
           ...returned.slice(1),
         ]),
       ];
+    case "stickiness":
+      return [[`${data.by}s`, "Users"], ...data.distribution.map((users, index) => [index + 1, users])];
+    case "lifecycle":
+      return [
+        ["from", "New", "Returning"],
+        ...data.starts.map((start, index) => [start, data.new[index], data.returning[index]]),
+      ];
     case "paths":
       return [
         ["Source", "Target", "Users"],

@@ -87,6 +87,21 @@ export function StepFields({ form: { steps, windowHours, show }, change }: StepP
   );
 }
 
+/** Which first event of a user counts. */
+export function FirstField({ form, change, ...about }: StepProps & { label: string; hint: string }) {
+  return (
+    <SelectField
+      value={form.first}
+      onChange={(event) => change({ first: event.target.value as TileForm["first"] })}
+      member="tile/first"
+      {...about}
+    >
+      <option value="ever">the first such event ever</option>
+      <option value="range">the first such event in the board's period</option>
+    </SelectField>
+  );
+}
+
 type TextProps = MemberProps & { value: string; onChange: (value: string) => void };
 
 export function TagField({ label, value, onChange, ...about }: TextProps & { label: string }) {

@@ -41,6 +41,8 @@ export const tileTypes: Record<TileType, { label: string; w: number; h: number }
   funnel: { label: "Funnel", w: 4, h: 5 },
   retention: { label: "Retention", w: 6, h: 5 },
   paths: { label: "Paths", w: 8, h: 6 },
+  stickiness: { label: "Stickiness", w: 4, h: 5 },
+  lifecycle: { label: "New users", w: 6, h: 4 },
   feed: { label: "Events", w: 4, h: 5 },
   alerts: { label: "Alerts", w: 4, h: 4 },
   value: { label: "Insight", w: 3, h: 2 },
@@ -93,7 +95,8 @@ export function formOf(tile: Tile): TileForm {
       windowHours: String(tile.windowSeconds / 3_600),
       show: tile.show ?? "steps",
     }),
-    ...("again" in tile && { again: tile.again, first: tile.first ?? "ever" }),
+    ...("again" in tile && { again: tile.again }),
+    ...("first" in tile && { first: tile.first ?? "ever" }),
     ...("anchor" in tile && {
       ...{ anchor: tile.anchor, anchorName: tile.anchorName ?? "", direction: tile.direction },
       ...{ length: String(tile.length), names: String(tile.names), repeats: tile.repeats },
@@ -112,7 +115,17 @@ export function needsTag(metric: Metric): boolean {
 /** Says in a sentence what the form still needs; null if it is complete. */
 export function missingIn(form: TileForm): string | null {
   const { type, metric, splitBy } = form;
-  const hasMetric = !["funnel", "retention", "paths", "feed", "alerts", "value", "text"].includes(type);
+  const hasMetric = ![
+    "funnel",
+    "retention",
+    "paths",
+    "stickiness",
+    "lifecycle",
+    "feed",
+    "alerts",
+    "value",
+    "text",
+  ].includes(type);
   const hasSplit = (hasMetric && type !== "number") || type === "funnel";
   if (hasMetric && needsTag(metric) && form.tag.trim() === "") return "Enter the tag to compute it from.";
   return hasSplit && splitBy === "tag" && form.splitTag.trim() === "" ? "Enter the tag to split by." : null;
@@ -156,6 +169,10 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
         ...{ length: Number(form.length), names: Number(form.names) },
         windowSeconds: Math.round(Number(form.pathHours) * 3_600),
       };
+    case "stickiness":
+      return { type, ...common, q };
+    case "lifecycle":
+      return { type, ...common, q, first: form.first };
     case "feed":
       return { type, ...common, q };
     case "alerts":

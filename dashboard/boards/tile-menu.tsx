@@ -36,11 +36,9 @@ export default function TileMenu(props: TileMenuProps) {
   const rule = ruleFormOfTile(tile);
   const name = fileNameOf(titleOf(tile), range);
   const q = "q" in tile ? tile.q : undefined;
-  // Retention and paths lead to users of their own.
-  const drillDowns =
-    q !== undefined && data && tile.type !== "retention" && tile.type !== "paths"
-      ? drillDownsOf(tile, { data, range })
-      : null;
+  // These lead to users of their own.
+  const hasOwnUsers = ["retention", "paths", "stickiness", "lifecycle"].includes(tile.type);
+  const drillDowns = q !== undefined && data && !hasOwnUsers ? drillDownsOf(tile, { data, range }) : null;
 
   async function savePng() {
     try {
@@ -106,7 +104,7 @@ export default function TileMenu(props: TileMenuProps) {
 }
 
 function isChart({ type }: TileData): boolean {
-  return ["line", "area", "bar", "paths"].includes(type);
+  return ["line", "area", "bar", "paths", "lifecycle"].includes(type);
 }
 
 /** Leads from a tile to a rule about its metric. Public boards have no account that could. */

@@ -16,12 +16,14 @@ import { NumberBody } from "./number-body.tsx";
 import type { PathsBodyProps } from "./paths-body.tsx";
 import type { BoardRange } from "./ranges.ts";
 import { RetentionBody } from "./retention-body.tsx";
+import { StickinessBody } from "./stickiness-body.tsx";
 import { TableBody } from "./table-body.tsx";
 import type { TileMenuProps } from "./tile-menu.tsx";
 import { TimesBody } from "./times-body.tsx";
 import { ValueBody } from "./value-body.tsx";
 
 const ChartBody = lazyPart(async () => (await import("./chart-body.tsx")).ChartBody);
+const LifecycleBody = lazyPart(async () => (await import("./lifecycle-body.tsx")).LifecycleBody);
 const PathsBody = lazyPart<PathsBodyProps>(async () => (await import("./paths-body.tsx")).default);
 const Markdown = lazyPart<{ text: string }>(async () => (await import("../event/markdown.tsx")).default);
 const NewRuleDialog = lazyPart<{ close: () => void; initial?: RuleForm }>(
@@ -138,6 +140,10 @@ function TileBody({ tile, data, range, isTable }: TileBodyProps) {
       );
     case "retention":
       return <RetentionBody tile={tile} data={data} />;
+    case "stickiness":
+      return <StickinessBody tile={tile} data={data} />;
+    case "lifecycle":
+      return <LifecycleBody tile={tile} data={data} range={range} isTable={isTable} />;
     case "paths":
       return <PathsBody tile={tile} data={data} isTable={isTable} />;
     case "feed":

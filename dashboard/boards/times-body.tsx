@@ -1,3 +1,4 @@
+import { ArrowRight } from "lucide-react";
 import { Fragment } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { titleOf } from "../../server/schemas/tile-texts.ts";
@@ -25,8 +26,10 @@ export function TimesBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"f
           // biome-ignore lint/suspicious/noArrayIndexKey: two steps can have the same name
           <Fragment key={index}>
             <h3 className="tile-times-head">
-              <span className="hostile-line">
-                {stepText(tile, index - 1)} → {name}
+              <span className="tile-times-steps">
+                <span className="hostile-line">{stepText(tile, index - 1)}</span>
+                <ArrowRight aria-label="to" className="size-3.5 shrink-0 text-faint" />
+                <span className="hostile-line">{name}</span>
               </span>
               <span className="font-normal text-muted">
                 median {secondsText(medianSeconds)} · 90% within {secondsText(p90Seconds)}

@@ -61,6 +61,23 @@ const paths = fc
     target: fc.constantFrom("end", "2", "2:Paid"),
   })
   .map(({ source, ...rest }) => ({ ...rest, ...(source !== undefined && { source }) }));
+const activity = fc.record({
+  ...time,
+  of: fc.constantFrom("stickiness" as const, "lifecycle" as const),
+  by: fc.constantFrom("day" as const, "week" as const, "month" as const),
+  timeZone: fc.constant("Europe/Berlin"),
+  q,
+  first: fc.constantFrom("ever" as const, "range" as const),
+  which: fc.oneof(
+    fc.record({ periods: fc.integer({ min: 1, max: 100 }) }),
+    fc.record({ last: fc.integer({ min: 1, max: 100 }) }),
+    fc.record({
+      period: fc.nat({ max: 99 }),
+      start: time.from,
+      users: fc.constantFrom("new" as const, "returning" as const, "all" as const),
+    }),
+  ),
+});
 const events = fc
   .record(
     { q: fc.constantFrom("a b", "name:Paid"), "tag.plan": fc.constant("pro"), range: fc.constant("7d") },
@@ -75,7 +92,7 @@ function shared(address: Record<string, string>): Record<string, string> {
 
 test("an address asks the question that it was made for", () => {
   fc.assert(
-    fc.property(fc.oneof(funnel, cohort, paths, events), (question: Question) => {
+    fc.property(fc.oneof(funnel, cohort, paths, activity, events), (question: Question) => {
       expect(questionIn(shared(addressOf(question)))).toEqual(question);
     }),
   );

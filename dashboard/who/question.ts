@@ -6,6 +6,13 @@ import { secondsText } from "../components/durations.ts";
 import { type Filters, filtersIn, queryOf } from "../feed/filters.ts";
 
 import {
+  type ActivityQuestion,
+  activityAddressOf,
+  activityQuestionIn,
+  activityRequestOf,
+  activityTitleOf,
+} from "./activity-question.ts";
+import {
   type PathQuestion,
   pathAddressOf,
   pathQueryOf,
@@ -47,7 +54,8 @@ export type Question =
       /** How many weeks later they returned; undefined: whether or not they did. */
       returned?: number;
     } & Time)
-  | PathQuestion;
+  | PathQuestion
+  | ActivityQuestion;
 
 const steps = Array.from({ length: limits.funnelSteps }, (_, index) => index + 1);
 
@@ -56,6 +64,7 @@ export function addressOf(question: Question): Record<string, string> {
   const { of } = question;
   if (of === "events") return { of, ...question.filters };
   if (of === "paths") return pathAddressOf(question);
+  if (isOfActivity(question)) return activityAddressOf(question);
   const { from, to } = question;
   if (of === "cohort") {
     const { start, again, first, timeZone, week, cohort, returned } = question;
@@ -76,6 +85,10 @@ export function addressOf(question: Question): Record<string, string> {
   };
 }
 
+function isOfActivity(question: Question): question is ActivityQuestion {
+  return question.of === "stickiness" || question.of === "lifecycle";
+}
+
 /** The question of an address; null if it is none. */
 export function questionIn(search: Record<string, unknown>): Question | null {
   const text = (name: string) => (typeof search[name] === "string" ? search[name] : "");
@@ -83,6 +96,8 @@ export function questionIn(search: Record<string, unknown>): Question | null {
   const time = { from: text("from"), to: text("to") };
   if (time.from === "" || time.to === "") return null;
   if (search.of === "paths") return pathQuestionIn(text, numberIn);
+  if (search.of === "stickiness" || search.of === "lifecycle")
+    return activityQuestionIn(search.of, text, numberIn);
   if (search.of === "cohort") {
     const cohort = numberIn(text("cohort"));
     const returned = numberIn(text("returned"));
@@ -122,6 +137,7 @@ export function requestOf(question: Question): { path: string; query: [string, s
     const query = { from: new Date(0).toISOString(), ...queryOf(question.filters) };
     return { path: "/api/stats/users", query: Object.entries(query) };
   }
+  if (isOfActivity(question)) return activityRequestOf(question);
   if (question.of === "paths") return { path: "/api/paths/users", query: pathQueryOf(question) };
   const { from, to } = question;
   if (question.of === "cohort") {
@@ -155,6 +171,7 @@ function tookQuery({ from, to }: Took): Record<string, string> {
 /** The title of a question: "Dropped out after Cart opened". */
 export function titleOf(question: Question): string {
   if (question.of === "events") return "Users of matching events";
+  if (isOfActivity(question)) return activityTitleOf(question);
   if (question.of === "paths") return pathTitleOf(question);
   if (question.of === "cohort") {
     const { week, returned } = question;
@@ -173,13 +190,16 @@ export function titleOf(question: Question): string {
 /** "2–5 min", "under 1 s", "90 days and more". */
 export function tookText({ from, to }: Took): string {
   if (to === null) return `${secondsText(from)} and more`;
-  return from === 0 ? `under ${secondsText(to)}` : `${secondsText(from)} – ${secondsText(to)}`;
+  if (from === 0) return `under ${secondsText(to)}`;
+  const [[least, unit], [most, unitOfMost]] = [secondsText(from).split(" "), secondsText(to).split(" ")];
+  return unit === unitOfMost ? `${least} – ${most} ${unit}` : `${least} ${unit} – ${most} ${unitOfMost}`;
 }
 
 /** The event that is listed for each user, as the second half of "Each user has one event: …". */
 export function eventText(question: Question): string {
   if (question.of === "funnel") return "the one that took the step";
   if (question.of === "events") return "their last one that matches";
+  if (isOfActivity(question)) return "period" in question.which ? "the first one then" : "their last one";
   if (question.of === "paths")
     return question.target === "end" ? "the last one of their path" : "the one that took the step";
   return question.returned === undefined ? "their first one" : "the first one of their return";

@@ -15,6 +15,7 @@ import { funnelOf } from "../stats/funnel.ts";
 import { retentionQueryOf } from "../stats/questions.ts";
 import type { CountQuery } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
+import { lifecycleData, stickinessData } from "./activity-data.ts";
 import { pathsData } from "./paths-data.ts";
 import { bucketsOf, type Range, rangeBefore, wholeWeeksOf } from "./range.ts";
 import { type Context, timesOf } from "./tile-context.ts";
@@ -36,6 +37,10 @@ export async function tileData(tile: Tile, context: Context): Promise<TileData> 
       return funnelData(tile, context);
     case "retention":
       return retentionData(tile, context);
+    case "stickiness":
+      return stickinessData(tile, context);
+    case "lifecycle":
+      return lifecycleData(tile, context);
     case "paths":
       return pathsData(tile, context);
     case "feed":

@@ -118,6 +118,18 @@ const tiles: Tile[] = [
     windowSeconds: 30 * 24 * 60 * 60,
     show: "times",
   },
+  { id: "stickiness", type: "stickiness", title: "", x: 6, y: 18, w: 6, h: 6, q: "channel:logins" },
+  {
+    id: "lifecycle",
+    type: "lifecycle",
+    title: "New and returning buyers",
+    x: 0,
+    y: 24,
+    w: 12,
+    h: 4,
+    q: "channel:orders",
+    first: "ever",
+  },
   { id: "problems", type: "feed", title: "Problems", x: 8, y: 7, w: 4, h: 5, q: "channel:errors,support" },
 ];
 

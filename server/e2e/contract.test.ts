@@ -159,6 +159,10 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/retention", 200, { as: "key" });
   await call("GET /api/paths", 200, { as: "key", query: "?anchor=payment&direction=before" });
   await call("GET /api/paths/users", 200, { as: "key", query: "?anchor=payment&source=0&target=end" });
+  await call("GET /api/stickiness", 200, { as: "key", query: "?by=day" });
+  await call("GET /api/stickiness/users", 200, { as: "key", query: "?periods=1" });
+  await call("GET /api/lifecycle", 200, { as: "key", query: "?by=week" });
+  await call("GET /api/lifecycle/users", 200, { as: "key", query: "?period=29&users=new" });
   await call("GET /api/stats/users", 200, { as: "key" });
   await call("GET /api/funnel/users", 200, { as: "key", query: "?step=payment&step=refund&reached=1" });
   await call("GET /api/retention/users", 200, { as: "key", query: "?cohort=0" });
@@ -425,6 +429,8 @@ test("boards and insights", async () => {
     { id: "funnel", type: "funnel", ...place, steps: ["payment", "refund"] },
     { id: "retention", type: "retention", ...place },
     { id: "paths", type: "paths", ...place, anchor: "payment" },
+    { id: "sticky", type: "stickiness", ...place },
+    { id: "cycle", type: "lifecycle", ...place },
     { id: "feed", type: "feed", ...place },
     { id: "value", type: "value", ...place, key: "users" },
     { id: "empty", type: "value", ...place, key: "nothing" },

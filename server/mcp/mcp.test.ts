@@ -74,6 +74,8 @@ test("records, finds, counts and follows events", async () => {
   expect(funnel.content[0]!.text).not.toContain("query-invalid");
   expect(funnel.structuredContent.steps).toHaveLength(2);
   expect((await call(client, "paths", { anchor: "" })).isError).toBeUndefined();
+  expect((await call(client, "stickiness")).isError).toBeUndefined();
+  expect((await call(client, "new_and_returning_users")).isError).toBeUndefined();
   expect((await call(client, "retention")).isError).toBeUndefined();
 });
 

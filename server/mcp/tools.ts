@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
 import { EventList, EventResponse, NewEvent } from "../event/event.ts";
+import { activityUnits, Lifecycle, Stickiness } from "../schemas/activity.ts";
 import { AlertList } from "../schemas/alert.ts";
 import { MarkList } from "../schemas/annotation.ts";
 import { BoardList, BoardResponse } from "../schemas/board.ts";
@@ -38,6 +39,14 @@ const filters = {
 };
 const timeZone = z.string().optional().describe("IANA time zone of days, weeks and months. Default: UTC");
 const split = z.string().optional().describe("A series for each channel, name or tag.KEY");
+
+const activityInput = {
+  q: z.string().optional().describe("Users are active with an event that matches. Default: with any"),
+  by: z.enum(activityUnits).default("day").describe("Length of a period"),
+  timeZone,
+  from: filters.from,
+  to: filters.to,
+};
 
 const prefix = z.string().optional();
 
@@ -130,6 +139,33 @@ export const tools: Tool[] = [
     }),
     output: Paths,
     run: (api, values) => api(withQuery("/api/paths", values)),
+  },
+  {
+    name: "stickiness",
+    title: "See how often users come",
+    description:
+      "Counts users by the number of days, weeks or months on which they are active, with DAU/WAU and DAU/MAU.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object(activityInput),
+    output: Stickiness,
+    run: (api, values) => api(withQuery("/api/stickiness", values)),
+  },
+  {
+    name: "new_and_returning_users",
+    title: "Count new and returning users",
+    description: "Counts, for each day, week or month, users who are new in it and users who return.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({
+      ...activityInput,
+      first: z
+        .enum(["ever", "range"])
+        .optional()
+        .describe("Whether a user is new with the first event ever, or in the range. Default: ever"),
+    }),
+    output: Lifecycle,
+    run: (api, values) => api(withQuery("/api/lifecycle", values)),
   },
   {
     name: "retention",

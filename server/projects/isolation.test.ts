@@ -242,6 +242,15 @@ const table: Record<string, Row> = {
   "GET /api/retention": { key: 200, session: 200, nobody: 401 },
   "GET /api/paths": { key: 200, session: 200, nobody: 401, path: () => "/api/paths?anchor=-unknown" },
   "GET /api/paths/users": { key: 200, session: 200, nobody: 401, path: () => "/api/paths/users?target=0" },
+  "GET /api/stickiness": { key: 200, session: 200, nobody: 401 },
+  "GET /api/stickiness/users": { key: 200, session: 200, nobody: 401 },
+  "GET /api/lifecycle": { key: 200, session: 200, nobody: 401 },
+  "GET /api/lifecycle/users": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/lifecycle/users?period=0",
+  },
   "GET /api/stats/users": { key: 200, session: 200, nobody: 401 },
   "GET /api/funnel/users": {
     key: 200,
@@ -1215,7 +1224,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|paths|retention|boards|annotations|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|funnel|paths|stickiness|lifecycle|retention|boards|annotations|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -1229,7 +1238,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|paths|retention|boards(?!\/\{id\}\/link)|annotations|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|stats|funnel|paths|stickiness|lifecycle|retention|boards(?!\/\{id\}\/link)|annotations|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )

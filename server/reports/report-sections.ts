@@ -46,6 +46,16 @@ export function sectionOf({ tile, data, before, problem }: ComputedTile, style: 
       return { ...section, ...funnelOf(tile as TileOf<"funnel">, data) };
     case "retention":
       return { ...section, ...retentionOf(data, style) };
+    case "stickiness":
+      return { ...section, ...stickinessOf(data) };
+    case "lifecycle": {
+      const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+      const rows = [
+        ["New", amountText(sum(data.new))],
+        ["All", amountText(data.users)],
+      ];
+      return { ...section, value: amountText(sum(data.new)), head: ["Users", "Count"], rows };
+    }
     case "paths":
       return { ...section, ...pathsOf(data) };
     case "alerts":
@@ -118,6 +128,18 @@ function retentionOf(
         ),
       ]),
   };
+}
+
+function stickinessOf(data: TileDataOf<"stickiness">): Partial<ReportSection> {
+  if (data.users === 0) return { note: "No users in this period." };
+  const rows = data.ratios.map(({ days, users, average, ratio }) => [
+    `Last ${days} days`,
+    amountText(users),
+    amountText(Math.round(average)),
+    shareText(ratio ?? 0),
+  ]);
+  const head = rows.length > 0 ? ["", "Users", "A day", "Share"] : [];
+  return { value: shareText(data.stickiness ?? 0), head, rows };
 }
 
 function pathsOf({ users, nodes }: TileDataOf<"paths">): Partial<ReportSection> {

@@ -41,6 +41,8 @@ export function titleOf(tile: TitledTile): string {
   if (tile.type === "alerts") return "Open alerts";
   if (tile.type === "funnel") return "Funnel";
   if (tile.type === "retention") return "Retention";
+  if (tile.type === "stickiness") return "Stickiness";
+  if (tile.type === "lifecycle") return "New and returning users";
   if (tile.type === "paths") return tile.direction === "before" ? "Paths to an event" : "Paths from an event";
   if (tile.type === "value") return tile.key ?? "Insight";
   if (tile.type === "text") return "Text";

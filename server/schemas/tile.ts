@@ -148,6 +148,22 @@ const PathsTile = z
       .openapi({ description: "The search for events that count as steps. Default: all." }),
   })
   .openapi("PathsTile", { description: "What users do after or before an event, step by step." });
+const StickinessTile = z
+  .strictObject({ type: z.literal("stickiness"), ...place, q })
+  .openapi("StickinessTile", {
+    description: "On how many days users are active, or weeks or months of a long range.",
+  });
+const LifecycleTile = z
+  .strictObject({
+    type: z.literal("lifecycle"),
+    ...place,
+    q,
+    first: firstStart.openapi({
+      description:
+        "Where a user is new: in the period of their first matching event `ever`, or of the first in the `range`. Default: ever.",
+    }),
+  })
+  .openapi("LifecycleTile", { description: "New and returning users by day, week or month." });
 const FeedTile = z
   .strictObject({ type: z.literal("feed"), ...place, q })
   .openapi("FeedTile", { description: "The newest events." });
@@ -178,6 +194,8 @@ export const Tile = z
     FunnelTile,
     RetentionTile,
     PathsTile,
+    StickinessTile,
+    LifecycleTile,
     FeedTile,
     AlertsTile,
     ValueTile,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Lifecycle, Stickiness } from "../schemas/activity.ts";
 import type { CountedUserList } from "../schemas/counted-users.ts";
 import type { Funnel } from "../schemas/funnel.ts";
 import type { Paths } from "../schemas/paths.ts";
@@ -262,4 +263,40 @@ test("a funnel says how long its users took, and lists those of a bar", async ()
   expect(await users("tookFrom=86400")).toEqual(["bob"]);
   expect(await users("tookTo=7200")).toEqual([]);
   expect((await app.request(`/api/funnel/users?${asked}&reached=1&tookFrom=1`)).status).toBe(400);
+});
+
+test("stickiness says on how many days users were active, and lists them", async () => {
+  const sticky = await get<Stickiness>(`/api/stickiness?${range}`);
+  expect(sticky).toMatchObject({ by: "day", users: 3, average: 5 / 14, stickiness: 5 / 14 / 3 });
+  expect(sticky.active).toEqual([2, 2, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
+  // Bob on three days, the others on one.
+  expect(sticky.distribution.slice(0, 4)).toEqual([2, 0, 1, 0]);
+  expect(sticky.ratios).toEqual([{ days: 7, users: 1, average: 1 / 7, ratio: 1 / 7 }]);
+  const users = async (query: string) =>
+    (await get<CountedUserList>(`/api/stickiness/users?${range}&${query}`)).users.map(({ userId }) => userId);
+  expect(await users("periods=1")).toEqual(["eve", "ada"]);
+  expect(await users("periods=3")).toEqual(["bob"]);
+  expect(await users("last=7")).toEqual(["bob"]);
+  expect(await users("period=1")).toEqual(["eve", "bob"]);
+  expect(await users("")).toHaveLength(3);
+  for (const mistake of ["periods=15", "period=14", "periods=1&last=1"])
+    expect((await app.request(`/api/stickiness/users?${range}&${mistake}`)).status).toBe(400);
+  expect(
+    (await app.request("/api/stickiness?from=2025-01-01T00:00:00Z&to=2026-01-01T00:00:00Z")).status,
+  ).toBe(400);
+});
+
+test("new users are new once: by their first event ever, or in the range", async () => {
+  const week = `from=${startMs + dayMs}&to=${startMs + 14 * dayMs}&by=week`;
+  const ever = await get<Lifecycle>(`/api/lifecycle?${week}`);
+  expect(ever).toMatchObject({ first: "ever", users: 2, new: [1, 0], returning: [1, 1] });
+  const inRange = await get<Lifecycle>(`/api/lifecycle?${week}&first=range`);
+  expect(inRange).toMatchObject({ first: "range", users: 2, new: [2, 0], returning: [0, 1] });
+  const users = async (query: string) =>
+    (await get<CountedUserList>(`/api/lifecycle/users?${week}&${query}`)).users.map(({ userId }) => userId);
+  expect(await users("period=0")).toEqual(["eve", "bob"]);
+  expect(await users("period=0&users=new")).toEqual(["eve"]);
+  expect(await users("period=0&users=returning")).toEqual(["bob"]);
+  expect(await users("period=0&users=new&first=range")).toEqual(["eve", "bob"]);
+  expect((await app.request(`/api/lifecycle/users?${week}&period=2`)).status).toBe(400);
 });

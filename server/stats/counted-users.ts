@@ -51,6 +51,7 @@ export async function listCountedUsers(
 function filterOf(counted: CountedUsers): EventFilter {
   if (counted.of === "events") return counted.filter;
   if (counted.of === "funnel") return counted.funnel.steps[counted.step - 1]!;
+  if (counted.of === "activity") return counted.activity.filter;
   if (counted.of === "paths") return filterOfPathUsers(counted);
   return counted.period === null ? counted.retention.start : counted.retention.return;
 }

@@ -93,7 +93,7 @@ export async function retentionQueryOf(
 }
 
 /** When a project's first event was; null without events. */
-async function firstEventMs(events: Store["events"], projectId: number): Promise<number | null> {
+export async function firstEventMs(events: Store["events"], projectId: number): Promise<number | null> {
   const [json] = (await events.page({ projectId, filter: {}, order: "asc" }, 1)).events;
   return json === undefined ? null : Date.parse((JSON.parse(json) as Event).createdAt);
 }

@@ -144,6 +144,6 @@ function rangeOf(counted: CountedUsers): MsRange {
   if (counted.of === "events") return counted.range;
   if (counted.of === "funnel") return counted.funnel.range;
   if (counted.of === "paths") return counted.paths.range;
-  const { bounds } = counted.retention;
+  const { bounds } = counted.of === "activity" ? counted.activity : counted.retention;
   return { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
 }

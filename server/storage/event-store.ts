@@ -1,5 +1,6 @@
 import type { DeletedEvents, Event } from "../event/event.ts";
 import type { ArrivalStamp } from "../event/id.ts";
+import type { Activity, ActivityQuery } from "./analysis/activity-queries.ts";
 import type { Paths, PathsQuery } from "./analysis/path-queries.ts";
 import type {
   Cohort,
@@ -234,6 +235,8 @@ export interface EventAnalyzer {
   retention(query: RetentionQuery, watch: Watch): Promise<Cohort[]>;
   /** Counts what users do after or before an event. */
   paths(query: PathsQuery, watch: Watch): Promise<Paths>;
+  /** Counts users by the periods in which they are active. */
+  activity(query: ActivityQuery, watch: Watch): Promise<Activity>;
   /** Returns the users that a number counts, a page at a time. */
   countedUsers(query: CountedUsersQuery, watch: Watch): Promise<CountedUsersPage>;
 }

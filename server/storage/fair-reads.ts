@@ -85,6 +85,7 @@ export function fairReads(reads: Reads, searchesOfProject: number = limits.searc
     funnel: (query, watch) => reads.funnel(query, watched(watch)),
     retention: (query, watch) => reads.retention(query, watched(watch)),
     paths: (query, watch) => reads.paths(query, watched(watch)),
+    activity: (query, watch) => reads.activity(query, watched(watch)),
     countedUsers: (query, watch) => reads.countedUsers(query, watched(watch)),
   };
 }

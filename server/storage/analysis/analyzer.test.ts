@@ -14,6 +14,7 @@ function analyzerWith(retention: (query: RetentionQuery, watch: Watch) => Promis
     measure: notCalled,
     funnel: notCalled,
     paths: notCalled,
+    activity: notCalled,
     countedUsers: notCalled,
     retention,
   } satisfies EventAnalyzer);

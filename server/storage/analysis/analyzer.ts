@@ -45,6 +45,7 @@ export function limited(analyzer: EventAnalyzer): EventAnalyzer {
     funnel: (query, watch) => run(analyzer.funnel, query, watch),
     retention: (query, watch) => run(analyzer.retention, query, watch),
     paths: (query, watch) => run(analyzer.paths, query, watch),
+    activity: (query, watch) => run(analyzer.activity, query, watch),
     countedUsers: (query, watch) => run(analyzer.countedUsers, query, watch),
   };
 }

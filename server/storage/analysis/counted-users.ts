@@ -1,4 +1,5 @@
 import { Turns } from "../../scheduling/turns.ts";
+import { selectActiveUsers } from "./activity.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { followSteps } from "./funnel.ts";
 import { grown } from "./grown.ts";
@@ -53,6 +54,7 @@ async function selectUsers(
     const { followed, msOf } = await selectPathUsers(scan, counted, watch);
     return { users: followed.users, msOf };
   }
+  if (counted.of === "activity") return selectActiveUsers(scan, counted, watch);
   const { filter, range } = counted;
   const fields = { users: true };
   const batches = new Batches(fields, [filter]);

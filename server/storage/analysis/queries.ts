@@ -1,6 +1,7 @@
 import type { EventFilter } from "../../event/filter.ts";
 import type { MsRange } from "../block.ts";
 import type { Split } from "../split.ts";
+import type { CountedActiveUsers } from "./activity-queries.ts";
 import type { CountedPathUsers } from "./path-queries.ts";
 
 /** How an analysis is followed. */
@@ -123,7 +124,8 @@ export type CountedUsers =
       /** In how many periods after the start, 0 is the same; null: all users of the cohort. */
       period: number | null;
     }
-  | CountedPathUsers;
+  | CountedPathUsers
+  | CountedActiveUsers;
 
 /** The place of a user in a list: the time of the event that counts, and the hash of the id as hexadecimal digits. */
 export type CountedUser = { ms: number; hash: string };

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { activity } from "../analysis/activity.ts";
 import { limited } from "../analysis/analyzer.ts";
 import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
@@ -100,6 +101,7 @@ export async function createPostgresEvents({
           funnel: (query, watch) => funnel(scan, query, watch),
           retention: (query, watch) => retention(scan, query, watch),
           paths: (query, watch) => paths(scan, query, watch),
+          activity: (query, watch) => activity(scan, query, watch),
           countedUsers: (query, watch) => countedUsers(scan, query, watch),
         }),
       },

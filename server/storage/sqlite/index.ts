@@ -183,6 +183,7 @@ async function openLocked(
       funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
       retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
       paths: (query, watch) => reader.cancellable({ kind: "paths", query }, watch),
+      activity: (query, watch) => reader.cancellable({ kind: "activity", query }, watch),
       countedUsers: (query, watch) => reader.cancellable({ kind: "countedUsers", query }, watch),
     }),
   };

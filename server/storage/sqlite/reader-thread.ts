@@ -1,6 +1,8 @@
 /** The reader: a thread with a read-only connection, so that no query blocks the HTTP thread. */
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
+import { activity } from "../analysis/activity.ts";
+import type { ActivityQuery } from "../analysis/activity-queries.ts";
 import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
@@ -67,6 +69,7 @@ export type ReaderRequest =
   | { kind: "funnel"; query: FunnelQuery }
   | { kind: "retention"; query: RetentionQuery }
   | { kind: "paths"; query: PathsQuery }
+  | { kind: "activity"; query: ActivityQuery }
   | { kind: "countedUsers"; query: CountedUsersQuery }
   | { kind: "countRemovable"; removal: Removal }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
@@ -159,6 +162,8 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return retention(scan, request.query, watch());
     case "paths":
       return paths(scan, request.query, watch());
+    case "activity":
+      return activity(scan, request.query, watch());
     case "countedUsers":
       return countedUsers(scan, request.query, watch());
     case "countRemovable":
