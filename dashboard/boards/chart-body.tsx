@@ -90,8 +90,8 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
       const amount = amounts[bucket];
       if (value === undefined || !amount) return [];
       const part = value === null ? { not: isSplit ? values : [] } : { value };
-      const drillDown = drillDownsOf(tile, { data, range, bucket: bounds, part })!.main;
-      return [{ key, name, color, value: amountText(amount), drillDown }];
+      const drillDown = drillDownsOf(tile, { data, range, bucket: bounds, part })?.main;
+      return drillDown === undefined ? [] : [{ key, name, color, value: amountText(amount), drillDown }];
     });
     const title = bucketLabel(starts[bucket]!, starts[bucket + 1] ?? endMs);
     const close = () => {

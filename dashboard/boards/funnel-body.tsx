@@ -1,6 +1,6 @@
 import { Fragment } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
-import { labelOf, titleOf } from "../../server/schemas/tile-texts.ts";
+import { labelOf, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
 import { secondsText } from "../components/durations.ts";
 import { formatShare } from "../components/locale.ts";
 import { amountText, changeText, stepText } from "./amounts.ts";
@@ -73,7 +73,9 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
         <table className="tile-table">
           <thead>
             <tr>
-              <th scope="col">First step by</th>
+              <th scope="col">
+                {splitOf(tile)?.startsWith("user.") ? splitHead(splitOf(tile)!) : "First step by"}
+              </th>
               <th scope="col">Users</th>
               <th scope="col">All steps</th>
             </tr>
@@ -115,4 +117,8 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
       )}
     </section>
   );
+}
+
+function splitOf(tile: ShownTile): string | undefined {
+  return "split" in tile ? tile.split : undefined;
 }

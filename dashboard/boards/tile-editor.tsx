@@ -174,18 +174,20 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             className="flex-1"
             value={type === "table" ? form.splitBy || "name" : form.splitBy}
             onChange={(event) => change({ splitBy: event.target.value as TileForm["splitBy"] })}
-            member={form.splitBy === "tag" ? undefined : "tile/split"}
+            member={form.splitBy === "tag" || form.splitBy === "user" ? undefined : "tile/split"}
           >
             {type !== "table" && <option value="">Nothing</option>}
             <option value="channel">Channel</option>
             <option value="name">Name</option>
             <option value="tag">Tag</option>
+            <option value="user">Property of the user</option>
           </SelectField>
-          {form.splitBy === "tag" && (
+          {(form.splitBy === "tag" || form.splitBy === "user") && (
             <TagField
-              label="Tag to split by"
-              value={form.splitTag}
-              onChange={(splitTag) => change({ splitTag })}
+              label={form.splitBy === "tag" ? "Tag to split by" : "Property to split by"}
+              placeholder={form.splitBy === "tag" ? "amount" : "plan"}
+              value={form.splitKey}
+              onChange={(splitKey) => change({ splitKey })}
               member="tile/split"
             />
           )}

@@ -104,7 +104,9 @@ export function FirstField({ form, change, ...about }: StepProps & { label: stri
 
 type TextProps = MemberProps & { value: string; onChange: (value: string) => void };
 
-export function TagField({ label, value, onChange, ...about }: TextProps & { label: string }) {
+type TagFieldProps = TextProps & { label: string; placeholder?: string };
+
+export function TagField({ label, placeholder = "amount", value, onChange, ...about }: TagFieldProps) {
   return (
     <Field
       label={label}
@@ -113,7 +115,7 @@ export function TagField({ label, value, onChange, ...about }: TextProps & { lab
       onChange={(event) => onChange(event.target.value)}
       required
       maxLength={limits.tagKeyCharacters}
-      placeholder="amount"
+      placeholder={placeholder}
       autoComplete="off"
       autoCapitalize="none"
       spellCheck={false}

@@ -8,8 +8,9 @@ export type TileForm = {
   metric: Metric;
   tag: string;
   /** Empty: no split. */
-  splitBy: "" | "channel" | "name" | "tag";
-  splitTag: string;
+  splitBy: "" | "channel" | "name" | "tag" | "user";
+  /** The key of the tag, or the name of the users' property. */
+  splitKey: string;
   limit: string;
   /** Of a funnel. */
   steps: { q: string; name: string }[];
@@ -60,7 +61,7 @@ export const newTileForm: TileForm = {
   metric: "events",
   tag: "",
   splitBy: "",
-  splitTag: "",
+  splitKey: "",
   limit: "",
   steps: [newStep(), newStep()],
   windowHours: "168",
@@ -80,15 +81,15 @@ export const newTileForm: TileForm = {
 
 export function formOf(tile: Tile): TileForm {
   const split = "split" in tile ? (tile.split ?? "") : "";
-  const isTag = split.startsWith("tag.");
+  const [, of, key] = /^(tag|user)\.(.*)$/s.exec(split) ?? [];
   return {
     ...newTileForm,
     type: tile.type,
     title: tile.title,
     ...("q" in tile && { q: tile.q }),
     ...("metric" in tile && { metric: tile.metric, tag: tile.tag ?? "" }),
-    splitBy: isTag ? "tag" : (split as TileForm["splitBy"]),
-    splitTag: isTag ? split.slice("tag.".length) : "",
+    splitBy: (of ?? split) as TileForm["splitBy"],
+    splitKey: key ?? "",
     ...("limit" in tile && { limit: String(tile.limit) }),
     ...("steps" in tile && {
       steps: tile.steps.map((q, index) => ({ q, name: tile.stepNames?.[index] ?? "" })),
@@ -128,7 +129,12 @@ export function missingIn(form: TileForm): string | null {
   ].includes(type);
   const hasSplit = (hasMetric && type !== "number") || type === "funnel";
   if (hasMetric && needsTag(metric) && form.tag.trim() === "") return "Enter the tag to compute it from.";
-  return hasSplit && splitBy === "tag" && form.splitTag.trim() === "" ? "Enter the tag to split by." : null;
+  if (!hasSplit || form.splitKey.trim() !== "") return null;
+  return splitBy === "tag"
+    ? "Enter the tag to split by."
+    : splitBy === "user"
+      ? "Enter the property of users to split by."
+      : null;
 }
 
 /** The tile that a form describes. The server reports its mistakes. */
@@ -184,8 +190,8 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
   }
 }
 
-function splitOf({ splitBy, splitTag }: TileForm): string | undefined {
-  if (splitBy === "tag") return `tag.${splitTag}`;
+function splitOf({ splitBy, splitKey }: TileForm): string | undefined {
+  if (splitBy === "tag" || splitBy === "user") return `${splitBy}.${splitKey}`;
   return splitBy === "" ? undefined : splitBy;
 }
 

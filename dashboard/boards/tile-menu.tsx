@@ -69,7 +69,9 @@ export default function TileMenu(props: TileMenuProps) {
               search: {
                 ...(q !== "" && { q }),
                 ...feedTimeOf(range),
-                ...("split" in tile && tile.split && { split: tile.split }),
+                ...("split" in tile &&
+                  tile.split &&
+                  !tile.split.startsWith("user.") && { split: tile.split }),
               },
             })
           }

@@ -83,7 +83,12 @@ const events = fc
     { q: fc.constantFrom("a b", "name:Paid"), "tag.plan": fc.constant("pro"), range: fc.constant("7d") },
     { requiredKeys: [] },
   )
-  .map((filters) => ({ of: "events" as const, filters }));
+  .chain((filters) =>
+    fc.constantFrom(
+      { of: "events" as const, filters },
+      { of: "events" as const, filters, property: { key: "plan", value: "pro" } },
+    ),
+  );
 
 /** As in the address bar, which leaves out what is empty. */
 function shared(address: Record<string, string>): Record<string, string> {

@@ -26,7 +26,12 @@ export type Took = { from: number; to: number | null };
 type Time = { from: string; to: string };
 
 export type Question =
-  | { of: "events"; filters: Filters }
+  | {
+      of: "events";
+      filters: Filters;
+      /** Only users whose property has this value. */
+      property?: { key: string; value: string };
+    }
   | ({
       of: "funnel";
       steps: string[];
@@ -62,7 +67,10 @@ const steps = Array.from({ length: limits.funnelSteps }, (_, index) => index + 1
 /** The address of a question. `show` is left out, so users are shown. */
 export function addressOf(question: Question): Record<string, string> {
   const { of } = question;
-  if (of === "events") return { of, ...question.filters };
+  if (of === "events") {
+    const { filters, property } = question;
+    return { of, ...filters, ...(property && { property: property.key, value: property.value }) };
+  }
   if (of === "paths") return pathAddressOf(question);
   if (isOfActivity(question)) return activityAddressOf(question);
   const { from, to } = question;
@@ -92,7 +100,11 @@ function isOfActivity(question: Question): question is ActivityQuestion {
 /** The question of an address; null if it is none. */
 export function questionIn(search: Record<string, unknown>): Question | null {
   const text = (name: string) => (typeof search[name] === "string" ? search[name] : "");
-  if (search.of === "events") return { of: "events", filters: filtersIn(search) };
+  if (search.of === "events") {
+    const key = text("property");
+    const property = key === "" ? undefined : { key, value: text("value") };
+    return { of: "events", filters: filtersIn(search), ...(property && { property }) };
+  }
   const time = { from: text("from"), to: text("to") };
   if (time.from === "" || time.to === "") return null;
   if (search.of === "paths") return pathQuestionIn(text, numberIn);
@@ -135,7 +147,12 @@ export function requestOf(question: Question): { path: string; query: [string, s
   if (question.of === "events") {
     // Without a start, the API would list the last 30 days.
     const query = { from: new Date(0).toISOString(), ...queryOf(question.filters) };
-    return { path: "/api/stats/users", query: Object.entries(query) };
+    const { property } = question;
+    const { key, value } = property ?? { key: undefined, value: undefined };
+    return {
+      path: "/api/stats/users",
+      query: Object.entries({ ...query, ...(key !== undefined && { property: key, value: value! }) }),
+    };
   }
   if (isOfActivity(question)) return activityRequestOf(question);
   if (question.of === "paths") return { path: "/api/paths/users", query: pathQueryOf(question) };
@@ -170,7 +187,10 @@ function tookQuery({ from, to }: Took): Record<string, string> {
 
 /** The title of a question: "Dropped out after Cart opened". */
 export function titleOf(question: Question): string {
-  if (question.of === "events") return "Users of matching events";
+  if (question.of === "events")
+    return question.property
+      ? `Users with ${question.property.key} “${question.property.value}”`
+      : "Users of matching events";
   if (isOfActivity(question)) return activityTitleOf(question);
   if (question.of === "paths") return pathTitleOf(question);
   if (question.of === "cohort") {

@@ -10,7 +10,7 @@ import { type Progress, stepOf } from "../http/progress.ts";
 import { findInsight, insightPoints } from "../insights/insights.ts";
 import type { Tile, TileOf } from "../schemas/tile.ts";
 import type { TileData, TileDataOf } from "../schemas/tile-data.ts";
-import { splitOf } from "../stats/filters.ts";
+import { analysisSplitOf } from "../stats/filters.ts";
 import { funnelOf } from "../stats/funnel.ts";
 import { retentionQueryOf } from "../stats/questions.ts";
 import type { CountQuery } from "../storage/event-queries.ts";
@@ -142,7 +142,7 @@ async function funnelData(
         range: { fromMs, toMs },
         steps: steps.map((q) => filterOf({ q }, [])),
         windowMs: windowSeconds * 1_000,
-        ...(isSplit && split !== undefined && { split: splitOf(split) }),
+        ...(isSplit && split !== undefined && { split: analysisSplitOf(split) }),
         series: limits.tileSeries,
       },
       progress,
@@ -256,9 +256,10 @@ async function measure(
   { store: { events }, projectId }: Context,
   { bounds, progress, splitBy: { split: by, limit, values } = { limit: 1 } }: Measuring,
 ): Promise<Measurement> {
-  const split = by === undefined ? undefined : splitOf(by);
+  const split = by === undefined ? undefined : analysisSplitOf(by);
   const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit, values };
-  if (metric === "events") return countEvents(events, { ...query, ...(split && { split }) });
+  if (metric === "events" && split?.by !== "user")
+    return countEvents(events, { ...query, ...(split && { split }) });
   const { all, series, rest } = await events.measure({ ...query, metric, tag, split }, progress);
   const shown = (rest ? [...series, rest] : series).map(({ value, values, overall }) => ({
     value,

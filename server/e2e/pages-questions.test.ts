@@ -149,7 +149,7 @@ test("times, stickiness and new users lead to the users that they count", async 
   await page.keyboard.press("Enter");
   await page.getByRole("menuitem", { name: /^All users/ }).click();
   await page.getByRole("heading", { level: 1, name: /^Active on / }).waitFor();
-  expect(await rows(page)).toContain("dan");
+  await until(async () => (await rows(page)).includes("dan"));
   await open();
   await tile("Who is new")
     .getByRole("button", { name: /^Menu of/ })

@@ -38,7 +38,10 @@ const filters = {
   to: time.describe("End of the range, exclusive. Default: now"),
 };
 const timeZone = z.string().optional().describe("IANA time zone of days, weeks and months. Default: UTC");
-const split = z.string().optional().describe("A series for each channel, name or tag.KEY");
+const split = z
+  .string()
+  .optional()
+  .describe("A series for each channel, name, tag.KEY or user.KEY, a property of users");
 
 const activityInput = {
   q: z.string().optional().describe("Users are active with an event that matches. Default: with any"),

@@ -27,7 +27,7 @@ export const FunnelQuery = z.strictObject({
     }),
   split: splitParameter.openapi({
     description:
-      "Also returns the steps for each `channel`, `name` or `tag.KEY` value of the users' first step.",
+      "Also returns the steps for each `channel`, `name` or `tag.KEY` value of the users' first step, or for each value of their property `user.KEY`.",
   }),
   limit: seriesParameter,
   ...filterParameters,

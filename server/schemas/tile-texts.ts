@@ -24,14 +24,14 @@ export function metricText({ metric, tag }: Measure): string {
     : "Events";
 }
 
-/** The head of a split's column: "Channel", "Name" or the tag's key. */
+/** The head of a split's column: "Channel", "Name", the tag's key or the property's name. */
 export function splitHead(split: string): string {
   return split === "channel" ? "Channel" : split === "name" ? "Name" : splitText(split);
 }
 
-/** The dimension of a split: "channel", "name" or the tag's key. */
+/** The dimension of a split: "channel", "name", the tag's key or the property's name. */
 function splitText(split: string): string {
-  return split.startsWith("tag.") ? split.slice("tag.".length) : split;
+  return split.replace(/^(?:tag|user)\./, "");
 }
 
 /** A tile's title, or a description if it has none. */

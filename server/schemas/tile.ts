@@ -45,7 +45,9 @@ const measure = {
   tag: text(eventTexts.tagKey).optional().openapi({ description: "Key of the tag, for the latter." }),
 };
 
-const split = splitParameter.unwrap().openapi({ description: "`channel`, `name` or `tag.KEY`." });
+const split = splitParameter
+  .unwrap()
+  .openapi({ description: "`channel`, `name`, `tag.KEY`, or `user.KEY`, a property of users." });
 
 const chart = {
   ...place,

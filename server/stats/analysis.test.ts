@@ -300,3 +300,42 @@ test("new users are new once: by their first event ever, or in the range", async
   expect(await users("period=0&users=new&first=range")).toEqual(["eve", "bob"]);
   expect((await app.request(`/api/lifecycle/users?${week}&period=2`)).status).toBe(400);
 });
+
+test("metrics and funnels are split by a property of users, whose users are listed", async () => {
+  const set = (userId: string, properties: object) =>
+    app.request(`/api/users/${userId}`, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(properties),
+    });
+  expect((await set("ada", { team: "red" })).status).toBe(200);
+  expect((await set("bob", { team: "blue" })).status).toBe(200);
+  const series = async (query: string) =>
+    (await get<Stats>(`/api/stats?by=week&split=user.team&${range}&${query}`)).series;
+  expect(await series("")).toMatchObject([
+    { value: "blue", total: 3, counts: [2, 1] },
+    { value: "red", total: 2, counts: [2, 0] },
+    { value: null, total: 2, counts: [2, 0] },
+  ]);
+  expect(await series("metric=sum&tag=amount")).toMatchObject([
+    { value: "blue", overall: 50.1 },
+    { value: "red", overall: 0.1 },
+  ]);
+  expect(await series("metric=users")).toMatchObject([
+    { value: "blue", overall: 1 },
+    { value: "red", overall: 1 },
+    { value: null, overall: 1 },
+  ]);
+  const steps = `step=name:"Cart opened"&step=name:"Payment received"&${range}`;
+  const funnel = await get<Funnel>(`/api/funnel?${steps}&split=user.team`);
+  expect(funnel.series!.map(({ value, steps }) => [value, ...steps.map(({ users }) => users)])).toEqual([
+    ["blue", 1, 1],
+    ["red", 1, 1],
+    [null, 1, 0],
+  ]);
+  const users = async (path: string) => (await get<CountedUserList>(path)).users.map(({ userId }) => userId);
+  expect(await users(`/api/stats/users?${range}&property=team&value=red`)).toEqual(["ada"]);
+  expect(await users(`/api/funnel/users?${steps}&split=user.team&value=blue&reached=2`)).toEqual(["bob"]);
+  for (const mistake of [`stats?split=user.`, `stats/users?${range}&property=team`])
+    expect((await app.request(`/api/${mistake}`)).status).toBe(400);
+});

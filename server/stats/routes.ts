@@ -12,7 +12,7 @@ import type { Counts } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
 import { computing, timesOf } from "./computing.ts";
-import { filterAndRange, splitOf } from "./filters.ts";
+import { analysisSplitOf, filterAndRange } from "./filters.ts";
 import { funnelOf } from "./funnel.ts";
 import { funnelQueryOf, retentionQueryOf, retentionQuestionOf } from "./questions.ts";
 
@@ -63,11 +63,13 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
         starts: starts.map(isoOf),
       };
       const bounds = [fromMs, ...starts.slice(1), toMs];
-      const split = query.split === undefined ? undefined : splitOf(query.split);
+      const split = query.split === undefined ? undefined : analysisSplitOf(query.split);
       const asked = { projectId, filter, bounds, split, series: query.limit };
       return compute(request, async (progress) => {
         const [measured, users] = await Promise.all([
-          metric === "events" ? countEvents(asked) : measureEvents({ ...asked, metric, tag }, progress),
+          metric === "events"
+            ? countEvents(asked, progress)
+            : measureEvents({ ...asked, metric, tag }, progress),
           query.users === "true" ? countUsers({ ...asked, bounds: [fromMs, toMs] }, progress) : null,
         ]);
         return { ...head, ...measured, ...(users !== null && { users }) };
@@ -140,7 +142,8 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
 
   type Asked = Pick<MeasureQuery, "projectId" | "filter" | "bounds" | "split" | "series">;
 
-  async function countEvents({ split, ...asked }: Asked) {
+  async function countEvents({ split, ...asked }: Asked, progress: Progress) {
+    if (split?.by === "user") return countByProperty({ ...asked, split }, progress);
     const counts = await events.count({ ...asked, ...(split && { split }) });
     if (!counts) {
       throw problem("query-too-expensive", {
@@ -148,6 +151,16 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       });
     }
     return { series: seriesOf(counts, split !== undefined), total: sum(counts.all) };
+  }
+
+  /** Counters know no users, so these events are read. */
+  async function countByProperty(asked: Asked, progress: Progress) {
+    const { all, series, rest } = await events.measure({ ...asked, metric: "events" }, progress);
+    const shown = rest ? [...series, { ...rest, value: null }] : series;
+    return {
+      series: shown.map(({ value, counts }) => ({ value, total: sum(counts), counts })),
+      total: sum(all.counts),
+    };
   }
 
   async function measureEvents(query: MeasureQuery, progress: Progress) {

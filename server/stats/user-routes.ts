@@ -56,7 +56,11 @@ export function addCountedUserRoutes(routes: Routes, { store }: { store: Store }
     },
     async ({ projectId, query, tags }) => {
       const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) => toMs - 30 * dayMs);
-      return list(projectId, query, { of: "events", filter, range: { fromMs, toMs } });
+      const { property: key, value } = query;
+      if ((key === undefined) !== (value === undefined))
+        throw problem("query-invalid", { detail: '"property" and "value" must be sent together.' });
+      const property = key === undefined ? undefined : { key, value: value! };
+      return list(projectId, query, { of: "events", filter, range: { fromMs, toMs }, property });
     },
   );
 

@@ -5,6 +5,7 @@ import { followSteps } from "./funnel.ts";
 import { grown } from "./grown.ts";
 import type { Users } from "./numbered.ts";
 import { selectPathUsers } from "./paths.ts";
+import { type ReadProperty, scanFor } from "./property-split.ts";
 import type { CountedUser, CountedUsersPage, CountedUsersQuery, Watch } from "./queries.ts";
 import { followCohorts } from "./retention.ts";
 import type { Scan } from "./scan.ts";
@@ -17,8 +18,9 @@ export async function countedUsers(
   scan: Scan,
   query: CountedUsersQuery,
   watch: Watch,
+  readProperty: ReadProperty,
 ): Promise<CountedUsersPage> {
-  return pageOf(await selectUsers(scan, query, watch), query, watch);
+  return pageOf(await selectUsers(scan, query, watch, readProperty), query, watch);
 }
 
 /** All users of an analysis, and the time of the event because of which a user counts; null if they don't. */
@@ -28,17 +30,24 @@ async function selectUsers(
   scan: Scan,
   { projectId, counted }: CountedUsersQuery,
   watch: Watch,
+  readProperty: ReadProperty,
 ): Promise<Selected> {
   const times = new EventTimes();
   const msOf = (user: number) => times.of(user);
   if (counted.of === "funnel") {
     const { funnel, step, isLast, value, took } = counted;
-    const users = await followSteps(scan, funnel, watch, (user, attempt, readValue) => {
-      if (attempt.length < step || (isLast && attempt.length > step)) return;
-      const tookMs = step === 1 ? 0 : attempt[step - 1]! - attempt[step - 2]!;
-      if (took && (tookMs < took.fromMs || tookMs >= took.toMs)) return;
-      if (value === undefined || readValue() === value) times.set(user, attempt[step - 1]!);
-    });
+    const users = await followSteps(
+      scan,
+      funnel,
+      watch,
+      (user, attempt, readValue) => {
+        if (attempt.length < step || (isLast && attempt.length > step)) return;
+        const tookMs = step === 1 ? 0 : attempt[step - 1]! - attempt[step - 2]!;
+        if (took && (tookMs < took.fromMs || tookMs >= took.toMs)) return;
+        if (value === undefined || readValue() === value) times.set(user, attempt[step - 1]!);
+      },
+      readProperty,
+    );
     return { users, msOf };
   }
   if (counted.of === "cohort") {
@@ -55,13 +64,18 @@ async function selectUsers(
     return { users: followed.users, msOf };
   }
   if (counted.of === "activity") return selectActiveUsers(scan, counted, watch);
-  const { filter, range } = counted;
+  const { filter, range, property } = counted;
+  const ofProperty = property && scanFor(scan, readProperty, { by: "user", key: property.key });
   const fields = { users: true };
   const batches = new Batches(fields, [filter]);
-  const take = ({ size, ms, users }: Batch) => {
-    for (let at = 0; at < size; at++) if (users[at] !== 0) times.set(users[at]!, ms[at]!);
+  const { texts } = batches.values;
+  const take = ({ size, ms, users, values }: Batch) => {
+    for (let at = 0; at < size; at++) {
+      if (users[at] === 0 || (property && texts[values[at]! - 1] !== property.value)) continue;
+      times.set(users[at]!, ms[at]!);
+    }
   };
-  await scan({ projectId, filters: [filter], range, fields }, batches, take, watch);
+  await (ofProperty?.scan ?? scan)({ projectId, filters: [filter], range, fields }, batches, take, watch);
   return { users: batches.users, msOf };
 }
 

@@ -2,6 +2,7 @@ import { Turns } from "../../scheduling/turns.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
 import type { Users } from "./numbered.ts";
+import { type ReadProperty, scanFor } from "./property-split.ts";
 import type { FollowQuery, FunnelQuery, FunnelResult, Watch } from "./queries.ts";
 import type { Scan } from "./scan.ts";
 import { StepTimes } from "./step-times.ts";
@@ -12,19 +13,30 @@ import { TooLargeError } from "./too-large.ts";
 const readingShare = 0.9;
 
 /** Counts users who take steps. */
-export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Promise<FunnelResult> {
+export async function funnel(
+  scan: Scan,
+  query: FunnelQuery,
+  watch: Watch,
+  readProperty: ReadProperty,
+): Promise<FunnelResult> {
   const steps = query.steps.length;
   const all = new StepTimes(steps);
   /** By value; undefined for users whose first step has none. */
   const byValue = new Map<string | undefined, StepTimes>();
-  await followSteps(scan, query, watch, (_user, attempt, readValue) => {
-    all.add(attempt);
-    if (!query.split) return;
-    const value = readValue();
-    const own = byValue.get(value) ?? new StepTimes(steps);
-    byValue.set(value, own);
-    own.add(attempt);
-  });
+  await followSteps(
+    scan,
+    query,
+    watch,
+    (_user, attempt, readValue) => {
+      all.add(attempt);
+      if (!query.split) return;
+      const value = readValue();
+      const own = byValue.get(value) ?? new StepTimes(steps);
+      byValue.set(value, own);
+      own.add(attempt);
+    },
+    readProperty,
+  );
   const top = [...byValue]
     .filter((entry): entry is [string, StepTimes] => entry[0] !== undefined)
     .sort(([a, left], [b, right]) => right.users - left.users || (a < b ? -1 : 1))
@@ -46,12 +58,14 @@ export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Prom
  *   the first step
  */
 export async function followSteps(
-  scan: Scan,
+  scanEvents: Scan,
   { projectId, range, steps: filters, windowMs, split }: FollowQuery,
   watch: Watch,
   onUser: (user: number, attempt: Attempt, readValue: () => string | undefined) => void,
+  readProperty: ReadProperty,
 ): Promise<Users> {
-  const fields = { users: true, split };
+  const { scan, ofEvents } = scanFor(scanEvents, readProperty, split);
+  const fields = { users: true, split: ofEvents };
   const batches = new Batches(fields, filters);
   const events = new UserEvents(split !== undefined);
   await scan({ projectId, filters, range, fields }, batches, (batch) => events.add(batch), {

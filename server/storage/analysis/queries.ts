@@ -12,8 +12,11 @@ export type Watch = {
   onProgress?: (share: number) => void;
 };
 
-/** `users` are different users; the others are of a tag's numbers. */
-export type Metric = "users" | "sum" | "average" | "minimum" | "maximum";
+/** A dimension of users: the value of a property, as it is now. */
+export type PropertySplit = { by: "user"; key: string };
+
+/** `users` are different users; all but `events` are of a tag's numbers. */
+export type Metric = "events" | "users" | "sum" | "average" | "minimum" | "maximum";
 
 export type Measured = {
   /** Events in each bucket; of a tag, those with a number. */
@@ -31,9 +34,9 @@ export type MeasureQuery = {
   /** The start of each bucket, and the end of the last; milliseconds since 1970, ascending. */
   bounds: number[];
   metric: Metric;
-  /** The tag whose numbers are measured; not for `users`. */
+  /** The tag whose numbers are measured; not for `events` and `users`. */
   tag?: string | undefined;
-  split?: Split | undefined;
+  split?: Split | PropertySplit | undefined;
   /** How many series a split returns, the largest ones. */
   series: number;
   /** The only values that a split looks at; all others are the rest. All by default. */
@@ -56,7 +59,7 @@ export type FollowQuery = {
   /** A filter for each step, without times. */
   steps: EventFilter[];
   windowMs: number;
-  split?: Split | undefined;
+  split?: Split | PropertySplit | undefined;
 };
 
 /** `series`: how many a split returns, those with the most users. */
@@ -103,7 +106,13 @@ export type Cohort = { users: number; returned: number[] };
 /** Users that a number of an analysis counts, each because of one event. */
 export type CountedUsers =
   /** Those with an event that matches; it is their last one. */
-  | { of: "events"; filter: EventFilter; range: MsRange }
+  | {
+      of: "events";
+      filter: EventFilter;
+      range: MsRange;
+      /** Only those with this value of a property. */
+      property?: { key: string; value: string } | undefined;
+    }
   /** Those who took a step, from 1 on, with the event that took it. */
   | {
       of: "funnel";

@@ -25,6 +25,7 @@ import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
 import { createQuery } from "./query.ts";
 import { createRead } from "./read.ts";
+import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { createUsersMatching } from "./users-matching.ts";
 import { createWriter } from "./writer.ts";
@@ -56,6 +57,7 @@ export async function createPostgresEvents({
   const read = createRead(runQuery, blocks, Math.min(scanRowsUsual, blockEvents));
   const texts = createKnownTexts(runQuery);
   const scan = createScan(runQuery, read, blocks);
+  const readProperty = createReadProperty(runQuery);
   const buildBlocks = createBuildBlocks(runQuery, blockEvents);
   const removal = createDeleteEvents(runQuery, read);
   const expiry = createExpirePartitions(runQuery);
@@ -97,12 +99,12 @@ export async function createPostgresEvents({
         users: texts.users,
         usersMatching: createUsersMatching(runQuery),
         ...limited({
-          measure: (query, watch) => measure(scan, query, watch),
-          funnel: (query, watch) => funnel(scan, query, watch),
+          measure: (query, watch) => measure(scan, query, watch, readProperty),
+          funnel: (query, watch) => funnel(scan, query, watch, readProperty),
           retention: (query, watch) => retention(scan, query, watch),
           paths: (query, watch) => paths(scan, query, watch),
           activity: (query, watch) => activity(scan, query, watch),
-          countedUsers: (query, watch) => countedUsers(scan, query, watch),
+          countedUsers: (query, watch) => countedUsers(scan, query, watch, readProperty),
         }),
       },
       Math.max(1, Math.floor(address.connections / 2)),

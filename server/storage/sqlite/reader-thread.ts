@@ -38,6 +38,7 @@ import { createIndexedTexts } from "./indexed-texts.ts";
 import { createLateEvents } from "./late-events.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
+import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { startingWith } from "./starting-with.ts";
 import { lowerPriority } from "./threads.ts";
@@ -108,6 +109,7 @@ const count = createCount(createCountSource(database, vocabulary, texts, blocks)
 const countNewer = createCountNewer(database);
 const late = createLateEvents(database);
 const scan = createScan(database, vocabulary, blocks);
+const readProperty = createReadProperty(database);
 const users = createUsers(database, texts);
 const usersMatching = createUsersMatching(database);
 const countRemovable = createCountRemovable(database);
@@ -155,9 +157,9 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
     case "usersMatching":
       return usersMatching(request.query, request.limit, watch().signal);
     case "measure":
-      return measure(scan, request.query, watch());
+      return measure(scan, request.query, watch(), readProperty);
     case "funnel":
-      return funnel(scan, request.query, watch());
+      return funnel(scan, request.query, watch(), readProperty);
     case "retention":
       return retention(scan, request.query, watch());
     case "paths":
@@ -165,7 +167,7 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
     case "activity":
       return activity(scan, request.query, watch());
     case "countedUsers":
-      return countedUsers(scan, request.query, watch());
+      return countedUsers(scan, request.query, watch(), readProperty);
     case "countRemovable":
       return countRemovable(request.removal);
     case "nextBuildStep":
