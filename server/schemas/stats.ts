@@ -16,7 +16,7 @@ export const bucketUnits = ["minute", "hour", "day", "week", "month"] as const;
 export const splitParameter = z
   .string()
   .regex(
-    /^(channel|name|tag\..+|user\..+)$/s,
+    /^(channel|name|tag\..+|user\..+)$/,
     'must be "channel", "name", "tag.KEY" or "user.KEY", a property of users',
   )
   .superRefine((split, context) => {
