@@ -208,6 +208,10 @@ const insights = page(
   "/insights",
   lazyPart(async () => (await boardPages()).InsightsPage),
 );
+const annotations = page(
+  "/annotations",
+  lazyPart(async () => (await boardPages()).AnnotationsPage),
+);
 const connectionPages = () => import("./connections/pages.ts");
 const keys = page(
   "/keys",
@@ -326,6 +330,7 @@ const short = [
   "/users/$",
   "/who",
   "/insights",
+  "/annotations",
   "/keys",
   "/members",
   "/rules",
@@ -376,6 +381,7 @@ export const router = createRouter({
         boards,
         board,
         insights,
+        annotations,
         keys,
         members,
         rules,

@@ -31,6 +31,7 @@ const order = [
   "views",
   "stats",
   "insights",
+  "annotations",
   "boards",
   "rules",
   "projects",

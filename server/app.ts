@@ -1,5 +1,6 @@
 import { cors } from "hono/cors";
 import { addAlertRoutes } from "./alerts/routes.ts";
+import { addAnnotationRoutes } from "./annotations/routes.ts";
 import { findLastChange } from "./audit/audit-log.ts";
 import { addAuditRoutes } from "./audit/routes.ts";
 import { addAccountRoutes } from "./auth/account-routes.ts";
@@ -46,7 +47,10 @@ import { addReportRoutes } from "./reports/routes.ts";
 import { addRuleRoutes } from "./rules/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
 import { addSilenceRoutes } from "./silences/routes.ts";
+import { addActivityRoutes } from "./stats/activity-routes.ts";
+import { addPathRoutes } from "./stats/path-routes.ts";
 import { addStatsRoutes } from "./stats/routes.ts";
+import { addCountedUserRoutes } from "./stats/user-routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { addViewRoutes } from "./views/routes.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
@@ -101,8 +105,13 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/stats",
     "/api/funnel",
     "/api/retention",
+    "/api/paths",
+    "/api/stickiness",
+    "/api/lifecycle",
     "/api/boards",
     "/api/boards/*",
+    "/api/annotations",
+    "/api/annotations/*",
     "/api/insights",
     "/api/insights/*",
     "/api/identify",
@@ -149,9 +158,13 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addViewRoutes(routes, services); //         /api/views … /api/sidebar …
   addUserRoutes(routes, services); //         /api/users …
   addPeopleRoutes(routes, services); //       /api/identify /api/alias /api/users/{userId}/merge …/split
-  addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention, and their users
+  addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention
+  addPathRoutes(routes, services); //         /api/paths
+  addActivityRoutes(routes, services); //     /api/stickiness … /api/lifecycle …
+  addCountedUserRoutes(routes, services); //  /api/stats/users … /api/paths/users
   addBoardRoutes(routes, services); //        /api/boards …
   addPublicBoardRoutes(routes, services); //  /api/public/boards …
+  addAnnotationRoutes(routes, services); //   /api/annotations …
   addInsightRoutes(routes, services); //      /api/insights …
   addKeyRoutes(routes, services); //          /api/keys …
   addProjectRoutes(routes, services); //      /api/projects …

@@ -1,6 +1,7 @@
 import { Fragment } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
-import { labelOf, titleOf } from "../../server/schemas/tile-texts.ts";
+import { labelOf, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
+import { secondsText } from "../components/durations.ts";
 import { formatShare } from "../components/locale.ts";
 import { amountText, changeText, stepText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
@@ -72,7 +73,9 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
         <table className="tile-table">
           <thead>
             <tr>
-              <th scope="col">First step by</th>
+              <th scope="col">
+                {splitOf(tile)?.startsWith("user.") ? splitHead(splitOf(tile)!) : "First step by"}
+              </th>
               <th scope="col">Users</th>
               <th scope="col">All steps</th>
             </tr>
@@ -116,10 +119,6 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
   );
 }
 
-/** "40 s", "12 min", "3.5 h", "2 days". */
-function secondsText(seconds: number): string {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 36 * 3_600) return `${amountText(Math.round(seconds / 360) / 10)} h`;
-  return `${amountText(Math.round(seconds / 8_640) / 10)} days`;
+function splitOf(tile: ShownTile): string | undefined {
+  return "split" in tile ? tile.split : undefined;
 }

@@ -10,9 +10,10 @@ import { mistakeIn } from "../feed/filters.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { SearchField } from "../rules/search-field.tsx";
 import { draftTiles, TileSourceContext, tileDataQuery } from "./boards.ts";
+import { PathFields } from "./path-fields.tsx";
 import { type BoardRange, rangeQuery } from "./ranges.ts";
 import { TileBox } from "./tile.tsx";
-import { InsightField, StepFields, TagField } from "./tile-fields.tsx";
+import { FirstField, InsightField, StepFields, TagField } from "./tile-fields.tsx";
 import {
   formOf,
   isTableOfSessions,
@@ -52,6 +53,10 @@ const sessionLabels: Record<TileForm["show"], string> = {
 const firstHints = {
   ever: "Each week has the same users, whatever period the board shows.",
   range: "Those who began earlier count as new in the first week in which they come back.",
+};
+const newHints = {
+  ever: "A user is new once, whatever period the board shows.",
+  range: "Those who began earlier are new when they first come back in the period.",
 };
 /** How long to wait for the next key before the preview follows. */
 const previewDelayMs = 300;
@@ -131,10 +136,11 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         autoComplete="off"
         member="tile/title"
       />
-      {(hasMetric || type === "feed") && (
+      {(hasMetric || type === "feed" || type === "stickiness" || type === "lifecycle") && (
         <SearchField q={form.q} onChange={(q) => change({ q })} member="tile/q" />
       )}
       {type === "funnel" && <StepFields form={form} change={change} />}
+      {type === "paths" && <PathFields form={form} change={change} />}
       {type === "retention" && (
         <>
           <SearchField
@@ -151,16 +157,11 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             onChange={(again) => change({ again })}
             member="tile/again"
           />
-          <SelectField
+          <FirstField
             label="A user belongs to the week of"
             hint={firstHints[form.first]}
-            value={form.first}
-            onChange={(event) => change({ first: event.target.value as TileForm["first"] })}
-            member="tile/first"
-          >
-            <option value="ever">the first such event ever</option>
-            <option value="range">the first such event in the board's period</option>
-          </SelectField>
+            {...{ form, change }}
+          />
         </>
       )}
       {type === "sessions" && (
@@ -193,6 +194,9 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           </SelectField>
         </>
       )}
+      {type === "lifecycle" && (
+        <FirstField label="A user is new with" hint={newHints[form.first]} {...{ form, change }} />
+      )}
       {hasMetric && (
         <div className="flex gap-4 max-md:flex-col">
           <SelectField
@@ -220,18 +224,20 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             className="flex-1"
             value={isTable ? form.splitBy || "name" : form.splitBy}
             onChange={(event) => change({ splitBy: event.target.value as TileForm["splitBy"] })}
-            member={form.splitBy === "tag" ? undefined : "tile/split"}
+            member={form.splitBy === "tag" || form.splitBy === "user" ? undefined : "tile/split"}
           >
             {!isTable && <option value="">Nothing</option>}
             <option value="channel">Channel</option>
             <option value="name">Name</option>
             <option value="tag">Tag</option>
+            <option value="user">Property of the user</option>
           </SelectField>
-          {form.splitBy === "tag" && (
+          {(form.splitBy === "tag" || form.splitBy === "user") && (
             <TagField
-              label="Tag to split by"
-              value={form.splitTag}
-              onChange={(splitTag) => change({ splitTag })}
+              label={form.splitBy === "tag" ? "Tag to split by" : "Property to split by"}
+              placeholder={form.splitBy === "tag" ? "amount" : "plan"}
+              value={form.splitKey}
+              onChange={(splitKey) => change({ splitKey })}
               member="tile/split"
             />
           )}
@@ -276,6 +282,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
 function searchesOf(tile: Tile): string[] {
   if ("steps" in tile) return tile.steps;
   return [
+    ...("anchor" in tile ? [tile.anchor] : []),
     ...("q" in tile ? [tile.q ?? ""] : []),
     ...("again" in tile ? [tile.again ?? ""] : []),
     ...("activity" in tile ? [tile.activity ?? ""] : []),

@@ -15,6 +15,7 @@ import {
   LayoutDashboard,
   ListChecks,
   Mail,
+  Milestone,
   Newspaper,
   PhoneCall,
   ScrollText,
@@ -127,6 +128,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Insights", "values numbers", <Gauge aria-hidden />, () =>
       navigate({ to: "/p/$project/insights", params }),
+    ),
+    page("Annotations", "marks deployments releases notes charts", <Milestone aria-hidden />, () =>
+      navigate({ to: "/p/$project/annotations", params }),
     ),
     page("Members", "team people roles invitations", <Users aria-hidden />, () =>
       navigate({ to: "/p/$project/members", params }),

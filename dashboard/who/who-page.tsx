@@ -62,8 +62,8 @@ function Counted({ project, question, showsEvents }: CountedProps) {
     );
     // The router marks the one that is shown.
     const about = { className: tabClass, activeOptions: { exact: true } };
-    // All events of a search are the feed's.
-    return isEvents && question.of === "events" ? (
+    // All events of a search are the feed's, which knows no properties of users.
+    return isEvents && question.of === "events" && !question.property ? (
       <Link to="/p/$project" params={{ project }} search={question.filters} {...about}>
         {content}
       </Link>
@@ -101,7 +101,7 @@ function Counted({ project, question, showsEvents }: CountedProps) {
               void navigate({
                 to: ".",
                 search: addressOf({
-                  of: "events",
+                  ...question,
                   filters: { ...withoutTime(question.filters), ...(time as Record<string, string>) },
                 }),
               })

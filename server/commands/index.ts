@@ -41,6 +41,7 @@ export const commandLine: CommandDef = defineCommand({
     rule: () => import("./rule.ts").then((module) => module.ruleCommand),
     silence: () => import("./silence.ts").then((module) => module.silenceCommand),
     alert: () => import("./alert.ts").then((module) => module.alertCommand),
+    annotation: () => import("./annotation.ts").then((module) => module.annotationCommand),
     "migrate-to": () => import("./migrate-to.ts").then((module) => module.migrateToCommand),
     completion: () =>
       import("./completion.ts").then((module) =>

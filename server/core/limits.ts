@@ -117,6 +117,9 @@ export const limits = {
   funnelSteps: 6,
   /** Longest time from a funnel's first step to its last. */
   funnelWindowSeconds: 366 * 24 * 60 * 60,
+  /** Steps of a path, and event names that each tells apart. */
+  pathSteps: 5,
+  pathNames: 10,
   /** Days or weeks of a retention table. */
   retentionPeriods: 100,
   /**
@@ -332,6 +335,12 @@ export const limits = {
   escalationSteps: 5,
   /** What happened to an alert, of which the newest are listed. */
   alertChanges: 100,
+  /** Annotations of a project by a search, and notes. */
+  eventAnnotations: 20,
+  noteAnnotations: 2_000,
+  annotationNameCharacters: 200,
+  /** Marks that a chart draws, the newest ones. The others are counted. */
+  annotationMarks: 100,
   /** Silences of a project that have not ended, and how long one can be. */
   silences: 50,
   silenceDays: 90,

@@ -14,6 +14,8 @@ export const permissionTexts: Record<PermissionName, string> = {
   "users:erase": "Erase a user",
   "boards:change": "Create, change and delete boards, and delete insights",
   "boards:publish": "Create and end public links of boards",
+  "annotations:read": "List annotations, and see them on charts",
+  "annotations:change": "Create, change and delete annotations",
   "insights:set": "Set insights for boards",
   "rules:read": "List rules, destinations and deliveries",
   "rules:manage": "Create, change and delete rules and destinations, and retry deliveries",

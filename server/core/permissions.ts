@@ -35,6 +35,8 @@ export const permissions = {
   "users:erase": { role: "admin", scope: "manage" },
   "boards:change": { role: "member", scope: "manage" },
   "boards:publish": { role: "admin", scope: null },
+  "annotations:read": { role: "viewer", scope: "read" },
+  "annotations:change": { role: "member", scope: "manage" },
   "insights:set": { role: "member", scope: "ingest" },
   "rules:read": { role: "viewer", scope: "read" },
   "rules:manage": { role: "admin", scope: "manage" },

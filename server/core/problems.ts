@@ -90,6 +90,7 @@ const problems = {
   "silence-planned": { status: 409, title: "Silence has not begun" },
   "silence-begun": { status: 409, title: "Silence has begun" },
   "silence-ended": { status: 409, title: "Silence has ended" },
+  "annotation-unknown": { status: 404, title: "Annotation not found" },
   "board-unknown": { status: 404, title: "Board not found" },
   "tile-unknown": { status: 404, title: "Tile not found" },
   "insight-unknown": { status: 404, title: "Insight not found" },

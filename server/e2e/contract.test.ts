@@ -167,6 +167,12 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/stats", 200, { as: "key", query: "?metric=sum&tag=amount" });
   await call("GET /api/funnel", 200, { as: "key", query: "?step=payment&step=refund" });
   await call("GET /api/retention", 200, { as: "key" });
+  await call("GET /api/paths", 200, { as: "key", query: "?anchor=payment&direction=before" });
+  await call("GET /api/paths/users", 200, { as: "key", query: "?anchor=payment&source=0&target=end" });
+  await call("GET /api/stickiness", 200, { as: "key", query: "?by=day" });
+  await call("GET /api/stickiness/users", 200, { as: "key", query: "?periods=1" });
+  await call("GET /api/lifecycle", 200, { as: "key", query: "?by=week" });
+  await call("GET /api/lifecycle/users", 200, { as: "key", query: "?period=29&users=new" });
   await call("GET /api/stats/users", 200, { as: "key" });
   await call("GET /api/funnel/users", 200, { as: "key", query: "?step=payment&step=refund&reached=1" });
   await call("GET /api/retention/users", 200, { as: "key", query: "?cohort=0" });
@@ -320,6 +326,21 @@ test("notifications", async () => {
   await call("POST /api/alerts/{id}/resolve", 409, one);
   await call("DELETE /api/rules/{id}", 200, { as: "key", params: { id: rule.id } });
 
+  const deployment = { type: "events", name: "Deployment", icon: "🚀", q: "channel:deploys" };
+  await call("POST /api/annotations", 422, { as: "key", body: { ...deployment, q: "" } });
+  const { annotation } = await call("POST /api/annotations", 201, { as: "key", body: deployment });
+  await call("POST /api/annotations", 201, {
+    ...{ as: "key", body: { type: "note", name: "Black Friday", at: new Date().toISOString().slice(0, 10) } },
+  });
+  const marking = { as: "key", params: { id: annotation.id } } as const;
+  await call("GET /api/annotations", 200, { as: "key", query: "?type=note" });
+  await call("GET /api/annotations/marks", 200, { as: "key", query: "?timeZone=Europe/Berlin" });
+  await call("GET /api/annotations/{id}", 200, marking);
+  await call("GET /api/annotations/{id}", 404, { ...marking, params: { id: missing } });
+  await call("PATCH /api/annotations/{id}", 200, { ...marking, body: { enabled: false } });
+  await call("PATCH /api/annotations/{id}", 422, { ...marking, body: { at: "2026-11-27" } });
+  await call("DELETE /api/annotations/{id}", 200, marking);
+
   const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const planned = { reason: "Deployment", q: "server=db-1", from: inHours(1), to: inHours(2) };
   await call("POST /api/silences", 422, { as: "key", body: { ...planned, to: inHours(-1) } });
@@ -432,6 +453,9 @@ test("boards and insights", async () => {
     { id: "table", type: "table", ...place, split: "channel" },
     { id: "funnel", type: "funnel", ...place, steps: ["payment", "refund"] },
     { id: "retention", type: "retention", ...place },
+    { id: "paths", type: "paths", ...place, anchor: "payment" },
+    { id: "sticky", type: "stickiness", ...place },
+    { id: "cycle", type: "lifecycle", ...place },
     { id: "feed", type: "feed", ...place },
     { id: "value", type: "value", ...place, key: "users" },
     { id: "empty", type: "value", ...place, key: "nothing" },

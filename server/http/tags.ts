@@ -7,6 +7,7 @@ export const tags = {
   Users: "Users of events: their properties, and their erasure.",
   Stats: "Numbers over time, funnels and retention.",
   Boards: "Charts and insights on pages, for the team or by a public link.",
+  Annotations: "Marks on charts: deployments and other events, and notes.",
   Insights: "Numbers that an application sets, such as the number of users.",
   "API keys": "Create, change, rotate and revoke API keys.",
   Projects: "Create, change and delete projects.",

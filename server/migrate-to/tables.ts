@@ -45,6 +45,7 @@ export const tables: readonly Table[] = [
   { name: "alerts", key: ["id"] },
   { name: "alert_changes", key: ["id"], numbered: true },
   { name: "boards", key: ["id"] },
+  { name: "annotations", key: ["id"] },
   { name: "insights", key: ["project_id", "key"] },
   { name: "insight_points", key: ["project_id", "key", "at"] },
   { name: "webhooks", key: ["id"] },

@@ -23,6 +23,7 @@ type Ids = {
   rule: string;
   alert: string;
   silence: string;
+  annotation: string;
   view: string;
   destination: string;
   mute: string;
@@ -277,6 +278,17 @@ const table: Record<string, Row> = {
     path: () => "/api/funnel?step=-unknown&step=-unknown&split=name",
   },
   "GET /api/retention": { key: 200, session: 200, nobody: 401 },
+  "GET /api/paths": { key: 200, session: 200, nobody: 401, path: () => "/api/paths?anchor=-unknown" },
+  "GET /api/paths/users": { key: 200, session: 200, nobody: 401, path: () => "/api/paths/users?target=0" },
+  "GET /api/stickiness": { key: 200, session: 200, nobody: 401 },
+  "GET /api/stickiness/users": { key: 200, session: 200, nobody: 401 },
+  "GET /api/lifecycle": { key: 200, session: 200, nobody: 401 },
+  "GET /api/lifecycle/users": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/lifecycle/users?period=0",
+  },
   "GET /api/stats/users": { key: 200, session: 200, nobody: 401 },
   "GET /api/funnel/users": {
     key: 200,
@@ -461,6 +473,38 @@ const table: Record<string, Row> = {
     nobody: 404,
     path: () => "/alert/a.b",
     body: () => ({ do: "resolve" }),
+  },
+  "GET /api/annotations": { key: 200, session: 200, nobody: 401 },
+  "POST /api/annotations": {
+    key: 422,
+    session: 422,
+    nobody: 401,
+    body: ({ board }) => ({ type: "note", name: "Mine", at: "2026-11-27", board }),
+  },
+  "GET /api/annotations/marks": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: ({ board }) => `/api/annotations/marks?board=${board}`,
+  },
+  "GET /api/annotations/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ annotation }) => `/api/annotations/${annotation}`,
+  },
+  "PATCH /api/annotations/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ annotation }) => `/api/annotations/${annotation}`,
+    body: () => ({ name: "Changed" }),
+  },
+  "DELETE /api/annotations/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ annotation }) => `/api/annotations/${annotation}`,
   },
   "GET /api/silences": { key: 200, session: 200, nobody: 401 },
   "POST /api/silences": {
@@ -1058,6 +1102,9 @@ beforeAll(async () => {
       { id: "value", type: "value", title: secret, x: 4, y: 0, w: 4, h: 4, key: secret },
     ],
   });
+  const { annotation } = await post<Made<"annotation">>("/api/annotations", {
+    ...{ type: "note", name: secret, at: new Date().toISOString(), board: board.id },
+  });
   const { report } = await post<Made<"report">>("/api/reports", {
     board: board.id,
     destination: projectDestination.id,
@@ -1072,6 +1119,7 @@ beforeAll(async () => {
     rule: rule.id,
     alert: alerts[0]!.id,
     silence: silence.id,
+    annotation: annotation.id,
     view: view.id,
     destination: destination.id,
     mute: mute.id,
@@ -1221,7 +1269,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|funnel|paths|stickiness|lifecycle|retention|boards|annotations|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -1235,7 +1283,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards(?!\/\{id\}\/link)|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|stats|funnel|paths|stickiness|lifecycle|retention|boards(?!\/\{id\}\/link)|annotations|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )

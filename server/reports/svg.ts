@@ -1,5 +1,5 @@
-import { palettes } from "../boards/chart-palette.ts";
 import { shorten } from "../notifications/shorten.ts";
+import { palettes } from "../schemas/chart-palette.ts";
 
 /** Elements of pictures: always light, as pictures in messages can't follow the reader's theme. */
 export const colors = {

@@ -23,6 +23,7 @@ type TitledTile = Measure & {
   title: string;
   key?: string | undefined;
   split?: string | undefined;
+  direction?: string | undefined;
 };
 
 /** The name of a tile's numbers: "Events", "Users", "Sum of amount". */
@@ -34,14 +35,14 @@ export function metricText({ metric, tag, show }: Measure): string {
     : "Events";
 }
 
-/** The head of a split's column: "Channel", "Name" or the tag's key. */
+/** The head of a split's column: "Channel", "Name", the tag's key or the property's name. */
 export function splitHead(split: string): string {
   return split === "channel" ? "Channel" : split === "name" ? "Name" : splitText(split);
 }
 
-/** The dimension of a split: "channel", "name" or the tag's key. */
+/** The dimension of a split: "channel", "name", the tag's key or the property's name. */
 function splitText(split: string): string {
-  return split.startsWith("tag.") ? split.slice("tag.".length) : split;
+  return split.replace(/^(?:tag|user)\./, "");
 }
 
 /** A tile's title, or a description if it has none. */
@@ -54,9 +55,17 @@ export function titleOf(tile: TitledTile): string {
   if (tile.show === "entries" || tile.show === "exits")
     return `${tile.show === "entries" ? "First" : "Last"} ${splitText(tile.split ?? "")}`;
   if (tile.type === "sessions") return metricText(tile);
+  if (tile.type === "stickiness") return "Stickiness";
+  if (tile.type === "lifecycle") return "New and returning users";
+  if (tile.type === "paths") return tile.direction === "before" ? "Paths to an event" : "Paths from an event";
   if (tile.type === "value") return tile.key ?? "Insight";
   if (tile.type === "text") return "Text";
   return metricText(tile) + (tile.split === undefined ? "" : ` by ${splitText(tile.split)}`);
+}
+
+/** What the other event names of a path's step are called: "12 others". */
+export function othersText({ names }: { names: number }): string {
+  return `${names} ${names === 1 ? "other" : "others"}`;
 }
 
 /** The label of a series or row. An empty name or tag has one too. */

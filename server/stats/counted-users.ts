@@ -10,6 +10,7 @@ import type { Store } from "../storage/store.ts";
 import { exactCounts } from "../users/exact-users.ts";
 import { activityOf, isoOf } from "../users/list-users.ts";
 import { readProfiles } from "../users/profiles.ts";
+import { filterOfPathUsers } from "./paths.ts";
 
 /** Events of one millisecond that are read at a time, to find a user's. */
 const pageEvents = 100;
@@ -52,6 +53,8 @@ export async function listCountedUsers(
 function filterOf(counted: CountedUsers): EventFilter {
   if (counted.of === "events") return counted.filter;
   if (counted.of === "funnel") return counted.funnel.steps[counted.step - 1]!;
+  if (counted.of === "activity") return counted.activity.filter;
+  if (counted.of === "paths") return filterOfPathUsers(counted);
   return counted.period === null ? counted.retention.start : counted.retention.return;
 }
 

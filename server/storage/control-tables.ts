@@ -235,6 +235,26 @@ export type ControlTables = AuthTables &
       /** A deleted board can be restored. */
       deletedAt: number | null;
     };
+    /** Marks on charts over time. */
+    annotations: {
+      id: string;
+      projectId: number;
+      type: "events" | "note";
+      name: string;
+      icon: string | null;
+      /** A place in the charts' palette, from 1 on. */
+      color: number;
+      /** Of events: their search, and whether they are drawn. Null for a note. */
+      q: string | null;
+      enabled: number | null;
+      /** Of a note: its moment, or where its day begins in UTC. Null for events. */
+      at: number | null;
+      isDay: number | null;
+      /** The board that shows the note; null: all charts of the project. */
+      boardId: string | null;
+      createdBy: string | null;
+      createdAt: number;
+    };
     /** Values that applications set, shown on boards. */
     insights: {
       projectId: number;

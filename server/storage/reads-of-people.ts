@@ -32,6 +32,15 @@ export function readsOfPeople<All extends Reads>(reads: All, control: Kysely<Con
     ]);
     return { ...query, start, return: back };
   }
+  async function withAnchor<Query extends { projectId: number; anchor: EventFilter; steps: EventFilter }>(
+    query: Query,
+  ) {
+    const [anchor, steps] = await Promise.all([
+      expand(query.projectId, query.anchor),
+      expand(query.projectId, query.steps),
+    ]);
+    return { ...query, anchor, steps };
+  }
   async function withCounted(projectId: number, counted: CountedUsers): Promise<CountedUsers> {
     switch (counted.of) {
       case "events":
@@ -40,6 +49,10 @@ export function readsOfPeople<All extends Reads>(reads: All, control: Kysely<Con
         return { ...counted, funnel: await withSteps(counted.funnel) };
       case "cohort":
         return { ...counted, retention: await withEnds(counted.retention) };
+      case "paths":
+        return { ...counted, paths: await withAnchor(counted.paths) };
+      case "activity":
+        return { ...counted, activity: await withFilter(counted.activity) };
     }
   }
 
@@ -53,6 +66,8 @@ export function readsOfPeople<All extends Reads>(reads: All, control: Kysely<Con
     measure: async (query, watch) => reads.measure(await withFilter(query), watch),
     funnel: async (query, watch) => reads.funnel(await withSteps(query), watch),
     retention: async (query, watch) => reads.retention(await withEnds(query), watch),
+    paths: async (query, watch) => reads.paths(await withAnchor(query), watch),
+    activity: async (query, watch) => reads.activity(await withFilter(query), watch),
     sessions: async (query, watch) => {
       const [counted, activity] = await Promise.all([
         expand(query.projectId, query.counted),

@@ -253,6 +253,7 @@ export function memberPages({
     search: "/p/default?q=card%20-refund&tag.currency=EUR",
     users: "/p/default/users",
     insights: "/p/default/insights",
+    annotations: "/p/default/annotations",
     user: "/p/default/users/cus_1042",
     who: `/p/default/who?${dropOuts(Date.now())}`,
     boards: "/p/default/boards",

@@ -13,6 +13,8 @@ function analyzerWith(retention: (query: RetentionQuery, watch: Watch) => Promis
   return limited({
     measure: notCalled,
     funnel: notCalled,
+    paths: notCalled,
+    activity: notCalled,
     countedUsers: notCalled,
     sessions: notCalled,
     retention,

@@ -1,8 +1,11 @@
 import { Turns } from "../../scheduling/turns.ts";
+import { selectActiveUsers } from "./activity.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { followSteps } from "./funnel.ts";
 import { grown } from "./grown.ts";
 import { Users } from "./numbered.ts";
+import { selectPathUsers } from "./paths.ts";
+import { scanFor } from "./property-split.ts";
 import type { CountedUser, CountedUsersPage, CountedUsersQuery, Watch } from "./queries.ts";
 import { followCohorts } from "./retention.ts";
 import type { Sources } from "./scan.ts";
@@ -30,9 +33,11 @@ async function selectUsers(
   const times = new EventTimes();
   const msOf = (user: number) => times.of(user);
   if (counted.of === "funnel") {
-    const { funnel, step, isLast, value } = counted;
+    const { funnel, step, isLast, value, took } = counted;
     const users = await followSteps(sources, funnel, watch, (user, attempt, readValue) => {
       if (attempt.length < step || (isLast && attempt.length > step)) return;
+      const tookMs = step === 1 ? 0 : attempt[step - 1]! - attempt[step - 2]!;
+      if (took && (tookMs < took.fromMs || tookMs >= took.toMs)) return;
       if (value === undefined || readValue() === value) times.set(user, attempt[step - 1]!);
     });
     return { users, msOf };
@@ -46,13 +51,28 @@ async function selectUsers(
     // Some turned out to have started before.
     return { users: followed.users, msOf: (user) => (followed.cohortOf(user) === null ? null : msOf(user)) };
   }
-  const { filter, range } = counted;
+  if (counted.of === "paths") {
+    const { followed, msOf } = await selectPathUsers(sources, counted, watch);
+    return { users: followed.users, msOf };
+  }
+  if (counted.of === "activity") return selectActiveUsers(sources, counted, watch);
+  const { filter, range, property } = counted;
+  const ofProperty = property && scanFor(sources, { by: "user", key: property.key });
   const fields = { users: true };
   const batches = new Batches(fields, [filter], new Users(await sources.readPeople(projectId)));
-  const take = ({ size, ms, users }: Batch) => {
-    for (let at = 0; at < size; at++) if (users[at] !== 0) times.set(users[at]!, ms[at]!);
+  const { texts } = batches.values;
+  const take = ({ size, ms, users, values }: Batch) => {
+    for (let at = 0; at < size; at++) {
+      if (users[at] === 0 || (property && texts[values[at]! - 1] !== property.value)) continue;
+      times.set(users[at]!, ms[at]!);
+    }
   };
-  await sources.scan({ projectId, filters: [filter], range, fields }, batches, take, watch);
+  await (ofProperty?.scan ?? sources.scan)(
+    { projectId, filters: [filter], range, fields },
+    batches,
+    take,
+    watch,
+  );
   return { users: batches.users, msOf };
 }
 

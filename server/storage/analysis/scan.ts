@@ -2,6 +2,7 @@ import type { EventFilter } from "../../event/filter.ts";
 import type { MsRange } from "../block.ts";
 import type { Batch, Batches, Fields } from "./batch.ts";
 import type { ReadPeople } from "./person-hashes.ts";
+import type { ReadProperty } from "./property-split.ts";
 import type { Watch } from "./queries.ts";
 
 /** Which events an analysis reads: those that match any of the filters, which have no times of their own. */
@@ -20,5 +21,5 @@ export type Scan = (
   watch: Watch,
 ) => Promise<void>;
 
-/** What an analysis reads from: events, and who their users are. */
-export type Sources = { scan: Scan; readPeople: ReadPeople };
+/** What an analysis reads from: events, who their users are, and properties of users. */
+export type Sources = { scan: Scan; readPeople: ReadPeople; readProperty: ReadProperty };

@@ -1,9 +1,11 @@
 import type { Kysely } from "kysely";
 import pg from "pg";
+import { activity } from "../analysis/activity.ts";
 import { limited } from "../analysis/analyzer.ts";
 import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
+import { paths } from "../analysis/paths.ts";
 import { createReadPeople } from "../analysis/person-hashes.ts";
 import { retention } from "../analysis/retention.ts";
 import { sessions } from "../analysis/sessions.ts";
@@ -29,6 +31,7 @@ import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
 import { createQuery } from "./query.ts";
 import { createRead } from "./read.ts";
+import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { createUsersMatching } from "./users-matching.ts";
 import { createWriter } from "./writer.ts";
@@ -64,6 +67,7 @@ export async function createPostgresEvents({
   const sources = {
     scan: createScan(runQuery, read, blocks),
     readPeople: createReadPeople(peopleSource(runQuery)),
+    readProperty: createReadProperty(runQuery),
   };
   const buildBlocks = createBuildBlocks(runQuery, blockEvents);
   const removal = createDeleteEvents(runQuery, read);
@@ -110,6 +114,8 @@ export async function createPostgresEvents({
             measure: (query, watch) => measure(sources, query, watch),
             funnel: (query, watch) => funnel(sources, query, watch),
             retention: (query, watch) => retention(sources, query, watch),
+            paths: (query, watch) => paths(sources, query, watch),
+            activity: (query, watch) => activity(sources, query, watch),
             countedUsers: (query, watch) => countedUsers(sources, query, watch),
             sessions: (query, watch) => sessions(sources, query, watch),
           }),

@@ -183,6 +183,8 @@ async function openLocked(
       measure: (query, watch) => reader.cancellable({ kind: "measure", query }, watch),
       funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
       retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
+      paths: (query, watch) => reader.cancellable({ kind: "paths", query }, watch),
+      activity: (query, watch) => reader.cancellable({ kind: "activity", query }, watch),
       countedUsers: (query, watch) => reader.cancellable({ kind: "countedUsers", query }, watch),
       sessions: (query, watch) => reader.cancellable({ kind: "sessions", query }, watch),
     }),

@@ -1,9 +1,13 @@
 /** The reader: a thread with a read-only connection, so that no query blocks the HTTP thread. */
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
+import { activity } from "../analysis/activity.ts";
+import type { ActivityQuery } from "../analysis/activity-queries.ts";
 import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
+import type { PathsQuery } from "../analysis/path-queries.ts";
+import { paths } from "../analysis/paths.ts";
 import { createReadPeople } from "../analysis/person-hashes.ts";
 import type {
   CountedUsersQuery,
@@ -37,6 +41,7 @@ import { createLateEvents } from "./late-events.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { peopleSource } from "./people.ts";
 import { createRead } from "./read.ts";
+import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { startingWith } from "./starting-with.ts";
 import { lowerPriority } from "./threads.ts";
@@ -67,6 +72,8 @@ export type ReaderRequest =
   | { kind: "measure"; query: MeasureQuery }
   | { kind: "funnel"; query: FunnelQuery }
   | { kind: "retention"; query: RetentionQuery }
+  | { kind: "paths"; query: PathsQuery }
+  | { kind: "activity"; query: ActivityQuery }
   | { kind: "countedUsers"; query: CountedUsersQuery }
   | { kind: "sessions"; query: SessionsQuery }
   | { kind: "countRemovable"; removal: Removal }
@@ -108,6 +115,7 @@ const late = createLateEvents(database);
 const sources = {
   scan: createScan(database, vocabulary, blocks),
   readPeople: createReadPeople(peopleSource(database)),
+  readProperty: createReadProperty(database),
 };
 const users = createUsers(database, texts);
 const usersMatching = createUsersMatching(database);
@@ -161,6 +169,10 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return funnel(sources, request.query, watch());
     case "retention":
       return retention(sources, request.query, watch());
+    case "paths":
+      return paths(sources, request.query, watch());
+    case "activity":
+      return activity(sources, request.query, watch());
     case "countedUsers":
       return countedUsers(sources, request.query, watch());
     case "sessions":
