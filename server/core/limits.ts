@@ -142,6 +142,8 @@ export const limits = {
   peopleBytes: 64 * 1_048_576,
   /** IDs that are joined in one transaction, which other events wait for. */
   joinedTogether: 50,
+  /** People whose IDs filters asked for lately, in memory. */
+  recentPeople: 5_000,
   /** Requests of a project that wait to join IDs. */
   joinsWaiting: 200,
   /** A search for users. */

@@ -5,7 +5,7 @@ import { FairQueue } from "../scheduling/fair-queue.ts";
 import type { JoinedBy } from "../schemas/user.ts";
 import { faultInUserId, type UserProperties } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { joinedIdsOf, personsOf } from "../storage/people.ts";
+import { joinedIdsOf, peopleChanged, personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { addToJoined, beginPeopleChange, type PeopleChange } from "../users/people-lock.ts";
 import { applyChanges } from "../users/user-change.ts";
@@ -59,6 +59,7 @@ export async function joinAll(
   for (let start = 0; start < open.length; start += limits.joinedTogether) {
     const indexes = open.slice(start, start + limits.joinedTogether);
     await projectsTurns.run(projectId, () => joinTogether(control, projectId, joinings, indexes, results));
+    peopleChanged(control, projectId);
   }
   return results;
 }

@@ -14,6 +14,7 @@ import {
   SplitResponse,
 } from "../schemas/person.ts";
 import type { JoinedBy } from "../schemas/user.ts";
+import { peopleChanged } from "../storage/people.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import { recountUsers } from "../users/check-users.ts";
@@ -121,6 +122,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
       const userId = parameter("userId");
       checkUserId(userId);
       await makeChange(store.control, call, (change) => mergeUsers(change, userId, body));
+      peopleChanged(store.control, call.projectId);
       const user = call.mayRead ? await findUser(store, call.projectId, userId) : null;
       return { user: user ?? { userId } };
     },
@@ -143,6 +145,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
       const userId = parameter("userId");
       checkUserId(userId);
       const split = await makeChange(store.control, call, (change) => splitId(change, userId));
+      peopleChanged(store.control, call.projectId);
       await recountUsers(store, call.projectId, [userId, split.from]);
       const { ids, from } = split;
       return { userId, ...(call.mayRead && { ids, from }) };
