@@ -108,6 +108,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
     {
       method: "post",
       path: "/api/users/{userId}/merge",
+      operationId: "mergeUsers",
       by: "users:change",
       tag: "Users",
       summary: "Merge two users",
@@ -132,6 +133,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
     {
       method: "post",
       path: "/api/users/{userId}/split",
+      operationId: "splitUser",
       by: "users:change",
       tag: "Users",
       summary: "Split an ID off",
