@@ -38,7 +38,6 @@ type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & 
   metric?: string;
   tag?: string;
   split?: string;
-  show?: string;
   text?: string;
   stepNames?: (string | null)[];
   show?: string;

@@ -41,7 +41,7 @@ const metricLabels: Record<Metric, string> = {
   minimum: "Minimum of a tag",
   maximum: "Maximum of a tag",
 };
-const sessionLabels: Record<TileForm["show"], string> = {
+const sessionLabels: Record<TileForm["figure"], string> = {
   sessions: "Number of sessions",
   bounceRate: "Bounce rate: share with a single event",
   duration: "Average duration",
@@ -182,8 +182,8 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           />
           <SelectField
             label="Show"
-            value={form.show}
-            onChange={(event) => change({ show: event.target.value as TileForm["show"] })}
+            value={form.figure}
+            onChange={(event) => change({ figure: event.target.value as TileForm["figure"] })}
             member="tile/show"
           >
             {Object.entries(sessionLabels).map(([each, label]) => (

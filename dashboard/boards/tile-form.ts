@@ -21,7 +21,7 @@ export type TileForm = {
   /** Of retention: which first event counts. */
   first: "ever" | "range";
   /** Of sessions: what is shown of them, and the search for other events that keep one going. */
-  show: TileOf<"sessions">["show"];
+  figure: TileOf<"sessions">["show"];
   activity: string;
   /** Of paths: the event that they begin or end at, and which steps are followed. */
   anchor: string;
@@ -72,7 +72,7 @@ export const newTileForm: TileForm = {
   show: "steps",
   again: "",
   first: "ever",
-  show: "sessions",
+  figure: "sessions",
   activity: "",
   anchor: "",
   anchorName: "",
@@ -109,7 +109,7 @@ export function formOf(tile: Tile): TileForm {
       ...{ length: String(tile.length), names: String(tile.names), repeats: tile.repeats },
       pathHours: String(tile.windowSeconds / 3_600),
     }),
-    ...("activity" in tile && { show: tile.show, activity: tile.activity }),
+    ...("activity" in tile && { figure: tile.show, activity: tile.activity }),
     ...("key" in tile && { key: tile.key }),
     ...("text" in tile && { text: tile.text }),
   };
@@ -146,8 +146,8 @@ export function missingIn(form: TileForm): string | null {
 }
 
 /** Whether sessions are shown by their first or last value. */
-export function isTableOfSessions({ type, show }: Pick<TileForm, "type" | "show">): boolean {
-  return type === "sessions" && (show === "entries" || show === "exits");
+export function isTableOfSessions({ type, figure }: Pick<TileForm, "type" | "figure">): boolean {
+  return type === "sessions" && (figure === "entries" || figure === "exits");
 }
 
 /** The tile that a form describes. The server reports its mistakes. */
@@ -182,7 +182,7 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
     case "retention":
       return { type, ...common, q, again: form.again, first: form.first };
     case "sessions": {
-      const { show, activity } = form;
+      const { figure: show, activity } = form;
       return { type, ...common, q, activity, show, split: split ?? "name", ...limit } as Tile;
     }
     case "paths":

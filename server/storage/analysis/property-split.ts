@@ -4,14 +4,6 @@ import { grown } from "./grown.ts";
 import type { PropertySplit, Watch } from "./queries.ts";
 import type { Scan, Sources } from "./scan.ts";
 
-/** Passes on the users of a project who have a property, with its value as a text. */
-export type ReadProperty = (
-  projectId: number,
-  key: string,
-  take: (userId: string, value: string) => void,
-  watch: Watch,
-) => Promise<void>;
-
 /** The value of a property in a user's stored properties, as a text; undefined for none or null. */
 export function propertyIn(json: string, key: string): string | undefined {
   const properties = JSON.parse(json) as Record<string, string | number | boolean | null>;

@@ -1,5 +1,6 @@
 import { Turns } from "../../scheduling/turns.ts";
-import { propertyIn, type ReadProperty } from "../analysis/property-split.ts";
+import { propertyIn } from "../analysis/property-split.ts";
+import type { ReadProperty } from "../analysis/scan.ts";
 import type { Query } from "./query.ts";
 
 /** Users that one statement reads. */

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { Turns } from "../../scheduling/turns.ts";
-import { propertyIn, type ReadProperty } from "../analysis/property-split.ts";
+import { propertyIn } from "../analysis/property-split.ts";
+import type { ReadProperty } from "../analysis/scan.ts";
 
 /** Users that one statement reads. */
 const stepUsers = 1_000;
