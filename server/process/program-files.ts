@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { join } from "node:path";
 
 /**
  * Where the program's own files are: its threads, migrations, word lists and the built dashboard.
@@ -49,24 +49,26 @@ export function threadFile(name: keyof typeof threads): URL {
   );
 }
 
-/** The fonts of pictures. "Latin" is in the name of each file; that of DejaVu has all its letters. */
-const pictureFonts = [
-  "@fontsource-variable/hanken-grotesk/files/hanken-grotesk-latin-wght-normal.woff2",
-  "@fontsource/dejavu-sans/files/dejavu-sans-latin-400-normal.woff2",
-];
-
-/** Files for drawing pictures: the WebAssembly of resvg, and fonts. */
+/** Files for drawing pictures: the WebAssembly of resvg, and fonts. That of DejaVu has all its letters, not only Latin. */
 export function pictureFiles(): { program: string; fonts: string[] } {
   if (isBundled) {
-    const directory = join(dir, "assets/picture");
+    const file = (name: string) => join(dir, "assets/picture", name);
     return {
-      program: join(directory, "index_bg.wasm"),
-      fonts: pictureFonts.map((file) => join(directory, basename(file))),
+      program: file("index_bg.wasm"),
+      fonts: [file("hanken-grotesk-latin-wght-normal.woff2"), file("dejavu-sans-latin-400-normal.woff2")],
     };
   }
+  const [grotesk, dejaVu] = [
+    import.meta.resolve("@fontsource-variable/hanken-grotesk/package.json"),
+    import.meta.resolve("@fontsource/dejavu-sans/package.json"),
+  ];
+  const file = (folder: string, name: string) => Bun.fileURLToPath(new URL(`files/${name}`, folder));
   return {
     program: Bun.fileURLToPath(import.meta.resolve("@resvg/resvg-wasm/index_bg.wasm")),
-    fonts: pictureFonts.map((file) => Bun.fileURLToPath(import.meta.resolve(file))),
+    fonts: [
+      file(grotesk, "hanken-grotesk-latin-wght-normal.woff2"),
+      file(dejaVu, "dejavu-sans-latin-400-normal.woff2"),
+    ],
   };
 }
 
