@@ -42,6 +42,7 @@ type CallerOf<By extends AllowedCallers> = By extends MemberPermission
 export type VersionedThing =
   | "board"
   | "channel"
+  | "cohort"
   | "destination"
   | "heartbeat"
   | "key"

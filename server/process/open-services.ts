@@ -12,6 +12,7 @@ import { BackgroundWorker } from "../background/worker.ts";
 import { BackupSchedule } from "../backup/schedule.ts";
 import { deleteChannel } from "../channels/delete-channel.ts";
 import { ProjectChannels } from "../channels/project-channels.ts";
+import { CohortWorker } from "../cohorts/cohort-worker.ts";
 import type { Config } from "../config/config.ts";
 import { ProblemError } from "../core/problems.ts";
 import { ArrivalClock } from "../event/id.ts";
@@ -180,7 +181,7 @@ async function wireUp(
     warn: (warning) => log.warn(warning),
   });
   const streams = new LiveStreams(store.events, clock, onError, (projectId, filter) =>
-    withPeople(control, projectId, filter),
+    withPeople(control, projectId, filter, { isSaved: true }),
   );
   const secrets = await retrying(() => openSecretBox(config, control));
 
@@ -251,6 +252,7 @@ async function wireUp(
     onInfo,
   });
   const userActivity = new UserActivity({ store, onError });
+  const cohortWorker = new CohortWorker({ store, userActivity, onError, now });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
   const metrics = isMeasured ? await openMetrics({ store, streams, damage }) : null;
   const commits = new CommitMeter();
@@ -323,6 +325,7 @@ async function wireUp(
       pictureLinks,
       worker,
       userActivity,
+      cohortWorker,
       watchedEvents,
       ...notifications.services,
       secrets,
@@ -340,6 +343,7 @@ async function wireUp(
       reportWorker.wake();
       worker.wake();
       userActivity.start();
+      cohortWorker.wake();
       void backups?.look();
     },
     async close() {
@@ -348,6 +352,7 @@ async function wireUp(
       backups?.close();
       await reportWorker.close();
       await heartbeatWorker.close();
+      await cohortWorker.close();
       await userActivity.close();
       await worker.close();
       await notifications.close();

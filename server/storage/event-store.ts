@@ -1,5 +1,6 @@
 import type { DeletedEvents, Event } from "../event/event.ts";
 import type { ArrivalStamp } from "../event/id.ts";
+import type { UserSet } from "../event/user-set.ts";
 import type {
   Cohort,
   CountedUsersPage,
@@ -9,6 +10,7 @@ import type {
   MeasureQuery,
   Measures,
   RetentionQuery,
+  UsersWithQuery,
   Watch,
 } from "./analysis/queries.ts";
 import type {
@@ -233,6 +235,8 @@ export interface EventAnalyzer {
   retention(query: RetentionQuery, watch: Watch): Promise<Cohort[]>;
   /** Returns the users that a number counts, a page at a time. */
   countedUsers(query: CountedUsersQuery, watch: Watch): Promise<CountedUsersPage>;
+  /** Returns the people who have enough events that match, as a set of their main IDs. */
+  usersWith(query: UsersWithQuery, watch: Watch): Promise<UserSet>;
 }
 
 /** Removes events. */

@@ -85,5 +85,6 @@ export function fairReads(reads: Reads, searchesOfProject: number = limits.searc
     funnel: (query, watch) => reads.funnel(query, watched(watch)),
     retention: (query, watch) => reads.retention(query, watched(watch)),
     countedUsers: (query, watch) => reads.countedUsers(query, watched(watch)),
+    usersWith: (query, watch) => reads.usersWith(query, watched(watch)),
   };
 }

@@ -12,6 +12,7 @@ import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 import { idsOf } from "../storage/people.ts";
 import { deleteEntries } from "./activity-entries.ts";
+import { eraseFromCohorts } from "./erase-from-cohorts.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
 import { addToJoined, beginPeopleChange } from "./people-lock.ts";
 
@@ -107,6 +108,7 @@ async function eraseId(context: JobContext, job: JobRow, userId: string): Promis
   await eraseWebhookRequests(context, projectId, userId);
   await erasePingBodies(context, projectId, userId);
   await eraseRuleValues(context, projectId, userId);
+  await eraseFromCohorts(context.store.control, projectId, userId);
 }
 
 /**

@@ -14,6 +14,7 @@ function analyzerWith(retention: (query: RetentionQuery, watch: Watch) => Promis
     measure: notCalled,
     funnel: notCalled,
     countedUsers: notCalled,
+    usersWith: notCalled,
     retention,
   } satisfies EventAnalyzer);
 }

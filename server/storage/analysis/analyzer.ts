@@ -45,6 +45,7 @@ export function limited(analyzer: EventAnalyzer): EventAnalyzer {
     funnel: (query, watch) => run(analyzer.funnel, query, watch),
     retention: (query, watch) => run(analyzer.retention, query, watch),
     countedUsers: (query, watch) => run(analyzer.countedUsers, query, watch),
+    usersWith: (query, watch) => run(analyzer.usersWith, query, watch),
   };
 }
 

@@ -1,24 +1,11 @@
+import { userHash, userWords } from "../../event/user-set.ts";
 import { grown } from "./grown.ts";
 import type { PersonHashes } from "./person-hashes.ts";
 import { TooLargeError } from "./too-large.ts";
 
 const firstCapacity = 16_384;
 
-/** 32-bit words of a user's hash. */
-export const userWords = 3;
-
-/**
- * The hash by which blocks and analyses know a user: the first 96 bits of SHA-256. Ten million users have two alike
- * with a probability of 10^-15.
- */
-export function userHash(userId: string): Uint32Array {
-  // Bun wants room for the longest hash.
-  const words = new Uint32Array(16);
-  new Bun.CryptoHasher("sha256").update(userId).digest(new Uint8Array(words.buffer));
-  return words.subarray(0, userWords);
-}
-
-/** The same as hexadecimal digits, which sort as the words do. */
+/** A user's hash as hexadecimal digits, which sort as the words do. */
 export function userHashText(userId: string): string {
   return hashTextOf(userHash(userId));
 }
@@ -118,6 +105,12 @@ export class Users {
   numberIn(slot: number): number {
     const number = this.#slots[4 * slot + 3]!;
     return number >= joinedBit ? 0 : number;
+  }
+
+  /** The words of the hash of the user in a slot. */
+  wordsIn(slot: number): [first: number, second: number, third: number] {
+    const at = 4 * slot;
+    return [this.#slots[at]!, this.#slots[at + 1]!, this.#slots[at + 2]!];
   }
 
   /** The hash of the user in a slot, as `userHashText` writes it. */

@@ -6,6 +6,7 @@ import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
 import { createReadPeople } from "../analysis/person-hashes.ts";
 import { retention } from "../analysis/retention.ts";
+import { usersWith } from "../analysis/users-with.ts";
 import type { ControlTables } from "../control-tables.ts";
 import { createCount } from "../count.ts";
 import type { EventStore } from "../event-store.ts";
@@ -110,6 +111,7 @@ export async function createPostgresEvents({
             funnel: (query, watch) => funnel(sources, query, watch),
             retention: (query, watch) => retention(sources, query, watch),
             countedUsers: (query, watch) => countedUsers(sources, query, watch),
+            usersWith: (query, watch) => usersWith(sources, query, watch),
           }),
         },
         control,

@@ -184,6 +184,7 @@ async function openLocked(
       funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
       retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
       countedUsers: (query, watch) => reader.cancellable({ kind: "countedUsers", query }, watch),
+      usersWith: (query, watch) => reader.cancellable({ kind: "usersWith", query }, watch),
     }),
   };
 

@@ -10,10 +10,12 @@ import type {
   FunnelQuery,
   MeasureQuery,
   RetentionQuery,
+  UsersWithQuery,
   Watch,
 } from "../analysis/queries.ts";
 import { retention } from "../analysis/retention.ts";
 import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
+import { usersWith } from "../analysis/users-with.ts";
 import { createCount } from "../count.ts";
 import type {
   ArrivedLaterQuery,
@@ -67,6 +69,7 @@ export type ReaderRequest =
   | { kind: "funnel"; query: FunnelQuery }
   | { kind: "retention"; query: RetentionQuery }
   | { kind: "countedUsers"; query: CountedUsersQuery }
+  | { kind: "usersWith"; query: UsersWithQuery }
   | { kind: "countRemovable"; removal: Removal }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
   | { kind: "ping" }
@@ -161,6 +164,8 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return retention(sources, request.query, watch());
     case "countedUsers":
       return countedUsers(sources, request.query, watch());
+    case "usersWith":
+      return usersWith(sources, request.query, watch());
     case "countRemovable":
       return countRemovable(request.removal);
     case "nextBuildStep":
