@@ -3,6 +3,7 @@ import type { UserInList } from "../schemas/user.ts";
 import type { Store } from "../storage/store.ts";
 import { exactCounts } from "../users/exact-users.ts";
 import { activityOf, isoOf, readProfiles } from "../users/list-users.ts";
+import { cursorOfText, textOfCursor } from "../validation/page-query.ts";
 
 /** People that an export reads at a time. */
 const exportedPeople = 500;
@@ -38,7 +39,7 @@ export async function listMembers(
       lastSeenAt: isoOf(seen.get(userId)?.lastAt),
       ...profileOf(userId),
     })),
-    nextCursor: rows.length > limit ? Buffer.from(persons.at(-1)!).toString("base64url") : null,
+    nextCursor: rows.length > limit ? cursorOfText(persons.at(-1)!) : null,
   };
 }
 
@@ -53,12 +54,8 @@ export async function* exportMembers(
     const page: Page = await listMembers(store, cohort, { limit: exportedPeople, after });
     if (page.users.length > 0)
       yield page.users.map((user) => (format === "csv" ? rowOf(user) : `${JSON.stringify(user)}\n`)).join("");
-    after = page.nextCursor === null ? null : readMemberCursor(page.nextCursor);
+    after = page.nextCursor === null ? null : textOfCursor(page.nextCursor);
   }
-}
-
-export function readMemberCursor(cursor: string): string {
-  return Buffer.from(cursor, "base64url").toString();
 }
 
 function rowOf({ userId, events, firstSeenAt, lastSeenAt, ids, properties }: UserInList): string {

@@ -21,10 +21,11 @@ import {
 import { Done } from "../schemas/done.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserActivity } from "../users/user-activity.ts";
+import { textOfCursor } from "../validation/page-query.ts";
 import type { CohortWorker } from "./cohort-worker.ts";
 import { changeCohort, createCohort, deleteCohort, findCohort, listCohorts } from "./cohorts.ts";
 import { findPeople } from "./find-people.ts";
-import { exportMembers, listMembers, readMemberCursor } from "./list-members.ts";
+import { exportMembers, listMembers } from "./list-members.ts";
 
 type Deps = {
   store: Store;
@@ -186,7 +187,7 @@ export function addCohortRoutes(
     },
     async ({ projectId, parameter, query: { limit, cursor = "" } }) => {
       const { id, people } = await findCohort(control, projectId, parameter("id"));
-      const after = readMemberCursor(cursor);
+      const after = textOfCursor(cursor);
       return { people: people ?? 0, ...(await listMembers(store, { id, projectId }, { limit, after })) };
     },
   );

@@ -14,7 +14,6 @@ import { limits } from "../core/limits.ts";
 import { nearest } from "../validation/nearest.ts";
 import { compareNumbers, isNumber, type NumberRange } from "./number.ts";
 import { type SearchError, SearchScanner } from "./search-scanner.ts";
-import type { UserSet } from "./user-set.ts";
 
 export { SearchError } from "./search-scanner.ts";
 
@@ -22,6 +21,12 @@ export const searchFields = ["channel", "user", "cohort", "name", "notify"] as c
 export type SearchKey = (typeof searchFields)[number];
 /** Those that are fields of events. */
 export type SearchField = Exclude<SearchKey, "cohort">;
+
+/**
+ * User IDs as hashes (`user-set.ts`): an open hash table in memory that threads share, so that a search for a hundred
+ * thousand users is sent to a thread without a copy. A free slot has only zeros.
+ */
+export type UserSet = { slots: Uint32Array };
 
 export type Search =
   | { kind: "all" | "any"; of: Search[] }

@@ -1,3 +1,7 @@
+import type { UserSet } from "./search.ts";
+
+export type { UserSet } from "./search.ts";
+
 /** 32-bit words of a user's hash. */
 export const userWords = 3;
 
@@ -11,12 +15,6 @@ export function userHash(userId: string): Uint32Array {
   new Bun.CryptoHasher("sha256").update(userId).digest(new Uint8Array(words.buffer));
   return words.subarray(0, userWords);
 }
-
-/**
- * User IDs as hashes: an open hash table in memory that threads share, so that a search for a hundred thousand users is
- * sent to a thread without a copy. A free slot has only zeros.
- */
-export type UserSet = { slots: Uint32Array };
 
 /** Makes a set of user IDs. A `Set` of the same size takes ten times the memory. */
 export class UserSetBuilder {

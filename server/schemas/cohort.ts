@@ -3,7 +3,7 @@ import { limits } from "../core/limits.ts";
 import { eventTexts } from "../event/event.ts";
 import { projectParameter, validSearch } from "../event/event-query.ts";
 import { parseSearch, type Search } from "../event/search.ts";
-import { nextCursor, pageCursor, pageLimit } from "../validation/page-query.ts";
+import { nextCursor, pageLimit, textCursor } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
 import { UserInList } from "./user.ts";
 import { propertyText, userIdText } from "./user-rule.ts";
@@ -77,11 +77,9 @@ const EventsCondition = z
     q: searchWithoutCohorts.openapi({
       description: "The search that events must match (docs/search.md). Empty counts all events.",
     }),
-    atLeast: whole(1, limits.cohortTimes)
-      .optional()
-      .openapi({
-        description: "How many such events a person must have. Default: 1, unless `atMost` is sent.",
-      }),
+    atLeast: whole(1, limits.cohortTimes).optional().openapi({
+      description: "How many such events a person must have. Default: 1, unless `atMost` is sent.",
+    }),
     atMost: whole(0, limits.cohortTimes)
       .optional()
       .openapi({ description: "How many such events a person may have. 0 finds those who didn't do it." }),
@@ -240,7 +238,7 @@ export type CohortPreview = z.infer<typeof CohortPreview>;
 
 export const CohortMembersQuery = z.strictObject({
   limit: pageLimit("Members"),
-  cursor: pageCursor,
+  cursor: textCursor,
   project: projectParameter,
 });
 

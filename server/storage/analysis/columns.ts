@@ -209,7 +209,8 @@ export function columnsIn(
   read: (name: string) => Uint8Array | undefined,
 ): Omit<Columns, "ms"> | null {
   const list = read(columnName.list);
-  if (!list) return null;
+  // An empty one is the marker, which on PostgreSQL is in the project's own block.
+  if (!list || list.length === 0) return null;
   const isComplete = list[0] === 1;
   let isMissing = false;
   const textsOf = (name: string): TextColumn | null => {
