@@ -39,6 +39,7 @@ const order = [
   "auth",
   "invitations",
   "ingest",
+  "people",
   "drop-in",
   "transfer",
   "webhooks",

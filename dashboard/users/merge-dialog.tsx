@@ -5,6 +5,8 @@ import { limits } from "../../server/core/limits.ts";
 import type { User, UserInList } from "../../server/schemas/user.ts";
 import { countOf } from "../components/counts.ts";
 import { formatNumber } from "../components/locale.ts";
+import { Button } from "../components/ui/button.tsx";
+import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Choice, Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { mergeUser, refreshPeople } from "./people.ts";
@@ -35,16 +37,19 @@ export function MergeDialog({ project, user, close }: Props) {
 
   if (other === null)
     return (
-      <FormDialog
+      <Dialog
+        open
+        onOpenChange={close}
         title="Merge with another user"
         description="Choose who is the same person."
-        action="Continue"
-        disabled
-        submit={() => {}}
-        close={close}
       >
         <OtherUsers project={project} user={user} choose={setOther} />
-      </FormDialog>
+        <DialogButtons>
+          <Button variant="ghost" onClick={close}>
+            Cancel
+          </Button>
+        </DialogButtons>
+      </Dialog>
     );
 
   const areBothKnown = user.isKnown && other.isKnown;
@@ -55,8 +60,8 @@ export function MergeDialog({ project, user, close }: Props) {
       title="Merge these users?"
       description={
         <span className="hostile block">
-          <b className="font-semibold text-ink">{joins.userId}</b> becomes a part of{" "}
-          <b className="font-semibold text-ink">{stays.userId}</b>.
+          <bdi className="font-semibold text-ink">{joins.userId}</bdi> becomes a part of{" "}
+          <bdi className="font-semibold text-ink">{stays.userId}</bdi>.
         </span>
       }
       error={merge.error}
@@ -121,13 +126,13 @@ function OtherUsers({
       />
       {error && <p className="text-danger text-sm">{error.message}</p>}
       {users?.length === 0 && <p className="py-2 text-muted text-sm">No other user has this.</p>}
-      <ul className="flex max-h-72 flex-col overflow-y-auto">
+      <ul className="flex flex-col overflow-y-auto">
         {users?.map((other) => (
           <li key={other.userId} className="border-line border-b last:border-b-0">
             <button
               type="button"
               onClick={() => choose(other)}
-              className="flex min-h-10 w-full items-center gap-3 rounded-md px-2 py-1 text-left text-sm hover:bg-hover max-md:min-h-12"
+              className="flex min-h-10 w-full items-center gap-3 rounded-md px-2 py-1 text-left text-sm hover:bg-hover max-md:min-h-10"
             >
               <span className="min-w-0 flex-1">
                 <span className="hostile-line block">{other.userId}</span>

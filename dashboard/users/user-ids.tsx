@@ -67,7 +67,8 @@ function Joined({ id, mainId }: { id: IdOfUser; mainId: string }) {
         <>
           , <bdi className="hostile">{joinedName}</bdi>
         </>
-      )}{" "}
+      )}
+      {" · "}
       <RelativeTime at={joinedAt} form="long" />
     </>
   );

@@ -74,7 +74,7 @@ function Table({ project, users, columns, faded, counted }: UserTableProps) {
               >
                 {user.userId.trim() === "" ? <span className="text-faint">blank</span> : user.userId}
                 {user.ids.length > 1 && (
-                  <span className="ml-1.5 font-normal text-faint text-xs" title={user.ids.join("\n")}>
+                  <span className="ml-2 font-normal text-faint text-xs" title={user.ids.join("\n")}>
                     {user.ids.length} IDs
                   </span>
                 )}

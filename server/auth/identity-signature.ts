@@ -16,7 +16,7 @@ export function identityPurpose(projectId: number): string {
 }
 
 /** HMAC-SHA256 (RFC 2104) of a user ID in UTF-8, in hexadecimal. */
-export function signatureOf(userId: string, identitySecret: string): string {
+function signatureOf(userId: string, identitySecret: string): string {
   return createHmac("sha256", identitySecret).update(userId).digest("hex");
 }
 

@@ -7,7 +7,7 @@ import { Turns } from "../scheduling/turns.ts";
 import type { CohortDraft } from "../schemas/cohort.ts";
 import type { Store } from "../storage/store.ts";
 import { withTimes } from "../users/exact-users.ts";
-import { type Profile, readProfiles } from "../users/list-users.ts";
+import { type Profile, readProfiles } from "../users/profiles.ts";
 import {
   compileCohort,
   type DidSets,

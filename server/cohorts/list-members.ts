@@ -2,7 +2,8 @@ import { cellOf } from "../event/event-format.ts";
 import type { UserInList } from "../schemas/user.ts";
 import type { Store } from "../storage/store.ts";
 import { exactCounts } from "../users/exact-users.ts";
-import { activityOf, isoOf, readProfiles } from "../users/list-users.ts";
+import { activityOf, isoOf } from "../users/list-users.ts";
+import { readProfiles } from "../users/profiles.ts";
 import { cursorOfText, textOfCursor } from "../validation/page-query.ts";
 
 /** People that an export reads at a time. */

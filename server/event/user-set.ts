@@ -1,20 +1,7 @@
 import type { UserSet } from "./search.ts";
+import { userHash, userWords } from "./user-hash.ts";
 
 export type { UserSet } from "./search.ts";
-
-/** 32-bit words of a user's hash. */
-export const userWords = 3;
-
-/**
- * The hash by which blocks, analyses and sets know a user: the first 96 bits of SHA-256. Ten million users have two
- * alike with a probability of 10^-15.
- */
-export function userHash(userId: string): Uint32Array {
-  // Bun wants room for the longest hash.
-  const words = new Uint32Array(16);
-  new Bun.CryptoHasher("sha256").update(userId).digest(new Uint8Array(words.buffer));
-  return words.subarray(0, userWords);
-}
 
 /** Makes a set of user IDs. A `Set` of the same size takes ten times the memory. */
 export class UserSetBuilder {

@@ -48,7 +48,7 @@ export const UserListQuery = z.strictObject({
 export type UserSort = z.infer<typeof UserListQuery>["sort"];
 
 /** How an ID was joined to a person. */
-export const joinedBys = ["identify", "alias", "event", "merge", "import"] as const;
+const joinedBys = ["identify", "alias", "event", "merge", "import"] as const;
 export type JoinedBy = (typeof joinedBys)[number];
 
 const idsInList = z.array(z.string()).openapi({
@@ -84,21 +84,19 @@ export const UserList = z
   .openapi("UserList");
 
 /** An ID of a person, and how it became one. */
-export const IdOfUser = z
-  .object({
-    userId: z.string(),
-    joinedTo: z.string().nullable().openapi({
-      description:
-        "The ID that it was joined to: splitting that off takes this one along. Null for the main ID.",
-    }),
-    joinedAt: z.string().nullable().openapi({ format: "date-time" }),
-    joinedBy: z.enum(joinedBys).nullable().openapi({
-      description:
-        "`identify` and `alias` are calls, `event` is an event with both IDs, `merge` was done on purpose, `import` came with a file. Null for the main ID.",
-    }),
-    joinedName: z.string().nullable().openapi({ description: "The API key or account that did it." }),
-  })
-  .openapi("IdOfUser");
+export const IdOfUser = z.object({
+  userId: z.string(),
+  joinedTo: z.string().nullable().openapi({
+    description:
+      "The ID that it was joined to: splitting that off takes this one along. Null for the main ID.",
+  }),
+  joinedAt: z.string().nullable().openapi({ format: "date-time" }),
+  joinedBy: z.enum(joinedBys).nullable().openapi({
+    description:
+      "`identify` and `alias` are calls, `event` is an event with both IDs, `merge` was done on purpose, `import` came with a file. Null for the main ID.",
+  }),
+  joinedName: z.string().nullable().openapi({ description: "The API key or account that did it." }),
+});
 export type IdOfUser = z.infer<typeof IdOfUser>;
 
 export const User = z

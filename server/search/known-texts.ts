@@ -6,7 +6,7 @@ import { userName } from "../schemas/user-name.ts";
 import type { EventQuery, KnownTexts, UserTerm } from "../storage/event-queries.ts";
 import { personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
-import { readProfiles } from "../users/list-users.ts";
+import { readProfiles } from "../users/profiles.ts";
 import { likePatterns, parseUserSearch } from "../users/user-search.ts";
 import { type Rank, rankOf, ranks } from "./text-match.ts";
 

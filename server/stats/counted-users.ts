@@ -2,13 +2,14 @@ import type { z } from "@hono/zod-openapi";
 import { problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
 import type { Cursor, EventFilter } from "../event/filter.ts";
+import { userHashText } from "../event/user-hash.ts";
 import type { CountedUserList } from "../schemas/counted-users.ts";
-import { userHashText } from "../storage/analysis/numbered.ts";
 import type { CountedUser, CountedUsers } from "../storage/analysis/queries.ts";
 import { personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { exactCounts } from "../users/exact-users.ts";
-import { activityOf, isoOf, readProfiles } from "../users/list-users.ts";
+import { activityOf, isoOf } from "../users/list-users.ts";
+import { readProfiles } from "../users/profiles.ts";
 
 /** Events of one millisecond that are read at a time, to find a user's. */
 const pageEvents = 100;

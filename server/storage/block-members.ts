@@ -1,4 +1,5 @@
-import { hasHash, type UserSet, userWords } from "../event/user-set.ts";
+import { userWords } from "../event/user-hash.ts";
+import { hasHash, type UserSet } from "../event/user-set.ts";
 import { columnName, unpackUsers } from "./analysis/columns.ts";
 import type { Bits } from "./bits.ts";
 

@@ -1,6 +1,5 @@
 import { type JobContext, removeAll } from "../background/job-context.ts";
 import {
-  addOtherIds,
   addToReceipt,
   changeJob,
   type JobDetail,
@@ -10,11 +9,9 @@ import {
 } from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
-import { idsOf } from "../storage/people.ts";
-import { deleteEntries } from "./activity-entries.ts";
 import { eraseFromCohorts } from "./erase-from-cohorts.ts";
+import { forgetPerson, noteIds } from "./erase-person.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
-import { addToJoined, beginPeopleChange } from "./people-lock.ts";
 
 /** Rows read at a time. Bodies of rejected events may be long. */
 const rejectedRows = 20;
@@ -45,51 +42,6 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
     }
     isOver = await forgetPerson(context, job, [...done]);
   }
-}
-
-/** The IDs of the person to erase. The job keeps them, because what joins them is erased before all is done. */
-async function noteIds({ store: { control } }: JobContext, job: JobRow, subject: string): Promise<string[]> {
-  return control.transaction().execute(async (transaction) => {
-    return addOtherIds(transaction, job.id, await idsOf(transaction, job.projectId!, subject));
-  });
-}
-
-/** Forgets who a person is, unless an ID was joined to them meanwhile. Returns whether it did. */
-async function forgetPerson(
-  { store: { control } }: JobContext,
-  { id, projectId }: JobRow,
-  ids: string[],
-): Promise<boolean> {
-  return control.transaction().execute(async (transaction) => {
-    const { version } = await beginPeopleChange(transaction, projectId!);
-    const joined = await transaction
-      .selectFrom("personIds")
-      .select(["userId", "personId"])
-      .where("projectId", "=", projectId!)
-      .where((eb) => eb.or([eb("userId", "in", ids), eb("personId", "in", ids)]))
-      .execute();
-    if (joined.some((row) => !ids.includes(row.userId) || !ids.includes(row.personId))) return false;
-    await transaction
-      .deleteFrom("personIds")
-      .where("projectId", "=", projectId!)
-      .where("userId", "in", ids)
-      .execute();
-    await transaction
-      .updateTable("peopleVersions")
-      .set({ removedVersion: version })
-      .where("projectId", "=", projectId!)
-      .execute();
-    await addToJoined(transaction, projectId!, -joined.filter((row) => row.userId !== row.personId).length);
-    const { numDeletedRows } = await transaction
-      .deleteFrom("users")
-      .where("projectId", "=", projectId!)
-      .where("userId", "in", ids)
-      .executeTakeFirst();
-    await deleteEntries(transaction, projectId!, ids);
-    await addToReceipt(transaction, id, { erasedProfiles: Number(numDeletedRows) });
-    await changeJob(transaction, id, { state: "cleaning" });
-    return true;
-  });
 }
 
 /** Erases the events of one ID, and what else names it. */

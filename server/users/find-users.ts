@@ -13,12 +13,11 @@ import {
   isoOf,
   type ListOptions,
   type Position,
-  type Profile,
   readCursor,
-  readProfiles,
   type UserPage,
   writeCursor,
 } from "./list-users.ts";
+import { type Profile, readProfiles } from "./profiles.ts";
 import { likePatterns, matchesUser, parseUserSearch, type UserSearch } from "./user-search.ts";
 
 /** Users that are looked at in one step, between two of which other requests get their turn. */

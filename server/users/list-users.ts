@@ -1,12 +1,13 @@
 import type { Kysely, SelectQueryBuilder } from "kysely";
 import { problem } from "../core/problems.ts";
 import type { UserInList, UserSort } from "../schemas/user.ts";
-import { faultInUserId, type UserProperties } from "../schemas/user-rule.ts";
+import { faultInUserId } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { joinedIdsOf, personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { endOfPrefix } from "../storage/text-range.ts";
 import { exactCounts, withTimes } from "./exact-users.ts";
+import { readProfiles } from "./profiles.ts";
 
 export type ListOptions = {
   projectId: number;
@@ -241,37 +242,6 @@ export async function activityOf(store: Store, projectId: number, userIds: strin
     .where("userId", "in", userIds)
     .execute();
   return new Map((await withTimes(store, projectId, rows)).map((row) => [row.userId, row]));
-}
-
-/** What is known of people besides their events. */
-export type Profile = { ids: string[]; isKnown: boolean; properties: UserProperties };
-
-/** Reads what is known of people, by their main IDs. Returns it for an ID. */
-export async function readProfiles(
-  control: Kysely<ControlTables>,
-  projectId: number,
-  persons: readonly string[],
-): Promise<(person: string) => Profile> {
-  const [idsOfEach, rows] = await Promise.all([
-    joinedIdsOf(control, projectId, persons),
-    persons.length === 0
-      ? []
-      : control
-          .selectFrom("users")
-          .select(["userId", "properties", "identifiedAt"])
-          .where("projectId", "=", projectId)
-          .where("userId", "in", persons)
-          .execute(),
-  ]);
-  const stored = new Map(rows.map((row) => [row.userId, row]));
-  return (person) => {
-    const row = stored.get(person);
-    return {
-      ids: idsOfEach.get(person)!,
-      isKnown: row !== undefined && row.identifiedAt !== null,
-      properties: row ? (JSON.parse(row.properties) as UserProperties) : {},
-    };
-  };
 }
 
 export function isoOf(ms: number | undefined): string | null {

@@ -1,12 +1,9 @@
-import type { Transaction } from "kysely";
 import { Leases } from "../background/leases.ts";
 import type { Event } from "../event/event.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
 import type { Pause } from "../storage/event-store.ts";
-import { personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
-import { type ActivityEntry, insertEntries } from "./activity-entries.ts";
+import { type ActivityEntry, entriesOfPeople, insertEntries } from "./activity-entries.ts";
 import { checkUsers } from "./check-users.ts";
 import { repairTimes } from "./repair-times.ts";
 
@@ -278,28 +275,6 @@ export class UserActivity {
     if (this.#isClosed || !isHeld()) throw new Stopped();
     this.#stepStartedMs = performance.now();
   }
-}
-
-/** Entries by people, of entries by the IDs of events. */
-async function entriesOfPeople(
-  transaction: Transaction<ControlTables>,
-  entries: readonly ActivityEntry[],
-): Promise<ActivityEntry[]> {
-  const added: ActivityEntry[] = [];
-  for (const [projectId, some] of Map.groupBy(entries, (entry) => entry.projectId)) {
-    const userIds = some.map(({ userId }) => userId);
-    const persons = await personsOf(transaction, projectId, userIds);
-    const ofPeople = Map.groupBy(some, ({ userId }) => persons.get(userId) ?? userId);
-    for (const [userId, own] of ofPeople)
-      added.push({
-        projectId,
-        userId,
-        events: own.reduce((sum, { events }) => sum + events, 0),
-        firstAt: Math.min(...own.map(({ firstAt }) => firstAt)),
-        lastAt: Math.max(...own.map(({ lastAt }) => lastAt)),
-      });
-  }
-  return added;
 }
 
 function addTo(entries: Map<string, ActivityEntry>, projectId: number, { userId, createdAt }: Event): void {

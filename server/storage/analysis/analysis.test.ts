@@ -7,6 +7,7 @@ import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
 import { ArrivalClock } from "../../event/id.ts";
 import { parseSearch } from "../../event/search.ts";
+import { userHashText } from "../../event/user-hash.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import {
@@ -23,7 +24,6 @@ import type { Split } from "../split.ts";
 import { openSqliteStore } from "../sqlite/index.ts";
 import { databaseFile } from "../sqlite/open.ts";
 import type { Store } from "../store.ts";
-import { userHashText } from "./numbered.ts";
 import type { CountedUser, CountedUsers } from "./queries.ts";
 import { FunnelSteps } from "./steps.ts";
 

@@ -1,7 +1,7 @@
 import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
-import { userWords } from "../../event/user-set.ts";
+import { userWords } from "../../event/user-hash.ts";
 import type { Bits } from "../bits.ts";
 import { valueIn } from "../counter-ranges.ts";
 import type { Split } from "../split.ts";

@@ -4,7 +4,7 @@
  * one would be found, numbers as doubles, and of users only hashes.
  */
 import { numberOf } from "../../event/number.ts";
-import { userHash, userWords } from "../../event/user-set.ts";
+import { userHash, userWords } from "../../event/user-hash.ts";
 import type { Split } from "../split.ts";
 import { type Steps, sorted } from "../steps.ts";
 import type { Columns, Fields, TextColumn, UserColumn } from "./batch.ts";

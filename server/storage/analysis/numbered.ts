@@ -1,18 +1,9 @@
-import { userHash, userWords } from "../../event/user-set.ts";
+import { hashTextOf, userHash, userWords } from "../../event/user-hash.ts";
 import { grown } from "./grown.ts";
 import type { PersonHashes } from "./person-hashes.ts";
 import { TooLargeError } from "./too-large.ts";
 
 const firstCapacity = 16_384;
-
-/** A user's hash as hexadecimal digits, which sort as the words do. */
-export function userHashText(userId: string): string {
-  return hashTextOf(userHash(userId));
-}
-
-function hashTextOf(hash: Uint32Array): string {
-  return Array.from(hash, (word) => word.toString(16).padStart(8, "0")).join("");
-}
 
 /** Users that are read as rows and kept, so that they aren't hashed for each event. */
 const cachedUsersMax = 20_000;

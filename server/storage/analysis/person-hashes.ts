@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { limits } from "../../core/limits.ts";
-import { userHash, userWords } from "../../event/user-set.ts";
+import { userHash, userWords } from "../../event/user-hash.ts";
 import { Turns } from "../../scheduling/turns.ts";
 
 /** Three words of an ID's hash, and three of its person's. */
@@ -74,7 +74,7 @@ function isFree(slots: Uint32Array, at: number): boolean {
 }
 
 /** A row of `person_ids`. */
-export type PersonRow = { userId: string; personId: string; version: number };
+type PersonRow = { userId: string; personId: string; version: number };
 
 /** How an engine reads a project's people. */
 export type PeopleSource = {
