@@ -62,12 +62,7 @@ export function UsersPage() {
             className="min-w-0 flex-1 bg-transparent text-sm outline-none placeholder:text-faint placeholder-shown:text-ellipsis max-md:text-lg"
           />
         </label>
-        <SaveAsCohort
-          conditions={() => [{ type: "search", q: sought }]}
-          disabledBecause={
-            sought === "" ? "Search for users first. The search is what the cohort keeps." : undefined
-          }
-        />
+        {sought !== "" && <SaveAsCohort conditions={() => [{ type: "search", q: sought }]} />}
         <Link to="/p/$project/cohorts" params={{ project }} className={buttonClass()}>
           <UsersRound aria-hidden className="size-4" />
           Cohorts
