@@ -124,7 +124,7 @@ function Members({ project, cohort }: { project: string; cohort: Cohort }) {
       </p>
     );
   return (
-    <section aria-label="People" className="-mx-4 md:mx-0">
+    <section aria-label="People">
       <UserTable project={project} users={users} columns={columns.shown} faded={false} />
       {hasNextPage && (
         <div className="flex justify-center p-6">

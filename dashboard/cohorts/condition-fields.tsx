@@ -42,7 +42,7 @@ export function ConditionList({
         label={isInGroup ? "A person passes" : "People who pass"}
         value={match}
         onChange={(event) => onMatch(event.target.value as CohortMatch)}
-        className="sm:max-w-60"
+        className="md:max-w-80"
       >
         {Object.entries(matchLabels).map(([value, label]) => (
           <option key={value} value={value}>
@@ -96,7 +96,7 @@ function ConditionCard({ condition, number, member, isInGroup, onChange, remove 
           label={`Condition ${number}`}
           value={condition.kind}
           onChange={(event) => onChange({ ...newCondition(event.target.value as Kind), key: condition.key })}
-          className="min-w-0 flex-1 sm:max-w-60"
+          className="min-w-0 flex-1 md:max-w-80"
         >
           {Object.entries(kinds)
             .filter(([kind]) => !isInGroup || kind !== "group")

@@ -6,7 +6,7 @@ import { matchesUser, parseUserSearch } from "../users/user-search.ts";
 const dayMs = 24 * 60 * 60 * 1_000;
 
 /** What is known of a person. Times are milliseconds since 1970, and null without events. */
-export type KnownPerson = {
+type KnownPerson = {
   userId: string;
   /** All IDs, the main one first. */
   ids: readonly string[];

@@ -18,7 +18,7 @@ const propertyName = text({ ...eventTexts.tagKey, filled: true }).openapi({
 });
 
 /** What a property is compared with. */
-export const propertyTests = ["is", "isNot", "contains", "above", "below", "exists", "missing"] as const;
+const propertyTests = ["is", "isNot", "contains", "above", "below", "exists", "missing"] as const;
 export type PropertyTest = (typeof propertyTests)[number];
 
 const PropertyCondition = z
@@ -136,7 +136,7 @@ const leaves = [
   UsersCondition,
 ] as const;
 
-export const cohortMatches = ["all", "any", "none"] as const;
+const cohortMatches = ["all", "any", "none"] as const;
 export type CohortMatch = (typeof cohortMatches)[number];
 const match = z.enum(cohortMatches).openapi({
   description: "Whether a person must pass `all` conditions, `any` of them, or `none`.",
@@ -157,7 +157,7 @@ export const CohortCondition = z
   .discriminatedUnion("type", [...leaves, GroupCondition])
   .openapi("CohortCondition");
 export type CohortCondition = z.infer<typeof CohortCondition>;
-export type CohortGroup = z.infer<typeof GroupCondition>;
+type CohortGroup = z.infer<typeof GroupCondition>;
 export type CohortLeaf = Exclude<CohortCondition, CohortGroup>;
 
 const conditions = z
@@ -191,7 +191,9 @@ export const CohortDraft = z
   .openapi("CohortDraft", { example: { match: example.match, conditions: example.conditions } });
 export type CohortDraft = z.infer<typeof CohortDraft>;
 
-export const NewCohort = CohortDraft.extend({ name }).openapi("NewCohort", { example });
+export const NewCohort = z
+  .strictObject({ name, match: match.default("all"), conditions })
+  .openapi("NewCohort", { example });
 export type NewCohort = z.infer<typeof NewCohort>;
 
 /** Only fields in a `PATCH` change. */

@@ -165,8 +165,3 @@ export function rememberMembers(revision: string, userIds: readonly string[]): v
   for (const userId of userIds) set.add(userId);
   cache.set(revision, { set: set.set });
 }
-
-/** How many bytes of members are in memory, for tests. */
-export function bytesOfMembers(): number {
-  return cache.calculatedSize ?? 0;
-}
