@@ -456,7 +456,7 @@ const table: Record<string, Row> = {
     key: 201,
     session: 201,
     nobody: 401,
-    body: () => ({ name: "mine", conditions: [{ type: "search", q: "mine" }] }),
+    body: () => ({ name: crypto.randomUUID(), conditions: [{ type: "search", q: "mine" }] }),
   },
   "POST /api/cohorts/preview": {
     key: 200,
