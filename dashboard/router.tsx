@@ -240,6 +240,14 @@ const user = createRoute({
   validateSearch: textsIn("erasure"),
   component: lazyPart(async () => (await userPages()).UserPage),
 });
+const cohorts = page(
+  "/cohorts",
+  lazyPart(async () => (await userPages()).CohortsPage),
+);
+const cohort = page(
+  "/cohorts/$cohort",
+  lazyPart(async () => (await userPages()).CohortPage),
+);
 const who = createRoute({
   getParentRoute: () => project,
   path: "/who",
@@ -328,6 +336,8 @@ const short = [
   "/events/$",
   "/users",
   "/users/$",
+  "/cohorts",
+  "/cohorts/$",
   "/who",
   "/insights",
   "/annotations",
@@ -377,6 +387,8 @@ export const router = createRouter({
         feed.addChildren([allEvents, channel, event]),
         users,
         user,
+        cohorts,
+        cohort,
         who,
         boards,
         board,

@@ -27,6 +27,7 @@ const order = [
   "silences",
   "on-call",
   "users",
+  "cohorts",
   "channels",
   "views",
   "stats",

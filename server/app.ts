@@ -14,6 +14,7 @@ import { addJobRoutes } from "./background/routes.ts";
 import { addPublicBoardRoutes } from "./boards/public-routes.ts";
 import { addBoardRoutes } from "./boards/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
+import { addCohortRoutes } from "./cohorts/routes.ts";
 import { addConnectionRoutes } from "./connections/routes.ts";
 import { dataHeaders, problem } from "./core/problems.ts";
 import { answerHandshake, cloudEventsPath } from "./drop-in/cloudevents/routes.ts";
@@ -117,6 +118,8 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/identify",
     "/api/alias",
     "/api/users",
+    "/api/cohorts",
+    "/api/cohorts/*",
     "/api/users/*",
     "/api/jobs/*",
     "/api/audit",
@@ -158,6 +161,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addViewRoutes(routes, services); //         /api/views … /api/sidebar …
   addUserRoutes(routes, services); //         /api/users …
   addPeopleRoutes(routes, services); //       /api/identify /api/alias /api/users/{userId}/merge …/split
+  addCohortRoutes(routes, services); //       /api/cohorts …
   addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention
   addPathRoutes(routes, services); //         /api/paths
   addActivityRoutes(routes, services); //     /api/stickiness … /api/lifecycle …

@@ -22,6 +22,7 @@ import {
   Settings2,
   UserRound,
   Users,
+  UsersRound,
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { useMe } from "../account/me.ts";
@@ -125,6 +126,9 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Users", "people customers", <UserRound aria-hidden />, () =>
       navigate({ to: "/p/$project/users", params, search: {} }),
+    ),
+    page("Cohorts", "segments groups people customers", <UsersRound aria-hidden />, () =>
+      navigate({ to: "/p/$project/cohorts", params }),
     ),
     page("Insights", "values numbers", <Gauge aria-hidden />, () =>
       navigate({ to: "/p/$project/insights", params }),

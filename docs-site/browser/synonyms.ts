@@ -5,6 +5,7 @@ export const synonyms: { words: string[]; means: string[] }[] = [
     words: ["identity resolution", "identity stitching", "distinct id", "anonymous id", "merge users"],
     means: ["several ids", "one person"],
   },
+  { words: ["segments", "segment of users", "audience", "audiences"], means: ["cohorts"] },
   { words: ["kubernetes", "k8s", "helm", "docker", "podman"], means: ["in containers"] },
   { words: ["nextjs", "next.js"], means: ["next js"] },
   {

@@ -154,6 +154,30 @@ export const limits = {
   recentPeople: 5_000,
   /** Requests of a project that wait to join IDs. */
   joinsWaiting: 200,
+  /** Cohorts of a project. */
+  cohorts: 50,
+  cohortNameCharacters: 64,
+  /** Conditions of a cohort in all, those on events among them, which each read the events of their time. */
+  cohortConditions: 30,
+  cohortEventConditions: 10,
+  /** Values of a condition on a property, and users that a cohort names. */
+  cohortValues: 100,
+  cohortUserIds: 500,
+  /** How far back a condition looks, and how often something happened in that time, at most. */
+  cohortDays: 3_650,
+  cohortTimes: 1_000_000,
+  /** IDs of the people in a cohort. */
+  cohortIds: 1_000_000,
+  /** Who is in cohorts, as searches keep it in memory. A cohort with `cohortIds` takes 24 to 48 MB. */
+  cohortBytes: 64 * 1_048_576,
+  /**
+   * How often members are computed: so often, unless that takes more than a twentieth of the time. How long it may take.
+   */
+  cohortRefreshSeconds: 30,
+  cohortSeconds: 60,
+  /** Cohorts that a node computes at the same time, in all and of one project. */
+  cohortsComputing: 2,
+  cohortsComputingOfProject: 1,
   /** A search for users. */
   userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */

@@ -3,7 +3,7 @@ import type { PermissionName } from "./permissions.ts";
 /** What each permission allows, for the documentation and for members who lack it. */
 export const permissionTexts: Record<PermissionName, string> = {
   "events:send": "Send events",
-  "events:read": "Read events, channels, users, charts, boards and jobs",
+  "events:read": "Read events, channels, users, cohorts, charts, boards and jobs",
   "events:delete": "Delete an event",
   "rejected:read": "Read rejected events",
   "rejected:change": "Resend or discard rejected events",
@@ -12,6 +12,7 @@ export const permissionTexts: Record<PermissionName, string> = {
   "users:change": "Set the properties of users, merge users and split off IDs",
   "users:identify": "Join an anonymous ID to a user, with a publishable key by signature",
   "users:erase": "Erase a user",
+  "cohorts:change": "Create, change and delete cohorts",
   "boards:change": "Create, change and delete boards, and delete insights",
   "boards:publish": "Create and end public links of boards",
   "annotations:read": "List annotations, and see them on charts",

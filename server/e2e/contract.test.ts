@@ -75,6 +75,7 @@ const notAudited = {
   ],
   "nothing is changed": [
     "POST /api/boards/preview",
+    "POST /api/cohorts/preview",
     "POST /api/destinations/{id}/test",
     "POST /api/heartbeats/preview",
     "POST /api/project-destinations/{id}/test",
@@ -340,6 +341,25 @@ test("notifications", async () => {
   await call("PATCH /api/annotations/{id}", 200, { ...marking, body: { enabled: false } });
   await call("PATCH /api/annotations/{id}", 422, { ...marking, body: { at: "2026-11-27" } });
   await call("DELETE /api/annotations/{id}", 200, marking);
+  const ofVisitors = [{ type: "events", q: 'name:"Order placed"', atLeast: 1, days: 30 }];
+  await call("POST /api/cohorts", 422, { as: "key", body: { name: "Buyers", conditions: [] } });
+  const { cohort } = await call("POST /api/cohorts", 201, {
+    as: "key",
+    body: { name: "Buyers", conditions: ofVisitors },
+  });
+  await call("POST /api/cohorts", 409, { as: "key", body: { name: "Buyers", conditions: ofVisitors } });
+  const buyers = { as: "key", params: { id: cohort.id } } as const;
+  await call("POST /api/cohorts/preview", 200, {
+    as: "key",
+    body: { match: "none", conditions: ofVisitors },
+  });
+  await call("GET /api/cohorts", 200, { as: "key" });
+  await call("GET /api/cohorts/{id}", 200, buyers);
+  await call("GET /api/cohorts/{id}", 404, { as: "key", params: { id: missing } });
+  await call("GET /api/cohorts/{id}/members", 200, buyers);
+  await call("GET /api/cohorts/{id}/export", 200, { ...buyers, query: "?format=ndjson" });
+  await call("PATCH /api/cohorts/{id}", 200, { ...buyers, body: { name: "Customers" } });
+  await call("DELETE /api/cohorts/{id}", 200, buyers);
 
   const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const planned = { reason: "Deployment", q: "server=db-1", from: inHours(1), to: inHours(2) };

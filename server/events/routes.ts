@@ -26,7 +26,7 @@ import { NewEvents, RecordResponse } from "../schemas/batch.ts";
 import { DeliveryList } from "../schemas/delivery.ts";
 import { Done } from "../schemas/done.ts";
 import { EventCount } from "../schemas/event-count.ts";
-import { namesUsers, withPeople } from "../storage/people.ts";
+import { namesPeople, withPeople } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { countMatches } from "./count.ts";
 import { pageText, pageWithTagColumns, streamList } from "./list.ts";
@@ -168,7 +168,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       const listener = {
         projectId: call.projectId,
         filter: await withPeople(store.control, call.projectId, sentFilter),
-        ...(namesUsers(sentFilter) && { sentFilter }),
+        ...(namesPeople(sentFilter) && { sentFilter }),
         ...(call.by === "key"
           ? { keyId: call.keyId }
           : { accountId: call.account.id, sessionId: call.sessionId }),

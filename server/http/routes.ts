@@ -43,6 +43,7 @@ export type VersionedThing =
   | "annotation"
   | "board"
   | "channel"
+  | "cohort"
   | "destination"
   | "heartbeat"
   | "key"

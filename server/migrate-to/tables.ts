@@ -67,6 +67,8 @@ export const tables: readonly Table[] = [
   { name: "users", key: ["project_id", "user_id"] },
   { name: "person_ids", key: ["project_id", "user_id"] },
   { name: "people_versions", key: ["project_id"] },
+  { name: "cohorts", key: ["id"] },
+  { name: "cohort_members", key: ["cohort_id", "user_id"] },
   { name: "jobs", key: ["id"] },
   { name: "daily_events", key: ["project_id", "day"] },
   { name: "audit_log", key: ["id"], numbered: true },

@@ -1,7 +1,7 @@
 import { type Event, isBackdated } from "../event/event.ts";
 import { valueOfEvent } from "../rules/for-each.ts";
 import { minuteMs } from "../rules/rule-kind.ts";
-import { resolveMatcher, ruleMatcher } from "../rules/rule-matcher.ts";
+import { type RuleSearches, resolveMatcher, ruleMatcher } from "../rules/rule-matcher.ts";
 import type { Explanation } from "../schemas/delivery.ts";
 import type { Rule } from "../schemas/rule.ts";
 import { formatDuration } from "./format-duration.ts";
@@ -47,7 +47,7 @@ export type Known = {
   /** As they are now. */
   rules: readonly Rule[];
   /** The searches of a rule, which find the events of all IDs of the people whom they name. */
-  searchOf: (rule: Rule) => Pick<Rule, "q" | "resolve">;
+  searchOf: (rule: Rule) => RuleSearches;
   /** The main ID of the event's user, if it is joined to another one. */
   persons: ReadonlyMap<string, string>;
   deliveries: readonly OwnDelivery[];

@@ -3,11 +3,12 @@ import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import { stampOfId } from "../event/id.ts";
 import { valueOfEvent } from "../rules/for-each.ts";
+import type { RuleSearches } from "../rules/rule-matcher.ts";
 import { ruleOf } from "../rules/rules.ts";
 import type { Explanation } from "../schemas/delivery.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { personsOf, textWithPeople } from "../storage/people.ts";
+import { personsOf, searchOfPeople } from "../storage/people.ts";
 import { levelKey } from "./apply-preferences.ts";
 import {
   explain,
@@ -43,8 +44,8 @@ export async function explainEvent(
   const arrivedMs = own[0]?.createdAt ?? arrivalOf(event);
   const rows = await control.selectFrom("rules").selectAll().where("projectId", "=", projectId).execute();
   const rules = rows.map(ruleOf);
-  const searches = new Map<string, Pick<Rule, "q" | "resolve">>();
-  const expand = (q: string) => textWithPeople(control, projectId, q);
+  const searches = new Map<string, RuleSearches>();
+  const expand = (q: string) => searchOfPeople(control, projectId, q);
   for (const { id, q, resolve } of rules)
     searches.set(id, { q: await expand(q), resolve: resolve === null ? null : await expand(resolve) });
   const persons = await personsOf(control, projectId, [event.userId]);

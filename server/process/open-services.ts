@@ -12,6 +12,7 @@ import { BackgroundWorker } from "../background/worker.ts";
 import { BackupSchedule } from "../backup/schedule.ts";
 import { deleteChannel } from "../channels/delete-channel.ts";
 import { ProjectChannels } from "../channels/project-channels.ts";
+import { CohortWorker } from "../cohorts/cohort-worker.ts";
 import type { Config } from "../config/config.ts";
 import { ProblemError } from "../core/problems.ts";
 import { ArrivalClock } from "../event/id.ts";
@@ -184,7 +185,7 @@ async function wireUp(
     warn: (warning) => log.warn(warning),
   });
   const streams = new LiveStreams(store.events, clock, onError, (projectId, filter) =>
-    withPeople(control, projectId, filter),
+    withPeople(control, projectId, filter, { isSaved: true }),
   );
   const secrets = await retrying(() => openSecretBox(config, control));
 
@@ -256,6 +257,7 @@ async function wireUp(
     onInfo,
   });
   const userActivity = new UserActivity({ store, onError });
+  const cohortWorker = new CohortWorker({ store, userActivity, onError, now });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
   const metrics = isMeasured ? await openMetrics({ store, streams, damage }) : null;
   const commits = new CommitMeter();
@@ -342,6 +344,7 @@ async function wireUp(
       pictureLinks,
       worker,
       userActivity,
+      cohortWorker,
       watchedEvents,
       ...notifications.services,
       secrets,
@@ -360,6 +363,7 @@ async function wireUp(
       worker.wake();
       userActivity.start();
       websiteWorker.wake();
+      cohortWorker.wake();
       void backups?.look();
     },
     async close() {
@@ -369,6 +373,7 @@ async function wireUp(
       await reportWorker.close();
       await heartbeatWorker.close();
       await websiteWorker.close();
+      await cohortWorker.close();
       await userActivity.close();
       await worker.close();
       await notifications.close();

@@ -10,6 +10,7 @@ import type { RequestVerification } from "../auth/verify-email.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import type { BackupSchedule } from "../backup/schedule.ts";
 import type { ProjectChannels } from "../channels/project-channels.ts";
+import type { CohortWorker } from "../cohorts/cohort-worker.ts";
 import type { Config } from "../config/config.ts";
 import type { LiveStreams } from "../events/live.ts";
 import type { StreamAuthorizer } from "../events/stream-authorizer.ts";
@@ -72,6 +73,7 @@ export type Services = {
   pictureLinks: PictureLinks;
   worker: BackgroundWorker;
   userActivity: UserActivity;
+  cohortWorker: CohortWorker;
   watchedEvents: WatchedEventsCache;
   fanOut: FanOut;
   monitorWorker: MonitorWorker;

@@ -24,6 +24,7 @@ type Ids = {
   alert: string;
   silence: string;
   annotation: string;
+  cohort: string;
   view: string;
   destination: string;
   mute: string;
@@ -505,6 +506,50 @@ const table: Record<string, Row> = {
     session: 404,
     nobody: 401,
     path: ({ annotation }) => `/api/annotations/${annotation}`,
+  },
+  "GET /api/cohorts": { key: 200, session: 200, nobody: 401 },
+  "POST /api/cohorts": {
+    key: 201,
+    session: 201,
+    nobody: 401,
+    body: () => ({ name: crypto.randomUUID(), conditions: [{ type: "search", q: "mine" }] }),
+  },
+  "POST /api/cohorts/preview": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ conditions: [{ type: "users", userIds: [secret] }] }),
+  },
+  "GET /api/cohorts/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}`,
+  },
+  "PATCH /api/cohorts/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}`,
+    body: () => ({ name: "changed" }),
+  },
+  "DELETE /api/cohorts/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}`,
+  },
+  "GET /api/cohorts/{id}/members": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}/members`,
+  },
+  "GET /api/cohorts/{id}/export": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}/export`,
   },
   "GET /api/silences": { key: 200, session: 200, nobody: 401 },
   "POST /api/silences": {
@@ -1043,6 +1088,10 @@ beforeAll(async () => {
     q: secret,
     to: new Date(Date.now() + 3_600_000).toISOString(),
   });
+  const { cohort } = await post<Made<"cohort">>("/api/cohorts", {
+    name: secret,
+    conditions: [{ type: "events", q: secret }],
+  });
   const { view } = await post<Made<"view">>("/api/views", { name: secret, q: secret, shared: true });
   const { destination } = await post<Made<"destination">>("/api/destinations", {
     kind: "browser",
@@ -1120,6 +1169,7 @@ beforeAll(async () => {
     alert: alerts[0]!.id,
     silence: silence.id,
     annotation: annotation.id,
+    cohort: cohort.id,
     view: view.id,
     destination: destination.id,
     mute: mute.id,
@@ -1269,7 +1319,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|paths|stickiness|lifecycle|retention|boards|annotations|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|cohorts|stats|funnel|paths|stickiness|lifecycle|retention|boards|annotations|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -1283,7 +1333,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|paths|stickiness|lifecycle|retention|boards(?!\/\{id\}\/link)|annotations|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|cohorts|stats|funnel|paths|stickiness|lifecycle|retention|boards(?!\/\{id\}\/link)|annotations|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )

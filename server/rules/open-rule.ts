@@ -6,7 +6,7 @@ import type { SilenceRow } from "../silences/coverage.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { valueOfEvent } from "./for-each.ts";
 import type { AlertNotification, RuleNotification, ToldNotification } from "./rule-kind.ts";
-import { resolveMatcher, ruleMatcher } from "./rule-matcher.ts";
+import { type RuleSearches, resolveMatcher, ruleMatcher } from "./rule-matcher.ts";
 import { afterDowntime, dueAt, onMatch, onTime, type RuleState } from "./rule-state.ts";
 import { isForgotten, newValue, type RuleValue, saveValues } from "./rule-values.ts";
 import { type RuleRow, ruleOf } from "./rules.ts";
@@ -54,8 +54,8 @@ export class OpenRule {
   readonly #forgotten: RuleValue[] = [];
   #valueCount = 0;
 
-  /** @param searches - the rule's searches, which find the events of all IDs of the people whom they name */
-  constructor(row: RuleRow, searches: Pick<Rule, "q" | "resolve">, matches: RuleMatch[]) {
+  /** @param searches - the rule's searches, with the people and cohorts that they name */
+  constructor(row: RuleRow, searches: RuleSearches, matches: RuleMatch[]) {
     this.#matches = matches;
     this.rule = ruleOf(row);
     this.projectId = row.projectId;

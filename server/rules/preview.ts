@@ -4,7 +4,7 @@ import { type TurnOwner, Turns } from "../scheduling/turns.ts";
 import type { Rule } from "../schemas/rule.ts";
 import { valueOfEvent } from "./for-each.ts";
 import type { RuleNotification, Step } from "./rule-kind.ts";
-import { ruleMatcher } from "./rule-matcher.ts";
+import { type RuleSearches, ruleMatcher } from "./rule-matcher.ts";
 import { onMatch, onTime, type RuleState, startState } from "./rule-state.ts";
 
 /** An event, and what the server's clock showed when it arrived. */
@@ -32,7 +32,7 @@ export type RulePreview = {
  * run as it would have been then, on events that arrived in that time, in the order of arrival.
  */
 export async function previewRule(
-  rule: Pick<Rule, "q" | "when" | "forEach">,
+  rule: Pick<Rule, "when" | "forEach"> & Pick<RuleSearches, "q">,
   events: AsyncIterable<ReceivedEvent>,
   fromMs: number,
   toMs: number,

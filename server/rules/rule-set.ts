@@ -1,7 +1,7 @@
 import type { Transaction } from "kysely";
 import { type Event, isBackdated } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { personsOf, textWithPeople } from "../storage/people.ts";
+import { personsOf, searchOfPeople } from "../storage/people.ts";
 import { valueOfEvent } from "./for-each.ts";
 import { OpenRule, type RuleMatch } from "./open-rule.ts";
 import { countValues, openValue, type RuleValueRow, readDueValues, readValues } from "./rule-values.ts";
@@ -65,8 +65,8 @@ export class RuleSet {
     for (const row of rows) {
       const { projectId, q, resolveQ } = row;
       const searches = {
-        q: await textWithPeople(transaction, projectId, q),
-        resolve: resolveQ === null ? null : await textWithPeople(transaction, projectId, resolveQ),
+        q: await searchOfPeople(transaction, projectId, q),
+        resolve: resolveQ === null ? null : await searchOfPeople(transaction, projectId, resolveQ),
       };
       rules.push(new OpenRule(row, searches, matches));
     }

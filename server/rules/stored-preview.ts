@@ -5,7 +5,7 @@ import type { EventFilter } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
 import type { Rule, RulePreviewResponse } from "../schemas/rule.ts";
 import type { EventReader } from "../storage/event-store.ts";
-import { personsOf, textWithPeople } from "../storage/people.ts";
+import { personsOf, searchOfPeople } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { previewRule, type ReceivedEvent } from "./preview.ts";
 import { firingSpans, previewMetric, shortenedEnds, shortenedValues } from "./preview-metric.ts";
@@ -51,7 +51,7 @@ export async function previewStored(
     Math.min(days ?? limits.previewDays, limits.previewDays),
   );
   const matching = eventsBetween({ events, control }, projectId, { ...filter, fromMs, toMs: nowMs }, signal);
-  const searched = { ...rule, q: await textWithPeople(control, projectId, q) };
+  const searched = { ...rule, q: await searchOfPeople(control, projectId, q) };
   const { count, notifications } = await previewRule(searched, matching, fromMs, nowMs, projectId);
   return {
     from: isoOf(fromMs),

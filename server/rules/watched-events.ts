@@ -5,7 +5,7 @@ import { RecentReads } from "../core/recent-reads.ts";
 import { type Event, isBackdated } from "../event/event.ts";
 import type { RuleWhen } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { textWithPeople } from "../storage/people.ts";
+import { searchOfPeople } from "../storage/people.ts";
 import { ruleMatcher } from "./rule-matcher.ts";
 import { flagSearch } from "./rules.ts";
 
@@ -87,7 +87,7 @@ export class WatchedEventsCache {
       .where("projectId", "=", projectId)
       .where("enabled", "=", 1)
       .execute();
-    const expand = (q: string) => textWithPeople(this.#control, projectId, q);
+    const expand = (q: string) => searchOfPeople(this.#control, projectId, q);
     const searches = await Promise.all(
       rules.map(async ({ q, condition, resolveQ }) => ({
         q: await expand(q),

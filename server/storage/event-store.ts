@@ -1,5 +1,6 @@
 import type { DeletedEvents, Event } from "../event/event.ts";
 import type { ArrivalStamp } from "../event/id.ts";
+import type { UserSet } from "../event/user-set.ts";
 import type { Activity, ActivityQuery } from "./analysis/activity-queries.ts";
 import type { Paths, PathsQuery } from "./analysis/path-queries.ts";
 import type {
@@ -11,6 +12,7 @@ import type {
   MeasureQuery,
   Measures,
   RetentionQuery,
+  UsersWithQuery,
   Watch,
 } from "./analysis/queries.ts";
 import type { SessionsQuery, SessionsResult } from "./analysis/sessions.ts";
@@ -242,6 +244,8 @@ export interface EventAnalyzer {
   countedUsers(query: CountedUsersQuery, watch: Watch): Promise<CountedUsersPage>;
   /** Divides the events of users into sessions, and counts these. */
   sessions(query: SessionsQuery, watch: Watch): Promise<SessionsResult>;
+  /** Returns the people who have enough events that match, as a set of their main IDs. */
+  usersWith(query: UsersWithQuery, watch: Watch): Promise<UserSet>;
 }
 
 /** Removes events. */

@@ -62,6 +62,7 @@ test("each read has the arguments and the result of the store's", async () => {
       retention: [query, {}],
       countedUsers: [query, {}],
       sessions: [query, {}],
+      usersWith: [query, {}],
     },
   };
   const store = Object.fromEntries(

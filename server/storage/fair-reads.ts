@@ -88,5 +88,6 @@ export function fairReads(reads: Reads, searchesOfProject: number = limits.searc
     activity: (query, watch) => reads.activity(query, watched(watch)),
     countedUsers: (query, watch) => reads.countedUsers(query, watched(watch)),
     sessions: (query, watch) => reads.sessions(query, watched(watch)),
+    usersWith: (query, watch) => reads.usersWith(query, watched(watch)),
   };
 }

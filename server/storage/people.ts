@@ -2,7 +2,8 @@ import type { Kysely, Transaction } from "kysely";
 import { limits } from "../core/limits.ts";
 import { RecentReads } from "../core/recent-reads.ts";
 import type { EventFilter } from "../event/filter.ts";
-import { parseSearch, printSearch, type Search } from "../event/search.ts";
+import { parseSearch, type Search } from "../event/search.ts";
+import { cohortsIn, searchWithMembers } from "./cohorts.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -91,39 +92,55 @@ export function peopleChanged(control: Kysely<ControlTables>, projectId: number)
   recentIds.get(control)?.invalidateWhere((recent) => recent.projectId === projectId);
 }
 
-/** A filter that finds the events of all IDs of the people that it names. The same filter if it names nobody. */
+/**
+ * A filter that finds the events of all IDs of the people that it names, and of the members of its cohorts. The same
+ * filter if it names nobody. Throws `query-invalid` for a cohort that doesn't exist.
+ *
+ * @param options - `isSaved`: a cohort that doesn't exist has no members instead
+ */
 export async function withPeople(
   control: Kysely<ControlTables>,
   projectId: number,
   filter: EventFilter,
+  options: { isSaved?: boolean } = {},
 ): Promise<EventFilter> {
   const named = usersIn(filter);
-  if (named.length === 0) return filter;
+  if (named.length === 0) {
+    if (!filter.search || cohortsIn(filter.search).length === 0) return filter;
+    return { ...filter, search: await searchWithMembers(control, projectId, filter.search, options) };
+  }
   const { userId, search, ...rest } = filter;
   const recent = recentIdsOf(control);
   const idsOfEach = new Map<string, string[]>();
   for (const each of named) idsOfEach.set(each, (await recent.get(JSON.stringify([projectId, each]))).ids);
   const searches: Search[] = [];
   if (userId !== undefined) searches.push({ kind: "field", field: "user", values: idsOfEach.get(userId)! });
-  if (search) searches.push(searchWithIds(search, idsOfEach));
+  if (search)
+    searches.push(await searchWithMembers(control, projectId, searchWithIds(search, idsOfEach), options));
   return { ...rest, search: searches.length === 1 ? searches[0]! : { kind: "all", of: searches } };
 }
 
-async function searchWithPeople(control: Control, projectId: number, search: Search): Promise<Search> {
-  const named = usersIn({ search });
-  return named.length === 0 ? search : searchWithIds(search, await idsOfAll(control, projectId, named));
-}
-
-/** The same for the text of a search. */
-export async function textWithPeople(control: Control, projectId: number, q: string): Promise<string> {
+/**
+ * The same for the search of something that was saved, such as a rule. What names nobody is returned as it is. A cohort
+ * that doesn't exist any more has no members, because what was saved must go on.
+ */
+export async function searchOfPeople(
+  control: Control,
+  projectId: number,
+  q: string,
+): Promise<string | Search> {
   // Most searches name nobody, and need not be parsed.
-  const search = q.includes("user:") ? parseSearch(q) : null;
-  return search === null ? q : printSearch(await searchWithPeople(control, projectId, search));
+  const search = /user:|cohort:/.test(q) ? parseSearch(q) : null;
+  if (search === null) return q;
+  const named = usersIn({ search });
+  const withIds =
+    named.length === 0 ? search : searchWithIds(search, await idsOfAll(control, projectId, named));
+  return searchWithMembers(control, projectId, withIds, { isSaved: true });
 }
 
-/** Whether a filter names users, so that a merge can change what it finds. */
-export function namesUsers(filter: EventFilter): boolean {
-  return usersIn(filter).length > 0;
+/** Whether a filter names users or cohorts, so that what it finds can change without an event. */
+export function namesPeople(filter: EventFilter): boolean {
+  return usersIn(filter).length > 0 || (filter.search !== undefined && cohortsIn(filter.search).length > 0);
 }
 
 /** For each of some IDs, all IDs of its person. */

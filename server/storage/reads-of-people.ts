@@ -8,8 +8,8 @@ import { withPeople } from "./people.ts";
 type Reads = Pick<EventReader, "page" | "stream"> & Pick<EventCounter, "count"> & EventAnalyzer;
 
 /**
- * Makes reads find the events of all IDs of the people whom their filters name. No caller has to take care of that, and
- * engines only see IDs.
+ * Makes reads find the events of all IDs of the people whom their filters name, and of the members of cohorts. No caller
+ * has to take care of that, and engines only see IDs.
  *
  * Invariant: a filter for one ID of a person finds the events of all their IDs. Checked by
  * `server/people/people.test.ts`.
@@ -75,6 +75,7 @@ export function readsOfPeople<All extends Reads>(reads: All, control: Kysely<Con
       ]);
       return reads.sessions({ ...query, counted, activity }, watch);
     },
+    usersWith: async (query, watch) => reads.usersWith(await withFilter(query), watch),
     countedUsers: async (query, watch) =>
       reads.countedUsers({ ...query, counted: await withCounted(query.projectId, query.counted) }, watch),
   };

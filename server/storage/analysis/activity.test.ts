@@ -6,10 +6,10 @@ import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
 import { parseSearch } from "../../event/search.ts";
+import { userHashText } from "../../event/user-hash.ts";
 import { type AnalysisStore, openAnalysisStore } from "../../testing/analysis-store.ts";
 import { effort, storeEngines } from "../../testing/engine.ts";
 import type { ActivityQuery, CountedActiveUsers } from "./activity-queries.ts";
-import { userHashText } from "./user-hash.ts";
 
 const startMs = Date.UTC(2026, 0, 31);
 const hourMs = 3_600_000;

@@ -7,6 +7,7 @@ import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
 import { ArrivalClock } from "../../event/id.ts";
 import { parseSearch } from "../../event/search.ts";
+import { userHashText } from "../../event/user-hash.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import {
@@ -26,7 +27,6 @@ import type { Store } from "../store.ts";
 import type { CountedUser, CountedUsers } from "./queries.ts";
 import { timeBounds } from "./step-times.ts";
 import { FunnelSteps } from "./steps.ts";
-import { userHashText } from "./user-hash.ts";
 
 const blockEvents = 150;
 const startMs = Date.UTC(2026, 0, 31);

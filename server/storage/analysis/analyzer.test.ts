@@ -17,6 +17,7 @@ function analyzerWith(retention: (query: RetentionQuery, watch: Watch) => Promis
     activity: notCalled,
     countedUsers: notCalled,
     sessions: notCalled,
+    usersWith: notCalled,
     retention,
   } satisfies EventAnalyzer);
 }

@@ -48,6 +48,7 @@ export function limited(analyzer: EventAnalyzer): EventAnalyzer {
     activity: (query, watch) => run(analyzer.activity, query, watch),
     countedUsers: (query, watch) => run(analyzer.countedUsers, query, watch),
     sessions: (query, watch) => run(analyzer.sessions, query, watch),
+    usersWith: (query, watch) => run(analyzer.usersWith, query, watch),
   };
 }
 

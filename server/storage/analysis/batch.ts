@@ -1,13 +1,13 @@
 import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
+import { userWords } from "../../event/user-hash.ts";
 import type { Bits } from "../bits.ts";
 import { valueIn } from "../counter-ranges.ts";
 import type { Split } from "../split.ts";
 import { TagNumbers } from "./decimal-sums.ts";
 import { grown } from "./grown.ts";
 import { Texts, type Users } from "./numbered.ts";
-import { userWords } from "./user-hash.ts";
 
 /** What an analysis reads of events. */
 export type Fields = {

@@ -1,7 +1,7 @@
+import { hashTextOf, userHash, userWords } from "../../event/user-hash.ts";
 import { grown } from "./grown.ts";
 import type { PersonHashes } from "./person-hashes.ts";
 import { TooLargeError } from "./too-large.ts";
-import { hashTextOf, userHash, userWords } from "./user-hash.ts";
 
 const firstCapacity = 16_384;
 
@@ -96,6 +96,12 @@ export class Users {
   numberIn(slot: number): number {
     const number = this.#slots[4 * slot + 3]!;
     return number >= joinedBit ? 0 : number;
+  }
+
+  /** The words of the hash of the user in a slot. */
+  wordsIn(slot: number): [first: number, second: number, third: number] {
+    const at = 4 * slot;
+    return [this.#slots[at]!, this.#slots[at + 1]!, this.#slots[at + 2]!];
   }
 
   /** The hash of the user in a slot, as `userHashText` writes it. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { userHash, userHashText } from "../../event/user-hash.ts";
 import { Users } from "./numbered.ts";
 import { createReadPeople, type PeopleSource, PersonHashes } from "./person-hashes.ts";
-import { userHash, userHashText } from "./user-hash.ts";
 
 /** The rows of projects, each with the version at which it changed. */
 class Rows {

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { limits } from "../../core/limits.ts";
+import { userHash, userWords } from "../../event/user-hash.ts";
 import { Turns } from "../../scheduling/turns.ts";
-import { userHash, userWords } from "./user-hash.ts";
 
 /** Three words of an ID's hash, and three of its person's. */
 const slotWords = 2 * userWords;

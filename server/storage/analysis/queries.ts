@@ -136,6 +136,16 @@ export type CountedUsers =
   | CountedPathUsers
   | CountedActiveUsers;
 
+/** People with at least so many events that match. */
+export type UsersWithQuery = {
+  projectId: number;
+  /** Without times. */
+  filter: EventFilter;
+  range: MsRange;
+  /** From 1 on. */
+  atLeast: number;
+};
+
 /** The place of a user in a list: the time of the event that counts, and the hash of the id as hexadecimal digits. */
 export type CountedUser = { ms: number; hash: string };
 

@@ -9,6 +9,7 @@ import { paths } from "../analysis/paths.ts";
 import { createReadPeople } from "../analysis/person-hashes.ts";
 import { retention } from "../analysis/retention.ts";
 import { sessions } from "../analysis/sessions.ts";
+import { usersWith } from "../analysis/users-with.ts";
 import type { ControlTables } from "../control-tables.ts";
 import { createCount } from "../count.ts";
 import type { EventStore } from "../event-store.ts";
@@ -118,6 +119,7 @@ export async function createPostgresEvents({
             activity: (query, watch) => activity(sources, query, watch),
             countedUsers: (query, watch) => countedUsers(sources, query, watch),
             sessions: (query, watch) => sessions(sources, query, watch),
+            usersWith: (query, watch) => usersWith(sources, query, watch),
           }),
         },
         control,

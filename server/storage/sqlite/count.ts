@@ -114,7 +114,7 @@ export function createCountSource(
         range,
         (count) => count.count(add),
         (part) =>
-          match.hasNumbers
+          match.needsRows
             ? forEachRow(state, part, (row) => add(state.buckets.of(row.ms), 1))
             : forEachEntry(state, match.indexQuery, part, add),
       );
@@ -129,7 +129,7 @@ export function createCountSource(
     const max = Math.min(isFiltered ? filteredLookupsMax : lookupsMax, events / lookupCostRows);
     const terms = max > 1 ? await termsOf(state, split) : null;
     if (!terms || terms.length > max) return forEachRow(state, range, (row) => addToSplit(state, row));
-    if (match.hasNumbers) return addNumberSplit(state, range, terms);
+    if (match.needsRows) return addNumberSplit(state, range, terms);
     // The ranges in which the index must be asked for each term.
     const pending = terms.map((): MsRange[] => []);
     await forEachPart(
@@ -231,7 +231,7 @@ export function createCountSource(
   async function forEachRow(state: State, range: MsRange, take: (row: CountRow) => void): Promise<void> {
     const { match, filter, projectId } = state;
     const text = textOf(match.indexQuery, { sentinels: true });
-    if (!match.hasNumbers) {
+    if (!match.needsRows) {
       return forEachOf(state, range, (low, high, count) => selectRows.all(text, low, high, count), take);
     }
     const scan = numberScanOf(match.query);

@@ -187,6 +187,7 @@ async function openLocked(
       activity: (query, watch) => reader.cancellable({ kind: "activity", query }, watch),
       countedUsers: (query, watch) => reader.cancellable({ kind: "countedUsers", query }, watch),
       sessions: (query, watch) => reader.cancellable({ kind: "sessions", query }, watch),
+      usersWith: (query, watch) => reader.cancellable({ kind: "usersWith", query }, watch),
     }),
   };
 

@@ -14,11 +14,13 @@ import type {
   FunnelQuery,
   MeasureQuery,
   RetentionQuery,
+  UsersWithQuery,
   Watch,
 } from "../analysis/queries.ts";
 import { retention } from "../analysis/retention.ts";
 import { type SessionsQuery, sessions } from "../analysis/sessions.ts";
 import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
+import { usersWith } from "../analysis/users-with.ts";
 import { createCount } from "../count.ts";
 import type {
   ArrivedLaterQuery,
@@ -76,6 +78,7 @@ export type ReaderRequest =
   | { kind: "activity"; query: ActivityQuery }
   | { kind: "countedUsers"; query: CountedUsersQuery }
   | { kind: "sessions"; query: SessionsQuery }
+  | { kind: "usersWith"; query: UsersWithQuery }
   | { kind: "countRemovable"; removal: Removal }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
   | { kind: "ping" }
@@ -177,6 +180,8 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return countedUsers(sources, request.query, watch());
     case "sessions":
       return sessions(sources, request.query, watch());
+    case "usersWith":
+      return usersWith(sources, request.query, watch());
     case "countRemovable":
       return countRemovable(request.removal);
     case "nextBuildStep":
