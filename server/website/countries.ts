@@ -3,14 +3,12 @@ import { getTimezone } from "countries-and-timezones";
 import { type CountryResponse, Reader } from "mmdb-lib";
 
 /** Finds the country of a visitor: two letters (ISO 3166-1), or undefined. */
-export type CountryLookup = (
-  address: string | null,
-  page: { timeZone?: string | undefined; language?: string | undefined },
-) => string | undefined;
+export type CountryLookup = (address: string | null, timeZone: string | undefined) => string | undefined;
 
 /**
- * Finds countries in a database of addresses, if there is one, and else by the time zone of the browser. Nearly all time
- * zones belong to one country; of several, the language's region decides, and otherwise the first one.
+ * Finds countries in a database of addresses, if there is one, and else by the time zone of the browser. A zone that
+ * several countries share is listed with the one that it is named after first. The browser's language says less: many
+ * people in Switzerland have a German one.
  *
  * Throws if the database can't be read.
  *
@@ -18,9 +16,8 @@ export type CountryLookup = (
  */
 export function countryLookup(databaseFile: string | null): CountryLookup {
   const database = databaseFile === null ? null : openDatabase(databaseFile);
-  return (address, { timeZone, language }) =>
-    (address === null ? undefined : database?.get(address)?.country?.iso_code) ??
-    countryOfTimeZone(timeZone, language);
+  return (address, timeZone) =>
+    (address === null ? undefined : database?.get(address)?.country?.iso_code) ?? countryOfTimeZone(timeZone);
 }
 
 function openDatabase(file: string): Reader<CountryResponse> {
@@ -34,8 +31,7 @@ function openDatabase(file: string): Reader<CountryResponse> {
   }
 }
 
-function countryOfTimeZone(timeZone: string | undefined, language = ""): string | undefined {
-  const countries: string[] = (timeZone && getTimezone(timeZone)?.countries) || [];
-  const region = /-([A-Z]{2})$/.exec(language)?.[1];
-  return countries.find((country) => country === region) ?? countries[0];
+function countryOfTimeZone(timeZone: string | undefined): string | undefined {
+  // The library looks names up in an object, which finds its "constructor" too.
+  return timeZone?.includes("/") ? getTimezone(timeZone)?.countries[0] : undefined;
 }

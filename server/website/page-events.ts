@@ -27,7 +27,7 @@ export function clientTags(
   countryOf: CountryLookup,
 ): Record<string, string> {
   const { device, browser, os, isBot } = browserOf(userAgent, touch);
-  const country = countryOf(address, { timeZone, language });
+  const country = countryOf(address, timeZone);
   const primary = /^[a-z]{2,3}(?=-|$)/i.exec(language ?? "")?.[0].toLowerCase();
   return {
     ...{ device, browser, os },
