@@ -122,6 +122,7 @@ export function addKeyRoutes(
     {
       method: "post",
       path: "/api/keys/{id}/identity-secret",
+      operationId: "replaceKeyIdentitySecret",
       by: "keys:manage",
       tag: "API keys",
       summary: "Create a secret for signatures",

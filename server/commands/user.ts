@@ -7,6 +7,7 @@ import { mergeUsers } from "../people/merge-users.ts";
 import { splitId } from "../people/split-id.ts";
 import { findProject } from "../projects/projects.ts";
 import type { IdOfUser } from "../schemas/user.ts";
+import { peopleChanged } from "../storage/people.ts";
 import { recountUsers } from "../users/check-users.ts";
 import { checkUserId, findUser } from "../users/users.ts";
 import { jsonArg, report } from "./output.ts";
@@ -61,6 +62,7 @@ const merge = defineCommand({
         await makeChange(control, { actor: commandActor, projectId }, (change) =>
           mergeUsers(change, args.user, body),
         );
+        peopleChanged(control, projectId);
       });
       const merged = (await findUser(store, projectId, args.user))!;
       const all = merged.ids.map(({ userId }) => userId).join(", ");
@@ -82,6 +84,7 @@ const split = defineCommand({
       const done = await made(() =>
         makeChange(control, { actor: commandActor, projectId }, (change) => splitId(change, args.id)),
       );
+      peopleChanged(control, projectId);
       await recountUsers(store, projectId, [done.userId, done.from]);
       await report(args.json, done, `"${done.userId}" is a user of its own, and no longer "${done.from}".`);
     }),

@@ -166,6 +166,10 @@ export const limits = {
   /** Cohorts that a node computes at the same time, in all and of one project. */
   cohortsComputing: 2,
   cohortsComputingOfProject: 1,
+  /** People whose IDs filters asked for lately, in memory. */
+  recentPeople: 5_000,
+  /** Requests of a project that wait to join IDs. */
+  joinsWaiting: 200,
   /** A search for users. */
   userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */

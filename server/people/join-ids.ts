@@ -1,14 +1,16 @@
 import type { Kysely, Transaction } from "kysely";
 import { limits } from "../core/limits.ts";
 import { type ProblemError, problem } from "../core/problems.ts";
+import { FairQueue } from "../scheduling/fair-queue.ts";
 import type { JoinedBy } from "../schemas/user.ts";
 import { faultInUserId, type UserProperties } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { joinedIdsOf, personOf, personsOf } from "../storage/people.ts";
+import { joinedIdsOf, peopleChanged, personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { addToJoined, beginPeopleChange, type PeopleChange } from "../users/people-lock.ts";
 import { applyChanges } from "../users/user-change.ts";
 import { isSharedId } from "./id-rules.ts";
+import { bothKnown, splitOff, taken, tooManyIds, tooManyJoined } from "./join-problems.ts";
 
 type Control = Transaction<ControlTables>;
 
@@ -31,6 +33,17 @@ export type Joining = {
 export type JoinResult = boolean | ProblemError;
 
 /**
+ * Transactions that join IDs of a project wait for each other anyway. Here they wait without a connection of the database.
+ */
+const projectsTurns = new FairQueue<number>({
+  capacity: 2,
+  capacityOfOwner: 1,
+  waitingOfOwner: limits.joinsWaiting,
+  detail: "Too many IDs of this project are being joined. Try again later.",
+  retryAfterSeconds: 5,
+});
+
+/**
  * Joins IDs. Those that are one person already cost two reads.
  *
  * The problems of a result: `id-not-allowed`, `user-known` if it would merge two known users, `id-taken` if the ID was
@@ -44,21 +57,34 @@ export async function joinAll(
   const results: JoinResult[] = joinings.map((joining) => faultOf(joining) ?? false);
   const open = await withoutDone(control, projectId, joinings, results);
   for (let start = 0; start < open.length; start += limits.joinedTogether) {
-    await control.transaction().execute(async (transaction) => {
-      const change = await beginPeopleChange(transaction, projectId);
-      let joined = 0;
-      for (const index of open.slice(start, start + limits.joinedTogether)) {
-        const result = await join(transaction, projectId, joinings[index]!, {
-          ...change,
-          joined: change.joined + joined,
-        });
-        if (result === true) joined++;
-        results[index] = result;
-      }
-      await addToJoined(transaction, projectId, joined);
-    });
+    const indexes = open.slice(start, start + limits.joinedTogether);
+    await projectsTurns.run(projectId, () => joinTogether(control, projectId, joinings, indexes, results));
+    peopleChanged(control, projectId);
   }
   return results;
+}
+
+/** Joins some of the IDs in one transaction. */
+async function joinTogether(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  joinings: readonly Joining[],
+  indexes: readonly number[],
+  results: JoinResult[],
+): Promise<void> {
+  await control.transaction().execute(async (transaction) => {
+    const change = await beginPeopleChange(transaction, projectId);
+    let joined = 0;
+    for (const index of indexes) {
+      const result = await join(transaction, projectId, joinings[index]!, {
+        ...change,
+        joined: change.joined + joined,
+      });
+      if (result === true) joined++;
+      results[index] = result;
+    }
+    await addToJoined(transaction, projectId, joined);
+  });
 }
 
 /** The indexes of joinings that change something: the others were made before. */
@@ -92,22 +118,23 @@ export async function join(
   const fault = faultOf(joining);
   if (fault) return fault;
   const nowMs = Date.now();
-  const joiner = await personOf(transaction, projectId, id);
-  const person = await personOf(transaction, projectId, userId);
+  const persons = await personsOf(transaction, projectId, [id, userId]);
+  const joiner = persons.get(id) ?? id;
+  const person = persons.get(userId) ?? userId;
   if (identifies) await markKnown(transaction, projectId, person, nowMs);
   if (joiner === person) return false;
-  const known = await knownAmong(transaction, projectId, [joiner, person]);
+  const profiles = await readProfiles(transaction, projectId, [joiner, person]);
+  const own = profiles.get(joiner) ?? noProfile;
+  const stays = profiles.get(person) ?? noProfile;
   // Whoever merges on purpose may name the two in either order. The known one stays.
-  if (by === "merge" && known.has(joiner) && !known.has(person))
+  if (by === "merge" && own.identifiedAt !== null && stays.identifiedAt === null)
     return join(transaction, projectId, { ...joining, id: userId, userId: id }, { version, joined });
-  if (known.has(joiner) && !force) return id === joiner ? bothKnown() : taken();
+  if (own.identifiedAt !== null && !force) return id === joiner ? bothKnown() : taken();
   if (by !== "merge" && (await wasSplitOff(transaction, projectId, id))) return splitOff();
   const ids = await joinedIdsOf(transaction, projectId, [joiner, person]);
   if (ids.get(joiner)!.length + ids.get(person)!.length > limits.idsOfPerson) return tooManyIds();
   if (joined >= limits.joinedIds) return tooManyJoined();
 
-  const own = await profileOf(transaction, projectId, joiner);
-  const stays = await profileOf(transaction, projectId, person);
   const merged = applyChanges(stays.properties, [{ userId: person, setOnce: own.properties }]);
   const filled = Object.keys(merged).filter((key) => !Object.hasOwn(stays.properties, key));
   const row = {
@@ -183,17 +210,25 @@ async function wasSplitOff(transaction: Control, projectId: number, id: string):
 }
 
 type Profile = { properties: UserProperties; identifiedAt: number | null };
+const noProfile: Profile = { properties: {}, identifiedAt: null };
 
-async function profileOf(transaction: Control, projectId: number, person: string): Promise<Profile> {
-  const row = await transaction
+async function readProfiles(
+  transaction: Control,
+  projectId: number,
+  persons: readonly string[],
+): Promise<Map<string, Profile>> {
+  const rows = await transaction
     .selectFrom("users")
-    .select(["properties", "identifiedAt"])
+    .select(["userId", "properties", "identifiedAt"])
     .where("projectId", "=", projectId)
-    .where("userId", "=", person)
-    .executeTakeFirst();
-  return row
-    ? { properties: JSON.parse(row.properties) as UserProperties, identifiedAt: row.identifiedAt }
-    : { properties: {}, identifiedAt: null };
+    .where("userId", "in", persons)
+    .execute();
+  return new Map(
+    rows.map(({ userId, properties, identifiedAt }) => [
+      userId,
+      { properties: JSON.parse(properties) as UserProperties, identifiedAt },
+    ]),
+  );
 }
 
 type Move = { joiner: string; person: string; merged: UserProperties; nowMs: number };
@@ -260,37 +295,4 @@ function faultOf({ id, userId }: Joining): ProblemError | null {
       });
   }
   return null;
-}
-
-function bothKnown(): ProblemError {
-  return problem("user-known", {
-    detail:
-      "The ID was identified before, so it isn't joined to another user. If both are one person, merge them on the user's page, or with POST /api/users/{userId}/merge and \"force\": true.",
-  });
-}
-
-function taken(): ProblemError {
-  return problem("id-taken", {
-    detail:
-      "The ID belongs to another known user: an anonymous ID stays with the user who signed in first. If it is wrong there, split it off on that user's page.",
-  });
-}
-
-function splitOff(): ProblemError {
-  return problem("user-known", {
-    detail:
-      "The ID was split off before, so it joins a user only if you merge them on the user's page, or with POST /api/users/{userId}/merge.",
-  });
-}
-
-function tooManyIds(): ProblemError {
-  return problem("limit-reached", {
-    detail: `A user can have at most ${limits.idsOfPerson} IDs. Split off IDs that aren't theirs, or send the user's own ID after they signed in.`,
-  });
-}
-
-function tooManyJoined(): ProblemError {
-  return problem("limit-reached", {
-    detail: `This project has ${limits.joinedIds.toLocaleString("en")} joined IDs, the maximum. Erase users that you don't need.`,
-  });
 }

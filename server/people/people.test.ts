@@ -9,6 +9,7 @@ import { ArrivalClock } from "../event/id.ts";
 import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { listCountedUsers } from "../stats/counted-users.ts";
+import { peopleChanged } from "../storage/people.ts";
 import { openPostgresStore } from "../storage/postgres/index.ts";
 import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store } from "../storage/store.ts";
@@ -131,6 +132,7 @@ describe.each([...storeEngines])("people on %s", (engine) => {
           () => true,
           (error) => (error instanceof ProblemError ? false : Promise.reject(error)),
         );
+        peopleChanged(store.control, projectId);
         expect(merged).toBe(people.join(each.id, each.userId, "merge", each.force) !== null);
         break;
       }
@@ -141,6 +143,7 @@ describe.each([...storeEngines])("people on %s", (engine) => {
         expect(split !== null).toBe(people.split(each.id));
         if (!split) break;
         expect(split.ids.toSorted()).toEqual(people.idsOf(each.id, ids).toSorted());
+        peopleChanged(store.control, projectId);
         await recountUsers(store, projectId, [each.id, split.from]);
         break;
       }

@@ -14,6 +14,7 @@ import {
   SplitResponse,
 } from "../schemas/person.ts";
 import type { JoinedBy } from "../schemas/user.ts";
+import { peopleChanged } from "../storage/people.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import { recountUsers } from "../users/check-users.ts";
@@ -107,6 +108,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
     {
       method: "post",
       path: "/api/users/{userId}/merge",
+      operationId: "mergeUsers",
       by: "users:change",
       tag: "Users",
       summary: "Merge two users",
@@ -121,6 +123,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
       const userId = parameter("userId");
       checkUserId(userId);
       await makeChange(store.control, call, (change) => mergeUsers(change, userId, body));
+      peopleChanged(store.control, call.projectId);
       const user = call.mayRead ? await findUser(store, call.projectId, userId) : null;
       return { user: user ?? { userId } };
     },
@@ -130,6 +133,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
     {
       method: "post",
       path: "/api/users/{userId}/split",
+      operationId: "splitUser",
       by: "users:change",
       tag: "Users",
       summary: "Split an ID off",
@@ -143,6 +147,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
       const userId = parameter("userId");
       checkUserId(userId);
       const split = await makeChange(store.control, call, (change) => splitId(change, userId));
+      peopleChanged(store.control, call.projectId);
       await recountUsers(store, call.projectId, [userId, split.from]);
       const { ids, from } = split;
       return { userId, ...(call.mayRead && { ids, from }) };

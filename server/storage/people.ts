@@ -1,4 +1,6 @@
 import type { Kysely, Transaction } from "kysely";
+import { limits } from "../core/limits.ts";
+import { RecentReads } from "../core/recent-reads.ts";
 import type { EventFilter } from "../event/filter.ts";
 import { parseSearch, type Search } from "../event/search.ts";
 import { cohortsIn, searchWithMembers } from "./cohorts.ts";
@@ -67,6 +69,29 @@ export async function joinedIdsOf(
   return ids;
 }
 
+/** IDs of people who were asked for lately. */
+type RecentIds = RecentReads<string, { projectId: number; ids: string[] }>;
+const recentIds = new WeakMap<Kysely<ControlTables>, RecentIds>();
+
+function recentIdsOf(control: Kysely<ControlTables>): RecentIds {
+  const known = recentIds.get(control);
+  if (known) return known;
+  const made: RecentIds = new RecentReads({
+    async read(key) {
+      const [project, userId] = JSON.parse(key) as [number, string];
+      return { projectId: project, ids: await idsOf(control, project, userId) };
+    },
+    max: limits.recentPeople,
+  });
+  recentIds.set(control, made);
+  return made;
+}
+
+/** Makes a change of a project's people effective at once for filters. Other nodes read them again within a second. */
+export function peopleChanged(control: Kysely<ControlTables>, projectId: number): void {
+  recentIds.get(control)?.invalidateWhere((recent) => recent.projectId === projectId);
+}
+
 /**
  * A filter that finds the events of all IDs of the people that it names, and of the members of its cohorts. The same
  * filter if it names nobody. Throws `query-invalid` for a cohort that doesn't exist.
@@ -74,7 +99,7 @@ export async function joinedIdsOf(
  * @param options - `isSaved`: a cohort that doesn't exist has no members instead
  */
 export async function withPeople(
-  control: Control,
+  control: Kysely<ControlTables>,
   projectId: number,
   filter: EventFilter,
   options: { isSaved?: boolean } = {},
@@ -85,7 +110,9 @@ export async function withPeople(
     return { ...filter, search: await searchWithMembers(control, projectId, filter.search, options) };
   }
   const { userId, search, ...rest } = filter;
-  const idsOfEach = await idsOfAll(control, projectId, named);
+  const recent = recentIdsOf(control);
+  const idsOfEach = new Map<string, string[]>();
+  for (const each of named) idsOfEach.set(each, (await recent.get(JSON.stringify([projectId, each]))).ids);
   const searches: Search[] = [];
   if (userId !== undefined) searches.push({ kind: "field", field: "user", values: idsOfEach.get(userId)! });
   if (search)

@@ -9,6 +9,7 @@ import {
 } from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
+import { peopleChanged } from "../storage/people.ts";
 import { eraseFromCohorts } from "./erase-from-cohorts.ts";
 import { forgetPerson, noteIds } from "./erase-person.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
@@ -41,6 +42,7 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
       done.add(userId);
     }
     isOver = await forgetPerson(context, job, [...done]);
+    peopleChanged(control, projectId);
   }
 }
 
