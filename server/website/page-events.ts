@@ -91,7 +91,7 @@ function without(tags: Record<string, unknown>, known: object): Record<string, u
   return Object.fromEntries(Object.entries(tags).filter(([key]) => !Object.hasOwn(known, key)));
 }
 
-/** Whether an event keeps its visit going. To have read a page is no activity: it is told when the page is left. */
-export function isActivity({ name }: WebsiteEvent): boolean {
+/** Whether an event can begin a visit. To have read a page belongs to the visit of that page. */
+export function beginsVisit({ name }: WebsiteEvent): boolean {
   return name !== engagementName;
 }

@@ -14,7 +14,7 @@ import { pageViewName, type WebsiteEvent, WebsiteEvents } from "../schemas/websi
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { CountryLookup } from "./countries.ts";
-import { type Client, clientTags, isActivity, itemOf, type Place, pageOf, timeOf } from "./page-events.ts";
+import { beginsVisit, type Client, clientTags, itemOf, type Place, pageOf, timeOf } from "./page-events.ts";
 import { visitorOf } from "./salts.ts";
 import type { WebsiteBoards } from "./website-boards.ts";
 import type { WebsiteWorker } from "./website-worker.ts";
@@ -113,9 +113,9 @@ export class WebsiteReceiver {
   async #placeOf(event: WebsiteEvent, visitor: string, projectId: number, nowMs: number): Promise<Place> {
     const { visits } = this.#deps.worker;
     const userId = event.userId || `visitor-${visitor}`;
-    if (!isActivity(event))
-      return { userId, session: visits.last(projectId, visitor)?.session ?? null, isEntry: false };
     const atMs = timeOf(event, nowMs);
+    if (!beginsVisit(event))
+      return { userId, session: visits.keep(projectId, visitor, atMs)?.session ?? null, isEntry: false };
     const visit = await visits.at(projectId, visitor, atMs);
     return { userId, session: visit.session, isEntry: visits.see(visit, atMs, event.name === pageViewName) };
   }

@@ -185,13 +185,19 @@ describe("visits", () => {
     expect(fourth.entry).toBe("true");
   });
 
-  test("aren't kept going by what tells how long a page was read", async () => {
+  test("are kept going by what tells how long a page was read, and never begun", async () => {
+    const read = async () => {
+      const engagement = pageEvent({ name: "Engagement", path: "/a", tags: { seconds: 60 } });
+      return (await recorded(engagement, visitor)).tags.session;
+    };
     const first = await visit("/a");
     nowMs += 29 * minuteMs;
-    const engagement = pageEvent({ name: "Engagement", path: "/a", tags: { seconds: 60 } });
-    expect((await recorded(engagement, visitor)).tags.session).toBe(first.session!);
-    nowMs += 2 * minuteMs;
-    expect((await visit("/b")).session).not.toBe(first.session!);
+    expect(await read()).toBe(first.session!);
+    nowMs += 29 * minuteMs;
+    expect((await visit("/b")).session).toBe(first.session!);
+    nowMs += 30 * minuteMs;
+    expect(await read()).toBe(first.session!);
+    expect((await visit("/c")).session).not.toBe(first.session!);
   });
 
   test("begin once, whatever comes at the same time", async () => {

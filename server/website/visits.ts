@@ -56,9 +56,11 @@ export class Visits {
     return claim.found.promise;
   }
 
-  /** The visit that was the last one of a visitor, if this node knows it. */
-  last(projectId: number, visitor: string): Visit | undefined {
-    return this.#visits.get(keyOf(projectId, visitor));
+  /** Keeps a visitor's visit going if it isn't over, and returns the last one, if this node knows it. */
+  keep(projectId: number, visitor: string, atMs: number): Visit | undefined {
+    const known = this.#visits.get(keyOf(projectId, visitor));
+    if (known && atMs - known.seenAtMs < limits.visitIdleMs) this.see(known, atMs, false);
+    return known;
   }
 
   /** Records activity, and whether it is the view of a page. Returns whether that is the first one: the entry. */
