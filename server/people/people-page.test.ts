@@ -53,6 +53,7 @@ test("the page shows all IDs, at the address of any, with their events", async (
   await page.goto(`${dashboard.address}/p/default/users/visitor-7`);
   await page.getByRole("heading", { name: "ada" }).waitFor();
   await ids().getByText("Joined by identify").waitFor();
+  await events().nth(1).waitFor();
   expect(await events().count()).toBe(2);
   await dashboard.post({ channel: "shop", name: "Returned", userId: "visitor-7" });
   await events().filter({ hasText: "Returned" }).waitFor();
