@@ -117,6 +117,18 @@ const attempts: Record<string, Attempts> = {
   "POST /cloudevents": () => [
     { body: { specversion: "1.0", id: storedId, source: `/${nearMiss}`, type: "own" } },
   ],
+  ...Object.fromEntries(
+    ["/t", "/s/{name}"].map((path): [string, Attempts] => [
+      `POST ${path}`,
+      (key) => [
+        {
+          path: path.replace("{name}", "own"),
+          body: { key, events: [{ id: storedId, name: "own", url: "https://own.example/", userId }] },
+        },
+        { path: path.replace("{name}", "own"), body: { key, channel: nearMiss, events: [{}] } },
+      ],
+    ]),
+  ),
   "POST /v1/log": () => [{ body: { channel: nearMiss, event: "own", user_id: userId } }],
   "POST /v1/insight": () => insight,
   "PATCH /v1/insight": () => insight,

@@ -295,6 +295,10 @@ describe("a change of state", () => {
   test("is recorded beyond the daily quota, and events of pings are not", async () => {
     const { heartbeat, url } = await create();
     const { control } = app.running.store;
+    // Events of earlier pings would take the day's only one.
+    await until(
+      async () => (await control.selectFrom("heartbeatEvents").select("id").limit(1).execute()).length === 0,
+    );
     await control.updateTable("projects").set({ eventsPerDay: 1 }).execute();
     try {
       await ping(`${url}/log`);
