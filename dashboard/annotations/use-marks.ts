@@ -1,8 +1,39 @@
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Mark } from "../../server/schemas/annotation.ts";
+import type { Mark, MarkList } from "../../server/schemas/annotation.ts";
+import { api } from "../api.ts";
 import type { ChartMark } from "../charts/chart-marks.ts";
-import { type MarksOf, marksQuery } from "./annotations.ts";
+import { zone } from "../components/zone.ts";
+
+/** How often the marks of a chart that grows are read again. */
+const refreshMs = 30_000;
+
+export type MarksOf = {
+  project: string;
+  /** The board whose notes are included. */
+  board?: string | undefined;
+  /** What the marks are of: charts of the same time share them. */
+  time: unknown;
+  /** Its bounds when they are read. */
+  bounds: () => { from: string; to: string };
+  /** The time ends now, so new marks can be added. */
+  isLive: boolean;
+};
+
+/** The marks of a time. */
+function marksQuery({ project, board, time, bounds, isLive }: MarksOf) {
+  return queryOptions({
+    queryKey: ["marks", project, board ?? null, zone(), time],
+    queryFn: ({ signal }) =>
+      api<MarkList>("/api/annotations/marks", {
+        query: { project, board, timeZone: zone(), ...bounds() },
+        signal,
+      }),
+    refetchInterval: isLive ? refreshMs : false,
+    placeholderData: (previous) => previous,
+    retry: false,
+  });
+}
 
 export type ShownMarks = {
   marks: readonly ChartMark[];

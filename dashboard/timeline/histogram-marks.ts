@@ -1,4 +1,4 @@
-import type { MarksOf } from "../annotations/annotations.ts";
+import type { MarksOf } from "../annotations/use-marks.ts";
 import type { Histogram } from "./histogram.ts";
 
 /** The marks of a histogram's time. New bars are a new time, new events in the last one are not. */
