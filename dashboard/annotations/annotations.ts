@@ -1,4 +1,4 @@
-import { infiniteQueryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, type QueryKey } from "@tanstack/react-query";
 import type { Annotation } from "../../server/schemas/annotation.ts";
 import { api } from "../api.ts";
 import { refresh } from "../queries.ts";
@@ -15,7 +15,12 @@ export function annotationsQuery(project: string) {
   });
 }
 
+/** What shows annotations. */
+export function keysOfAnnotations(project: string): QueryKey[] {
+  return [annotationsQuery(project).queryKey, ["marks", project]];
+}
+
 /** Reads again what shows annotations. */
 export function refreshAnnotations(project: string): Promise<void> {
-  return refresh(annotationsQuery(project).queryKey, ["marks", project]);
+  return refresh(...keysOfAnnotations(project));
 }

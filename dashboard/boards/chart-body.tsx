@@ -17,6 +17,7 @@ import { isLastPartial, lastEndOf } from "./buckets.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
 import { drillDownsOf } from "./drill-down.tsx";
 import type { BoardRange } from "./ranges.ts";
+import { TileScroll } from "./tile-scroll.tsx";
 import { useBoardMarks } from "./use-board-marks.ts";
 
 const NewAnnotationDialog = lazyPart<NewAnnotationProps>(
@@ -103,14 +104,13 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
   }
   if (isTable)
     return (
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-      <section className="tile-scroll" tabIndex={0} aria-label={`${titleOf(tile)}, as a table`}>
+      <TileScroll label={`${titleOf(tile)}, as a table`}>
         <TimeTable
           caption="Times without events are left out."
           {...{ starts, endMs, series, format: amountText, isLastPartial: isLastPartial(data) }}
         />
         {project !== null && <MarkTable marks={marks} omitted={omitted} project={project} />}
-      </section>
+      </TileScroll>
     );
   const menu = picked && picked.bucket < starts.length ? menuOf(picked) : null;
   const leadsOn = project !== null && "q" in tile;

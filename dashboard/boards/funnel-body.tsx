@@ -6,6 +6,7 @@ import { formatShare } from "../components/locale.ts";
 import { amountText, changeText, stepText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";
+import { TileScroll } from "./tile-scroll.tsx";
 
 /**
  * A funnel's steps, each with a bar for the users who got there, and who dropped out after it; of a split, the shares
@@ -19,8 +20,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
     return <p className="tile-empty">No users took the first step in this period.</p>;
   const labels = steps.map((_, index) => stepText(tile, index));
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll" tabIndex={0} aria-label={`Steps of ${title}`}>
+    <TileScroll label={`Steps of ${title}`}>
       <ol>
         {steps.map(({ users, conversion, medianSeconds }, index) => {
           const next = steps[index + 1];
@@ -115,7 +115,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
           </tbody>
         </table>
       )}
-    </section>
+    </TileScroll>
   );
 }
 

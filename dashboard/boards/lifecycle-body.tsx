@@ -12,6 +12,7 @@ import { amountText, shortAmount } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
 import type { BoardRange } from "./ranges.ts";
+import { TileScroll } from "./tile-scroll.tsx";
 import { useBoardMarks } from "./use-board-marks.ts";
 
 const ChartMenu = lazyPart<ChartMenuProps>(async () => (await import("./chart-menu.tsx")).default);
@@ -51,14 +52,13 @@ export function LifecycleBody({ tile, data, range, isTable }: LifecycleBodyProps
   const isLastPartial = endMs > Date.now() - 60_000;
   if (isTable)
     return (
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-      <section className="tile-scroll" tabIndex={0} aria-label={`${titleOf(tile)}, as a table`}>
+      <TileScroll label={`${titleOf(tile)}, as a table`}>
         <TimeTable
           caption="Times without users are left out."
           {...{ starts, endMs, series, format: amountText, isLastPartial }}
         />
         {project !== null && <MarkTable marks={marks} omitted={omitted} project={project} />}
-      </section>
+      </TileScroll>
     );
 
   function menuOf({ bucket, leftPx }: NonNullable<typeof picked>): ChartMenuProps | null {

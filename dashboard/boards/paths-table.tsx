@@ -5,6 +5,7 @@ import { amountText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink } from "./drill-down.tsx";
 import { pathDrillDown } from "./path-drill-down.ts";
+import { TileScroll } from "./tile-scroll.tsx";
 
 type PathsData = TileDataOf<"paths">;
 type Props = {
@@ -37,8 +38,7 @@ export function PathsTable({ tile, data, anchor }: Props) {
       : []),
   ]);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll" tabIndex={0} aria-label={`${titleOf(tile)}, as a table`}>
+    <TileScroll label={`${titleOf(tile)}, as a table`}>
       <table className="tile-table tile-paths-table">
         <caption className="tile-caption">
           {amountText(data.users)} users, {direction} their first{" "}
@@ -78,7 +78,7 @@ export function PathsTable({ tile, data, anchor }: Props) {
           ))}
         </tbody>
       </table>
-    </section>
+    </TileScroll>
   );
 }
 

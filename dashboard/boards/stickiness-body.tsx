@@ -6,6 +6,7 @@ import { activityDrillDown } from "./activity-drill-down.ts";
 import { amountText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink } from "./drill-down.tsx";
+import { TileScroll } from "./tile-scroll.tsx";
 
 type StickinessData = TileDataOf<"stickiness">;
 
@@ -20,8 +21,7 @@ export function StickinessBody({ tile, data }: { tile: ShownTile; data: Stickine
   const last = distribution.findLastIndex((count) => count > 0);
   const links = (which: Parameters<typeof activityDrillDown>[2]) => activityDrillDown(tile, data, which);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll" tabIndex={0} aria-label={`Numbers of ${titleOf(tile)}`}>
+    <TileScroll label={`Numbers of ${titleOf(tile)}`}>
       <dl className="tile-facts">
         {ratios.map((window) => (
           <div key={window.days}>
@@ -73,6 +73,6 @@ export function StickinessBody({ tile, data }: { tile: ShownTile; data: Stickine
           </li>
         ))}
       </ol>
-    </section>
+    </TileScroll>
   );
 }

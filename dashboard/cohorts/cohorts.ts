@@ -3,7 +3,6 @@ import { printText } from "../../server/event/search.ts";
 import type { Cohort, CohortDraft, CohortPreview } from "../../server/schemas/cohort.ts";
 import type { UserInList } from "../../server/schemas/user.ts";
 import { api } from "../api.ts";
-import { refresh } from "../queries.ts";
 
 type Members = { ok: true; people: number; users: UserInList[]; nextCursor: string | null };
 
@@ -51,11 +50,6 @@ export function cohortPreviewQuery(project: string, draft: CohortDraft | null) {
     enabled: draft !== null,
     retry: false,
   });
-}
-
-/** Reads again what shows cohorts. */
-export function refreshCohorts(project: string): Promise<void> {
-  return refresh(["cohorts", project]);
 }
 
 /** The search for the events of a cohort's people. */
