@@ -10,6 +10,7 @@ import {
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 import { peopleChanged } from "../storage/people.ts";
+import { eraseVisit } from "../website/visitors.ts";
 import { eraseFromCohorts } from "./erase-from-cohorts.ts";
 import { forgetPerson, noteIds } from "./erase-person.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
@@ -63,6 +64,7 @@ async function eraseId(context: JobContext, job: JobRow, userId: string): Promis
   await erasePingBodies(context, projectId, userId);
   await eraseRuleValues(context, projectId, userId);
   await eraseFromCohorts(context.store.control, projectId, userId);
+  await eraseVisit(context.store.control, projectId, userId);
 }
 
 /**

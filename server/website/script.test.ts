@@ -204,6 +204,25 @@ describe("trouble", () => {
     await eventsNamed("Page view", 1, "&channel=lost");
   });
 
+  test("of events that are too large together, only what is too large by itself is lost", async () => {
+    attributes = 'data-channel="large"';
+    await page.goto(at("/"));
+    await eventsNamed("Page view", 1, "&channel=large");
+    await page.evaluate(() => {
+      const { tidings } = globalThis as unknown as {
+        tidings: { track: (name: string, event: object) => void };
+      };
+      const track = (name: string, characters: number) =>
+        tidings.track(name, { tags: { text: "x".repeat(characters), part: "y".repeat(900) } });
+      for (let number = 0; number < 3; number++) track("Right", 900);
+      track("Too large", 70_000);
+      for (let number = 0; number < 3; number++) track("Right", 900);
+    });
+    await eventsNamed("Right", 6, "&channel=large");
+    await until(() => faults.some((text) => text.includes("at most 65,536 bytes")));
+    expect(await app.list("?channel=large&name=Too%20large")).toEqual([]);
+  });
+
   test("without storage, data-storage does no harm", async () => {
     attributes = 'data-storage data-channel="stored"';
     headers = { "content-security-policy": "sandbox allow-scripts" };
@@ -268,6 +287,29 @@ describe("privacy", () => {
     await page.getByText("Pro", { exact: true }).click();
     await page.waitForTimeout(500);
     expect(await app.list("?channel=consent")).toHaveLength(1);
+    expect(await page.evaluate("localStorage.length")).toBe(0);
+  });
+
+  test("what fails after consent was taken back is forgotten", async () => {
+    attributes = 'data-consent data-storage data-channel="withdrawn"';
+    const { promise: isSent, resolve: sent } = Promise.withResolvers<void>();
+    const { promise: isWithdrawn, resolve: withdrawn } = Promise.withResolvers<void>();
+    let requests = 0;
+    await context.route(`${app.address}/t`, async (route) => {
+      requests++;
+      sent();
+      await isWithdrawn;
+      await route.fulfill({ status: 503, headers: { "access-control-allow-origin": "*" } });
+    });
+    await page.goto(at("/"));
+    const consent = (agrees: boolean) => page.evaluate(`tidings.consent(${agrees})`);
+    await consent(true);
+    await isSent;
+    await consent(false);
+    withdrawn();
+    // It would be sent again after three seconds.
+    await page.waitForTimeout(4_000);
+    expect(requests).toBe(1);
     expect(await page.evaluate("localStorage.length")).toBe(0);
   });
 });
