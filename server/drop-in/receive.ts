@@ -126,8 +126,8 @@ export function createReceive(deps: DropInDeps) {
         // A key in base64 would not be recognized and removed.
         const text = wire.keyIn && body !== undefined ? JSON.stringify(body) : rejectedText(bytes);
         // Wrong bodies count, too: everyone can read a publishable key, and what is kept displaces older ones.
-        const isKept = key && (await rateLimits.of(key)?.tryToTake(1)) !== false;
-        if (isKept) await rejected.keep([{ body: text, problem: named }], key);
+        if (key && (await rateLimits.of(key)?.tryToTake(1)) !== false)
+          await rejected.keep([{ body: text, problem: named }], key);
         throw named;
       }
       const outcomes = await recordItems(deps, wire.name, first, key);
