@@ -35,7 +35,7 @@ export function createOutbox(endpoint: string, commonFields: () => object) {
   }
 
   /** Sends what there is now. `keepalive` lets requests end after the page was left. */
-  function send(): void {
+  function send() {
     clearTimeout(timer);
     timer = undefined;
     if (!isOpen || navigator.onLine === false) return;
@@ -45,8 +45,9 @@ export function createOutbox(endpoint: string, commonFields: () => object) {
       const events = batch.map(({ atMs, ...event }) => ({ ...event, age: Math.max(0, now - atMs) }));
       const body = JSON.stringify({ ...commonFields(), events });
       // A text needs no preflight. Browsers without `keepalive` have beacons, which tell nothing of the response.
-      if (!("keepalive" in Request.prototype)) navigator.sendBeacon(endpoint, body);
-      else
+      if (!("keepalive" in Request.prototype)) {
+        if (!navigator.sendBeacon(endpoint, body)) return failed(batch);
+      } else
         fetch(endpoint, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
           (response) => answered(response, batch),
           () => failed(batch),
