@@ -162,7 +162,7 @@ export async function loadNodes(directory: string, packageDirectory: string) {
         delete: () => hook("delete"),
         staticData: () => workflow.getStaticData("node", node),
         /** What n8n starts the workflow with, or the response if it doesn't. */
-        async receive(request: Request): Promise<{ items?: Item[]; status: number }> {
+        async receive(request: Request): Promise<{ items: Item[] | undefined; status: number }> {
           const rawBody = Buffer.from(await request.arrayBuffer());
           let status = 200;
           const httpResponse = {
