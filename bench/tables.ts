@@ -22,6 +22,7 @@ import { postTails } from "./rows/post-tails.ts";
 import { postsOnPostgres } from "./rows/posts-on-postgres.ts";
 import { singlePosts } from "./rows/single-posts.ts";
 import { stats } from "./rows/stats.ts";
+import { website } from "./rows/website.ts";
 import { startNodes, startTidings, startTidingsOnPostgres } from "./servers.ts";
 import { type Benchmark, failed, failedLine, formatResults, type Line, type RowOptions } from "./table.ts";
 
@@ -42,6 +43,7 @@ export type Table = {
 const sqliteRows: Record<string, Benchmark> = {
   "single-posts": singlePosts,
   "post-tails": postTails,
+  website,
   notifying,
   batches,
   import: importLines,

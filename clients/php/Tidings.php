@@ -41,7 +41,8 @@ final class Tidings
      */
     public function __construct(
         private string $baseUrl,
-        private string $apiKey,
+        // Keeps the key out of stack traces, from PHP 8.2 on.
+        #[SensitiveParameter] private string $apiKey,
         private int $retries = 4,
         private float $timeout = 5.0,
         private float $flushSeconds = 10.0,
@@ -94,8 +95,10 @@ final class Tidings
     {
         try {
             $deadline = microtime(true) + $this->flushSeconds;
-            while ($this->waiting !== [] && $this->sendBatch($deadline));
-            return $this->waiting === [];
+            do {
+                $isSent = $this->waiting === [] || $this->sendBatch($deadline);
+            } while ($isSent && $this->waiting !== []);
+            return $isSent;
         } catch (Throwable $error) {
             $this->lastError = $error->getMessage();
         }

@@ -3,6 +3,7 @@
 require "json"
 require "net/http"
 require "securerandom"
+require "set"
 require "time"
 
 # Sends events to Tidings, the self-hosted event tracker. Copy this file into your application. It needs Ruby 3.0 and no
@@ -62,7 +63,7 @@ class Tidings
     @retries = retries
     @timeout = timeout
     @queue_max = queue_max
-    @is_closed = false
+    @closed = false
     reset
     at_exit { close(timeout: exit_seconds) }
   end
@@ -90,11 +91,13 @@ class Tidings
   def flush(timeout: 10)
     deadline = now + timeout
     @mutex.synchronize do
-      last_id, failures_max = @waiting.last&.id, @failed + @retries
-      @is_flushing = true
+      last_id = @waiting.last&.id
+      failures_max = @failed + @retries
+      @flushing = true
       @changed.broadcast
       while last_id && @waiting.any? { |item| item.id == last_id }
         return false if @failed > failures_max || now >= deadline
+
         @changed.wait(@mutex, deadline - now)
       end
     end
@@ -103,12 +106,13 @@ class Tidings
 
   # Flushes, and drops what can't be sent in time. A process that ends calls it.
   def close(timeout: 10)
-    return true if @is_closed || Process.pid != @pid
-    is_sent = flush(timeout: timeout)
-    @is_closed = true
+    return true if @closed || Process.pid != @pid
+
+    sent = flush(timeout: timeout)
+    @closed = true
     left = @mutex.synchronize { @waiting.slice!(0..) }
     drop(left.map(&:event), "undeliverable", @last_error) unless left.empty?
-    is_sent
+    sent
   end
 
   private
@@ -120,7 +124,7 @@ class Tidings
     # Neither stored nor dropped, in order.
     @waiting = []
     @failed = 0
-    @is_flushing = false
+    @flushing = false
     @last_error = ""
     @request_bytes = REQUEST_BYTES
     @thread = nil
@@ -130,8 +134,9 @@ class Tidings
     # The parent sends what was waiting when the process was forked.
     reset if Process.pid != @pid
     reason = @mutex.synchronize do
-      next "closed" if @is_closed
+      next "closed" if @closed
       next "queue-full" if @waiting.size >= @queue_max
+
       @thread ||= Thread.new { run }
       @waiting << item
       # The thread waits for a whole batch, and need not wake up for each event.
@@ -139,6 +144,7 @@ class Tidings
       nil
     end
     return item.id unless reason
+
     drop([item.event], reason, @last_error)
     nil
   end
@@ -153,16 +159,16 @@ class Tidings
         @request_bytes = [items.sum { |item| item.json.bytesize } / 2, 1].max
         next
       end
-      is_failed = settle(items, outcome)
-      failures = is_failed ? failures + 1 : 0
-      @mutex.synchronize { pause(failures, outcome.wait) } if is_failed
+      failed = settle(items, outcome)
+      failures = failed ? failures + 1 : 0
+      @mutex.synchronize { pause(failures, outcome.wait) } if failed
     end
   end
 
   def wait_for_batch(failures)
     @changed.wait(@mutex) while @waiting.empty?
     deadline = now + BATCH_SECONDS
-    while failures.zero? && !@is_flushing && @waiting.size < BATCH_EVENTS && now < deadline
+    while failures.zero? && !@flushing && @waiting.size < BATCH_EVENTS && now < deadline
       @changed.wait(@mutex, deadline - now)
     end
     bytes = 0
@@ -179,20 +185,23 @@ class Tidings
   # Removes events that are stored or rejected. Returns whether others failed temporarily.
   def settle(items, outcome)
     results = outcome.results || items.map { { "ok" => false, "status" => outcome.status, "detail" => outcome.detail } }
-    gone, rejected, failure = [], {}, nil
+    gone = Set.new
+    rejected = Hash.new { |events, detail| events[detail] = [] }
+    failure = nil
     items.zip(results) do |item, result|
       detail = result["detail"].to_s
-      if result["ok"] == true then gone << item.id
-      elsif temporary?(result["status"].to_i) then failure = detail
+      if result["ok"] == true
+        gone << item.id
+      elsif temporary?(result["status"].to_i)
+        failure = detail
       else
         gone << item.id
-        (rejected[detail] ||= []) << item.event
+        rejected[detail] << item.event
       end
     end
     @mutex.synchronize do
-      ids = gone.to_h { |id| [id, true] }
-      @waiting.reject! { |item| ids[item.id] }
-      @is_flushing = false if @waiting.empty?
+      @waiting.reject! { |item| gone.include?(item.id) }
+      @flushing = false if @waiting.empty?
       @last_error = failure.to_s
       @failed += 1 if failure
       @changed.broadcast
@@ -222,6 +231,7 @@ class Tidings
     status = response.code.to_i
     # With its results, the status of a batch doesn't matter.
     return Outcome.new(results: body["results"], wait: 0) if body.is_a?(Hash) && body["results"]&.size == count
+
     detail = case status
              when 200..299 then "The response did not come from Tidings. Check the base URL."
              when 300..399 then "The server redirects to #{response["location"]}. Use its final address as base URL."
@@ -233,6 +243,7 @@ class Tidings
   # Seconds, or a date (RFC 9110, section 10.2.3), as seconds from now.
   def retry_after(header)
     return header.to_i if header.to_s.match?(/\A\d+\z/)
+
     header ? [Time.httpdate(header) - Time.now, 0].max : 0
   rescue ArgumentError
     0
@@ -258,8 +269,10 @@ class Tidings
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def drop(events, reason, detail)
-    if @on_error then @on_error.call(events, reason, detail)
-    else warn "Tidings: #{events.size} events dropped (#{reason}). #{detail}"
+    if @on_error
+      @on_error.call(events, reason, detail)
+    else
+      warn "Tidings: #{events.size} events dropped (#{reason}). #{detail}"
     end
   rescue StandardError => error
     warn "Tidings: `on_error` raised: #{error.message}"

@@ -39,18 +39,18 @@ export function createOutbox(endpoint: string, commonFields: () => object) {
   }
 
   /** Sends what there is now. `keepalive` lets requests end after the page was left. */
-  function send(): void {
+  function send() {
     clearTimeout(timer);
     timer = undefined;
     if (!(isOpen && navigator.onLine)) return;
     while (queue[0]) {
       const batch = queue.splice(0, batchMax);
-      const now = Date.now();
-      const events = batch.map(({ atMs, ...event }) => ({ ...event, age: Math.max(0, now - atMs) }));
+      const events = batch.map(({ atMs, ...event }) => ({ ...event, age: Math.max(0, Date.now() - atMs) }));
       const body = JSON.stringify({ ...commonFields(), events });
       // A text needs no preflight. Browsers without `keepalive` have beacons, which tell nothing of the response.
-      if (!("keepalive" in Request.prototype)) navigator.sendBeacon(endpoint, body);
-      else
+      if (!("keepalive" in Request.prototype)) {
+        if (!navigator.sendBeacon(endpoint, body)) return failed(batch);
+      } else
         fetch(endpoint, {
           body,
           method: "POST",
@@ -67,7 +67,8 @@ export function createOutbox(endpoint: string, commonFields: () => object) {
     const { ok, status } = response;
     // Then only an event that is too large by itself is lost.
     if (status === 413 && batch[1]) batchMax = 1;
-    else if (status !== 429 && status < 500) {
+    // With 429 and from 500 on, it can be accepted later.
+    else if (status < 429) {
       waitMs = retryFirstMs;
       if (!ok) console.warn("Tidings:", (await response.json()).detail);
       return;

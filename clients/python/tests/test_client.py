@@ -99,6 +99,17 @@ class RequestTest(unittest.TestCase):
             self.assertTrue(0 <= backoff(attempt, 30) <= min(30, 0.2 * 2 ** min(attempt - 1, 30)))
 
 
+class ReadingTest(unittest.TestCase):
+    def test_unknown_filters_are_refused_before_a_request(self):
+        client = Client("http://127.0.0.1:1", "k", disabled=True)
+        for read in (client.list, client.events, client.live):
+            with self.assertRaisesRegex(TypeError, "no filter 'chanel', but channel, "):
+                read(chanel="payments")
+        with self.assertRaises(TypeError):
+            client.live(order="asc")
+        self.assertEqual(client.list(channel=None, order="asc", limit=1), ([], None))
+
+
 class JournalTest(unittest.TestCase):
     def test_lines_are_read_as_written(self):
         for text in TEXTS:
