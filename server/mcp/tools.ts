@@ -1,6 +1,7 @@
 import { alertTools } from "./alert-tools.ts";
 import { analysisTools } from "./analysis-tools.ts";
 import { boardTools } from "./board-tools.ts";
+import { cohortTools } from "./cohort-tools.ts";
 import { eventTools } from "./event-tools.ts";
 import type { Tool } from "./tool.ts";
 import { userTools } from "./user-tools.ts";
@@ -10,6 +11,7 @@ export const tools: readonly Tool[] = [
   ...eventTools,
   ...analysisTools,
   ...userTools,
+  ...cohortTools,
   ...boardTools,
   ...alertTools,
 ];
