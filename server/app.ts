@@ -203,7 +203,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
   addMcpRoutes(routes, async (request) =>
-    request.method === "POST"
+    request.method === "POST" && new URL(request.url).pathname === "/api/events"
       ? recordEvents(request).catch((error) => errorResponse(error, services.failures, request))
       : app.fetch(request),
   ); //                                       /mcp

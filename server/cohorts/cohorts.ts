@@ -71,6 +71,8 @@ export async function createCohort(
       failure: null,
       deletedAt: null,
       dueAt: nowMs,
+      computedChanges: null,
+      changesAt: null,
     })
     .execute();
   // Conditions are not in the audit log: they may name users.
@@ -105,7 +107,7 @@ export async function changeCohort(
       name: after.name,
       condition,
       updatedAt: nowMs,
-      ...(isOther && { dueAt: nowMs, failure: null }),
+      ...(isOther && { dueAt: nowMs, computedChanges: null, failure: null }),
     })
     .where("id", "=", id)
     .execute();

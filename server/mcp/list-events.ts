@@ -1,7 +1,12 @@
-import type { Event } from "../event/event.ts";
+import { z } from "@hono/zod-openapi";
+import { type Event, EventList } from "../event/event.ts";
 import { type Api, shortened, type Values, withQuery } from "./tool.ts";
 
 const listCharactersMax = 60_000;
+
+export const EventPage = EventList.extend({
+  isShortened: z.boolean().describe("Whether long texts are cut. get_event returns them in full"),
+});
 
 /** Returns a page of events with long texts cut, and fewer events if they are still too long. */
 export async function listEvents(api: Api, values: Values): Promise<Record<string, unknown>> {

@@ -1,9 +1,55 @@
 import { z } from "@hono/zod-openapi";
 import { MergeResponse, SplitResponse } from "../schemas/person.ts";
-import { segmentOf, type Tool } from "./tool.ts";
+import { User, UserList, UserListQuery } from "../schemas/user.ts";
+import { filters, listing } from "./inputs.ts";
+import { EventPage, listEvents } from "./list-events.ts";
+import { segmentOf, type Tool, withQuery } from "./tool.ts";
 
-/** The tools that change who is who. */
+/** The tools that find users, and change who is who. */
 export const userTools: readonly Tool[] = [
+  {
+    name: "find_users",
+    title: "Find users",
+    description:
+      "Lists users with their properties, numbers of events, and when they were first and last seen.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({
+      q: z
+        .string()
+        .optional()
+        .describe(
+          'Words of the ID or a property: ada, email:ada, plan:"pro" for all of a value. All must match',
+        ),
+      sort: UserListQuery.shape.sort.describe("Descending by activity, or by ID in no particular order"),
+      ...listing,
+    }),
+    output: UserList,
+    run: (api, values) => api(withQuery("/api/users", values)),
+  },
+  {
+    name: "user_journey",
+    title: "Follow a user",
+    description:
+      "Returns a user's IDs, properties, most frequent events, and their events, oldest or newest first. Any ID of the person finds all.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({
+      userId: z.string().describe("An ID of the user, as events have it"),
+      from: filters.from,
+      to: filters.to,
+      ...listing,
+      order: z.enum(["asc", "desc"]).default("asc").describe("asc lists the oldest first"),
+    }),
+    output: EventPage.extend({ user: User }),
+    async run(api, values) {
+      const [{ user }, events] = await Promise.all([
+        api(`/api/users/${segmentOf(values.userId)}`),
+        listEvents(api, values),
+      ]);
+      return { ...events, user };
+    },
+  },
   {
     name: "merge_users",
     title: "Merge two users",

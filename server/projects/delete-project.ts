@@ -20,6 +20,7 @@ export async function deleteProject(context: JobContext, job: JobRow): Promise<v
     ["peopleVersions", "projectId"],
     ["userActivity", "userId"],
     ["userActivityPositions", "projectId"],
+    ["propertyChanges", "slot"],
     ["channels", "name"],
   ] as const) {
     for (;;) {

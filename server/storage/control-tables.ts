@@ -189,7 +189,11 @@ export type ControlTables = AuthTables &
       removals: Generated<number>;
       /** The last user whose entry was compared with the events; null if no comparison is due. */
       checkedTo: string | null;
+      /** Grows with each change of the project's people but of their properties (people-changes.ts). */
+      changes: Generated<number>;
     };
+    /** The same for properties, as a sum over slots. */
+    propertyChanges: { projectId: number; slot: number; changes: number };
     jobs: {
       id: string;
       projectId: number;

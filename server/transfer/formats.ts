@@ -13,7 +13,7 @@ import { msOf, timeOf } from "./time-of.ts";
 type Fields = Record<string, unknown>;
 
 /** Lines of an export that are no events, in the order in which they are imported. */
-const settingKinds = ["channel", "board", "rule"] as const;
+const settingKinds = ["channel", "cohort", "board", "annotation", "rule"] as const;
 export type SettingKind = (typeof settingKinds)[number];
 export type Setting = { kind: SettingKind; fields: Fields };
 

@@ -14,7 +14,7 @@ export async function eraseFromCohorts(
   await control.transaction().execute(async (transaction) => {
     const cohorts = await transaction
       .updateTable("cohorts")
-      .set({ dueAt: Date.now() })
+      .set({ dueAt: Date.now(), computedChanges: null })
       .where("projectId", "=", projectId)
       .returning(["id", "condition"])
       .execute();

@@ -5,7 +5,7 @@ import { UserChanges } from "../../transfer/user-changes.ts";
 import type { EventSink } from "../event-sink.ts";
 import { AnswerError, type Source } from "../source.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import { SettingsImport } from "./settings-lines.ts";
+import { SettingsImport } from "./settings-import.ts";
 
 /** Records that are sent together, and how many such batches are on their way. */
 const batchRecords = 1_000;
