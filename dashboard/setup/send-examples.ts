@@ -38,7 +38,7 @@ export function sendExamples({ key, origin, channel = "payments" }: Options): Se
     {
       id: "javascript",
       label: "JavaScript",
-      hint: "Node 18 or newer, nothing to install: save as send.mjs, then: node send.mjs",
+      hint: "Save as send.mjs, then: node send.mjs",
       code: `const response = await fetch(${quoted(url)}, {
   method: "POST",
   headers: { "x-api-key": ${quoted(key)}, "content-type": "application/json" },

@@ -1,16 +1,14 @@
 // @long
 /** The nodes in n8n's own engine, against a real server: built and packed as they are published. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { installOnce } from "../../../client/src/testing/install-once.ts";
-import { runProgram } from "../../../clients/testing/programs.ts";
 import { type TestApp, testApp } from "../../../server/testing/test-app.ts";
 import { createTestKey } from "../../../server/testing/test-key.ts";
 import { until } from "../../../server/testing/until.ts";
-import { type Credentials, engineVersions, loadNodes } from "./n8n.ts";
+import { type Credentials, engineVersions, loadNodes, packInto } from "./n8n.ts";
 
-const source = join(import.meta.dir, "..");
 const directory = await installOnce("tidings-n8n", engineVersions);
 if (directory === null)
   console.log("Skipped: the nodes for n8n, because n8n's engine can't be installed here.");
@@ -23,12 +21,7 @@ describe.skipIf(directory === null)("in n8n", () => {
 
   beforeAll(async () => {
     app = await testApp();
-    // In n8n's folder, so that the package finds n8n as it does there.
-    folder = mkdtempSync(join(directory!, "package-"));
-    for (const name of ["package.json", "tsconfig.json", "build.mjs", "README.md", "credentials", "nodes"])
-      cpSync(join(source, name), join(folder, name), { recursive: true });
-    await runProgram(["npm", "pack", "--silent"], folder);
-    await runProgram(["tar", "-xzf", "n8n-nodes-tidings-0.1.0.tgz"], folder);
+    folder = await packInto(directory!);
     nodes = await loadNodes(directory!, join(folder, "package"));
     credentials = { url: `${app.address}/`, apiKey: await keyWith(["ingest", "read", "manage"]) };
   }, 600_000);
@@ -44,6 +37,8 @@ describe.skipIf(directory === null)("in n8n", () => {
   }
   const record = (fields: object) => ({ resource: "event", operation: "record", ...fields });
   const getMany = (fields: object) => ({ resource: "event", operation: "getAll", ...fields });
+  const messageOf = (failing: Promise<unknown>) =>
+    failing.catch(({ message, description }) => `${message} ${description}`);
   const named = (name: string) => record({ channel: "orders", name });
 
   test("the package has what n8n loads, with icons", () => {
@@ -134,15 +129,11 @@ describe.skipIf(directory === null)("in n8n", () => {
     });
 
     test("fails with what Tidings says", async () => {
-      const failure = await nodes
-        .run(record({ channel: "orders", name: "x".repeat(201) }), credentials)
-        .catch((error) => error);
-      expect(`${failure.message} ${failure.description}`).toContain(
-        '"name" must have at most 200 characters, not 201',
-      );
+      const long = nodes.run(named("x".repeat(201)), credentials);
+      expect(await messageOf(long)).toContain('"name" must have at most 200 characters, not 201');
       const apiKey = await keyWith(["read"]);
-      const refused = await nodes.run(named("Refused"), { ...credentials, apiKey }).catch((error) => error);
-      expect(`${refused.message} ${refused.description}`).toContain("ingest");
+      const refused = nodes.run(named("Refused"), { ...credentials, apiKey });
+      expect(await messageOf(refused)).toContain("ingest");
     });
 
     test("lists events: a page, all of them, and those of filters", async () => {
@@ -277,10 +268,8 @@ describe.skipIf(directory === null)("in n8n", () => {
         credentials.apiKey,
       );
       const { rule } = (await created.json()) as { rule: { id: string } };
-      expect(await nodes.optionsOf("tidingsTrigger", "ruleId", credentials)).toContainEqual({
-        name: "Refunds",
-        value: rule.id,
-      });
+      const choice = { name: "Refunds", value: rule.id };
+      expect(await nodes.optionsOf("tidingsTrigger", "ruleId", credentials)).toContainEqual(choice);
       const trigger = publish({ startOn: "rule", ruleId: rule.id });
       await trigger.create();
       await app.post({ channel: "refunds", name: "Refund" });
@@ -295,16 +284,16 @@ describe.skipIf(directory === null)("in n8n", () => {
 
     test("that can't add its rule adds nothing, and says why", async () => {
       const trigger = publish({ startOn: "search", q: "plan:" });
-      const failure = await trigger.create().catch((error) => error);
-      expect(`${failure.message} ${failure.description}`).toMatch(/"q"|search/i);
+      expect(await messageOf(trigger.create())).toMatch(/"q"|search/i);
       expect(await listed("/api/project-destinations")).toEqual([]);
       expect(trigger.staticData()).toEqual({});
       const apiKey = await keyWith(["ingest", "read"]);
-      const refused = await nodes
-        .trigger({ startOn: "search", q: "" }, { ...credentials, apiKey }, "http://127.0.0.1:1/")
-        .create()
-        .catch((error) => error);
-      expect(`${refused.message} ${refused.description}`).toContain("manage");
+      const refused = nodes.trigger(
+        { startOn: "search", q: "" },
+        { ...credentials, apiKey },
+        "http://127.0.0.1:1/",
+      );
+      expect(await messageOf(refused.create())).toContain("manage");
     });
   });
 });

@@ -1,5 +1,7 @@
+import { cpSync, mkdtempSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { runProgram } from "../../../clients/testing/programs.ts";
 
 /** Exact versions of n8n's engine: its loader of packages, its expressions and its HTTP requests. */
 export const engineVersions = ["n8n-workflow@2.41.0", "n8n-core@2.41.1", "@types/node@22.20.1"];
@@ -10,6 +12,19 @@ export type Credentials = { url: string; apiKey: string };
 /** Of n8n, whose types are not installed with the project's. */
 // biome-ignore lint/suspicious/noExplicitAny: n8n's own types check the package when it is built
 type Unknown = any;
+
+/**
+ * Builds and packs the package as it is published, and unpacks it into `package` of the folder that it returns: one
+ * beneath n8n's, so that the package finds n8n as it does there.
+ */
+export async function packInto(directory: string): Promise<string> {
+  const folder = mkdtempSync(join(directory, "package-"));
+  for (const name of ["package.json", "tsconfig.json", "build.mjs", "README.md", "credentials", "nodes"])
+    cpSync(join(import.meta.dir, "..", name), join(folder, name), { recursive: true });
+  await runProgram(["npm", "pack", "--silent"], folder);
+  await runProgram(["tar", "-xzf", "n8n-nodes-tidings-0.1.0.tgz"], folder);
+  return folder;
+}
 
 /**
  * n8n's engine with the nodes of a package, without the editor and the database around it: what n8n stores is held here.
@@ -89,7 +104,7 @@ export async function loadNodes(directory: string, packageDirectory: string) {
     return { workflow, node, additional, nodeType };
   }
 
-  /** Runs a declarative node as n8n does. `attempt` repeats an execution. */
+  /** Runs a declarative node as n8n does. */
   async function execute(opened: ReturnType<typeof workflowOf>, items: Item[]): Promise<Item[]> {
     const { workflow, node, additional, nodeType } = opened;
     const data = { main: [items] };
