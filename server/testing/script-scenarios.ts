@@ -158,6 +158,7 @@ export function describeScript(name: string, open: () => Promise<TestBrowser>): 
       );
       await click("#send");
       expect((await eventNamed("Form sent")).tags.form).toBe("contact");
+      await eventsNamed("Page view", 2);
       await click("#sign-up");
       expect((await eventNamed("Signed up")).tags.from).toBe("footer");
       await openPage("/second", everything);
