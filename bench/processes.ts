@@ -120,6 +120,13 @@ export function freePort(): number {
   return port!;
 }
 
+/** Starts a process that is asked line by line: its input stays open until it is stopped. */
+export function spawnAndKeep({ command, cwd = root }: Command) {
+  const child = Bun.spawn(command, { cwd, stdin: "pipe", stdout: "pipe", stderr: "pipe" });
+  running.add(child);
+  return child;
+}
+
 function spawn({ command, cwd, env, stdin }: Command) {
   const child = Bun.spawn(command, {
     cwd: cwd!,

@@ -18,6 +18,7 @@ import { neighbors } from "./rows/neighbors.ts";
 import { notifying } from "./rows/notifying.ts";
 import { growth, pages } from "./rows/pages.ts";
 import { people } from "./rows/people.ts";
+import { cohorts, paths } from "./rows/people-in-sql.ts";
 import { postTails } from "./rows/post-tails.ts";
 import { postsOnPostgres } from "./rows/posts-on-postgres.ts";
 import { singlePosts } from "./rows/single-posts.ts";
@@ -59,6 +60,8 @@ const sqliteRows: Record<string, Benchmark> = {
   neighbors,
   alerting,
   people,
+  cohorts,
+  paths,
   "ingest-while-expiring": ingestWhileExpiring,
 };
 

@@ -50,7 +50,10 @@ const open = {
 type Properties = Record<string, string | number | boolean | null>;
 
 const happening = fc.oneof(
-  fc.record({ kind: fc.constant("record" as const), events: fc.array(sentEvent, { minLength: 1, maxLength: 4 }) }),
+  fc.record({
+    kind: fc.constant("record" as const),
+    events: fc.array(sentEvent, { minLength: 1, maxLength: 4 }),
+  }),
   fc.record({
     kind: fc.constant("properties" as const),
     userId: fc.oneof(id, fc.constant("quiet")),

@@ -160,7 +160,7 @@ describe("against a server elsewhere", () => {
       [["members", "Content"], "", 'There is no cohort "Content". List them with: tidings cohort list\n'],
       [["create"], "Content", "Send the cohort as a JSON object on standard input"],
       [["create"], "[]", "Send the cohort as a JSON object on standard input"],
-      [["preview"], '{"conditions":[{"type":"events","q":"("}]}', "\"conditions.0.q\" is not a valid search"],
+      [["preview"], '{"conditions":[{"type":"events","q":"("}]}', '"conditions.0.q" is not a valid search'],
     ];
     for (const [args, stdin, text] of failures)
       expect([args, await cohort(args, stdin)]).toEqual([

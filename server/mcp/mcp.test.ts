@@ -116,7 +116,9 @@ describe("finds its way", () => {
   test("to one person behind two IDs, and back", async () => {
     await app.post({ channel: "pages", name: "Prices viewed", userId: "visitor-5" });
     const ofPerson = async (userId: string) => (await result("user_journey", { userId })).user;
-    expect((await result("merge_users", { userId: "grace", otherId: "visitor-5" })).user.userId).toBe("grace");
+    expect((await result("merge_users", { userId: "grace", otherId: "visitor-5" })).user.userId).toBe(
+      "grace",
+    );
     expect(await ofPerson("visitor-5")).toMatchObject({ userId: "grace", events: 2 });
     expect((await call(client, "split_user", { userId: "visitor-5" })).isError).toBeUndefined();
     expect(await ofPerson("visitor-5")).toMatchObject({ userId: "visitor-5", events: 1 });
