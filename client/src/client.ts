@@ -127,6 +127,8 @@ export function createClient<Events extends object = AnyEvents>(
 
     alias: async (...args) => (await loadReader()).alias(connection, ...args),
 
+    group: async (...args) => (await loadReader()).group(connection, ...args),
+
     list: async (...args) => (await loadReader()).list(connection, ...args),
 
     async *events(...args) {

@@ -2,6 +2,7 @@ import type {
   AliasOptions,
   CallOptions,
   EventPage,
+  GroupOptions,
   IdentifiedProperties,
   IdentifiedUser,
   IdentifyOptions,
@@ -71,14 +72,10 @@ export async function identify(
   properties: IdentifiedProperties,
   call: IdentifyOptions = {},
 ): Promise<IdentifiedUser> {
-  const { headers, disabled } = connection;
-  const json = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
-  const sent = JSON.parse(json);
+  const sent = asJson(properties);
   const { anonymousId, signature } = call;
   if (anonymousId) await send(connection, "identify", { userId, anonymousId, signature }, call);
-  // Everybody can read a web page's key, so the server would refuse properties.
-  const isPublishable = headers["x-api-key"]!.startsWith("tdg_pk_");
-  if (disabled || isPublishable) return { userId, properties: sent };
+  if (connection.disabled || isPublishable(connection)) return { userId, properties: sent };
   // URLs lose the segments "." and "..", so the server takes them with a tilde.
   const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
   return (await send(connection, `users/${segment}`, sent, call, "PATCH")).user;
@@ -91,6 +88,31 @@ export async function alias(
   call: AliasOptions = {},
 ): Promise<void> {
   await send(connection, "alias", { userId, previousId, signature: call.signature }, call);
+}
+
+export async function group(
+  connection: Connection,
+  type: string,
+  id: string,
+  properties: IdentifiedProperties = {},
+  call: GroupOptions = {},
+): Promise<void> {
+  const { userId, signature } = call;
+  const body = { type, id, userId, signature };
+  if (!isPublishable(connection))
+    await send(connection, "groups", { ...body, properties: asJson(properties) }, call);
+  else if (userId) await send(connection, "groups", body, call);
+}
+
+function asJson(properties: IdentifiedProperties): IdentifiedUser["properties"] {
+  return JSON.parse(
+    JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value)),
+  );
+}
+
+/** Everybody can read a web page's key, so the server would refuse properties. */
+function isPublishable({ headers }: Connection): boolean {
+  return headers["x-api-key"]!.startsWith("tdg_pk_");
 }
 
 /** Changes a user. A disabled client sends nothing. */

@@ -1,7 +1,7 @@
 import type { Event } from "../../server/event/event.ts";
 import { type EventFilter, passes } from "../../server/event/filter.ts";
 import { matchesSearch } from "../../server/event/match-search.ts";
-import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
+import { hasKind, parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
 import { boundsOf, timeIn, timeQuery, withoutTime } from "../time-range/time-range.ts";
 import { searchSoFar } from "./typed.ts";
 
@@ -68,9 +68,17 @@ export function queryOf(filters: Filters): Record<string, string> {
   return { ...withoutTime(filters), ...timeQuery(timeIn(filters), Date.now()) };
 }
 
-/** Whether only the server can tell which events match: a browser doesn't know who is in a cohort. */
+/** Whether only the server can tell which events match: a browser doesn't know who is in a cohort or a group. */
 export function isForServer({ q }: Filters): boolean {
-  return q !== undefined && /cohort:/.test(q);
+  // Most searches have neither, and need not be parsed.
+  if (q === undefined || !q.includes(":")) return false;
+  try {
+    const search = parseSearch(q);
+    return search !== null && hasKind(search, ["cohort", "group"]);
+  } catch {
+    // The page shows the mistake.
+    return false;
+  }
 }
 
 /**

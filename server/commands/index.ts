@@ -38,6 +38,7 @@ export const commandLine: CommandDef = defineCommand({
     heartbeat: () => import("./heartbeat.ts").then((module) => module.heartbeatCommand),
     "on-call": () => import("./on-call.ts").then((module) => module.onCallCommand),
     user: () => import("./user.ts").then((module) => module.userCommand),
+    group: () => import("./group.ts").then((module) => module.groupCommand),
     rule: () => import("./rule.ts").then((module) => module.ruleCommand),
     silence: () => import("./silence.ts").then((module) => module.silenceCommand),
     alert: () => import("./alert.ts").then((module) => module.alertCommand),

@@ -13,7 +13,7 @@ import { checkUserId, findUser } from "../users/users.ts";
 import { jsonArg, report } from "./output.ts";
 import { projectArg } from "./project-arg.ts";
 import { printTable } from "./table.ts";
-import { UsageError, withStore } from "./with-store.ts";
+import { asUsage, UsageError, withStore } from "./with-store.ts";
 
 const user = {
   type: "positional",
@@ -95,18 +95,15 @@ export const userCommand = defineCommand({
   subCommands: { ids, merge, split },
 });
 
-/** What the API would answer with a problem is a mistake in the command's arguments. */
-async function made<Result>(change: () => Promise<Result>): Promise<Result> {
-  try {
-    return await change();
-  } catch (error) {
-    if (!(error instanceof ProblemError)) throw error;
-    throw new UsageError(
-      error.code === "user-known"
-        ? "Both users are known. If they are one person, add --force."
-        : error.options.detail,
-    );
-  }
+/** `asUsage`, with what to add to the command. */
+function made<Result>(change: () => Promise<Result>): Promise<Result> {
+  return asUsage(() =>
+    change().catch((error) => {
+      if (error instanceof ProblemError && error.code === "user-known")
+        throw new UsageError("Both users are known. If they are one person, add --force.");
+      throw error;
+    }),
+  );
 }
 
 function columnsOf({ userId, joinedTo, joinedAt, joinedBy, joinedName }: IdOfUser): string[] {

@@ -21,6 +21,7 @@ import { Retention } from "../schemas/retention.ts";
 import { SilenceList } from "../schemas/silence.ts";
 import { bucketUnits, metrics, Stats } from "../schemas/stats.ts";
 import { User, UserList, UserListQuery } from "../schemas/user.ts";
+import { groupTools } from "./group-tools.ts";
 import { listEvents } from "./list-events.ts";
 import { time } from "./time.ts";
 import { segmentOf, shortened, type Tool, withQuery } from "./tool.ts";
@@ -422,5 +423,6 @@ export const tools: Tool[] = [
     output: EventResponse,
     run: (api, values) => api("/api/events", values),
   },
+  ...groupTools,
   ...userTools,
 ];

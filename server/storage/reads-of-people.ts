@@ -8,8 +8,8 @@ import { withPeople } from "./people.ts";
 type Reads = Pick<EventReader, "page" | "stream"> & Pick<EventCounter, "count"> & EventAnalyzer;
 
 /**
- * Makes reads find the events of all IDs of the people whom their filters name, and of the members of cohorts. No caller
- * has to take care of that, and engines only see IDs.
+ * Makes reads find the events of all IDs of the people whom their filters name, and of the members of cohorts and groups.
+ * No caller has to take care of that, and engines only see IDs.
  *
  * Invariant: a filter for one ID of a person finds the events of all their IDs. Checked by
  * `server/people/people.test.ts`.

@@ -11,6 +11,7 @@ import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 import { peopleChanged } from "../storage/people.ts";
 import { eraseFromCohorts } from "./erase-from-cohorts.ts";
+import { eraseFromGroups } from "./erase-from-groups.ts";
 import { forgetPerson, noteIds } from "./erase-person.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
 
@@ -63,6 +64,12 @@ async function eraseId(context: JobContext, job: JobRow, userId: string): Promis
   await erasePingBodies(context, projectId, userId);
   await eraseRuleValues(context, projectId, userId);
   await eraseFromCohorts(context.store.control, projectId, userId);
+  await eraseFromGroups(context.store.control, projectId, userId);
+  await context.store.control
+    .deleteFrom("userNotes")
+    .where("projectId", "=", projectId)
+    .where("userId", "=", userId)
+    .execute();
 }
 
 /**

@@ -63,6 +63,14 @@ test("everything of a project is the same after an import, also between engines,
     })),
     { type: "user", userId: "ü3", properties: {}, known: true, ids: ["visitor 1", "visitor 2"] },
     { type: "user", userId: "visitor 3", properties: {}, ids: ["visitor 4"] },
+    {
+      type: "group",
+      groupType: "company",
+      id: "äcme",
+      properties: { plan: "team" },
+      members: ["visitor 3", "ü3"],
+    },
+    { type: "group", groupType: "company", id: "initech", properties: {}, members: [] },
   ];
   await run(["import", "-"], config, users.map((user) => JSON.stringify(user)).join("\n"));
   const [first, second] = ["all.ndjson.zst", "copy.ndjson"].map((name) => join(files, name)) as [
@@ -80,7 +88,7 @@ test("everything of a project is the same after an import, also between engines,
       .split("\n")
       .map((line) => (JSON.parse(line) as { type?: string }).type),
   );
-  expect([...types]).toEqual(["channel", "board", "rule", "user", undefined]);
+  expect([...types]).toEqual(["channel", "board", "rule", "user", "group", undefined]);
   expect(text).toContain(
     '"description":"Sold","retentionDays":365,"firstTags":["country","product"],"archived":true',
   );
