@@ -144,13 +144,13 @@ function GroupTable({ project, groups, faded }: GroupTableProps) {
         <thead className="text-left text-muted text-xs @max-xl:sr-only">
           <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-2.5 [&>th]:font-medium [&>th:first-child]:pl-5 [&>th:last-child]:pr-5">
             <th scope="col">Group</th>
-            <th scope="col" className="@xl:w-24 text-right">
+            <th scope="col" className="@xl:w-20 text-right">
               People
             </th>
-            <th scope="col" className="@xl:w-24 text-right">
+            <th scope="col" className="@xl:w-20 text-right">
               Events
             </th>
-            <th scope="col" className="@xl:w-32 text-right">
+            <th scope="col" className="@xl:w-28 text-right">
               Last seen
             </th>
           </tr>
@@ -177,7 +177,7 @@ function GroupTable({ project, groups, faded }: GroupTableProps) {
                   )}
                 </GroupLink>
               </th>
-              <td className="text-right text-muted @max-xl:col-start-1 @max-xl:text-left @max-xl:text-xs">
+              <td className="@xl:text-right text-muted @max-xl:col-start-1 @max-xl:text-xs">
                 {formatNumber(group.people)}
                 <span className="@xl:hidden"> {group.people === 1 ? "person" : "people"}</span>
               </td>

@@ -16,7 +16,7 @@ export default function Before({ project, id }: BeforeProps) {
   });
   if (!isOpen)
     return (
-      <Button variant="ghost" className="-ml-2" onClick={() => setOpen(true)}>
+      <Button variant="ghost" className="-ml-1" onClick={() => setOpen(true)}>
         Show
       </Button>
     );

@@ -24,7 +24,7 @@ const stepRows = 5_000;
  */
 
 /** The parts of a search that name groups. */
-export function groupsIn(search: Search): GroupSearch[] {
+function groupsIn(search: Search): GroupSearch[] {
   switch (search.kind) {
     case "all":
     case "any":
