@@ -88,7 +88,7 @@ export function GroupsPage() {
         {canCreate && (
           <Button variant="solid" className="md:ml-auto" onClick={() => setCreating(true)}>
             <Plus aria-hidden className="size-4" />
-            New
+            New group
           </Button>
         )}
       </div>

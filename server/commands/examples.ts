@@ -52,6 +52,7 @@ export const examples: Record<string, string> = {
   "group add": "group add company acme user-42 --project default",
   "group remove": "group remove company acme user-42 --project default",
   "group delete": "group delete company acme --project default",
+  "user show": "user show user-42 --project default",
   "user ids": "user ids user-42 --project default",
   "user merge": "user merge user-42 visitor-7 --project default",
   "user split": "user split visitor-7 --project default",

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
-import { EventList, EventResponse, NewEvent } from "../event/event.ts";
+import { EventResponse, NewEvent } from "../event/event.ts";
 import { activityUnits, Lifecycle, Stickiness } from "../schemas/activity.ts";
 import { AlertList } from "../schemas/alert.ts";
 import { MarkList } from "../schemas/annotation.ts";
@@ -22,7 +22,7 @@ import { SilenceList } from "../schemas/silence.ts";
 import { bucketUnits, metrics, Stats } from "../schemas/stats.ts";
 import { User, UserList, UserListQuery } from "../schemas/user.ts";
 import { groupTools } from "./group-tools.ts";
-import { listEvents } from "./list-events.ts";
+import { EventPage, listEvents } from "./list-events.ts";
 import { time } from "./time.ts";
 import { segmentOf, shortened, type Tool, withQuery } from "./tool.ts";
 import { userTools } from "./user-tools.ts";
@@ -59,10 +59,6 @@ const listing = {
   limit: z.int().min(1).max(itemsMax).default(20).describe("How many on a page"),
   cursor: z.string().optional().describe("nextCursor of the previous page"),
 };
-
-const EventPage = EventList.extend({
-  isShortened: z.boolean().describe("Whether long texts are cut. get_event returns them in full"),
-});
 
 export const tools: Tool[] = [
   {

@@ -4,8 +4,8 @@ import type { MemberAccess } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import { Done } from "../schemas/done.ts";
 import { CohortsOfUser, NewUserNote, UserNoteList, UserNoteResponse } from "../schemas/user-note.ts";
-import { idsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
+import { cohortsOfUser } from "./cohorts-of-user.ts";
 import { changeNote, createNote, deleteNote, listNotes } from "./notes.ts";
 import { checkUserId } from "./users.ts";
 
@@ -39,19 +39,9 @@ export function addAboutUserRoutes(routes: Routes, { store }: { store: Store }):
       query: ProjectQuery,
       response: CohortsOfUser,
     },
-    async ({ projectId, parameter }) => {
-      const cohorts = await control
-        .selectFrom("cohortMembers")
-        .innerJoin("cohorts", "cohorts.id", "cohortMembers.cohortId")
-        .select(["cohorts.id", "cohorts.name"])
-        .distinct()
-        .where("cohorts.projectId", "=", projectId)
-        .where("cohorts.deletedAt", "is", null)
-        .where("cohortMembers.userId", "in", await idsOf(control, projectId, userIdIn(parameter)))
-        .orderBy("cohorts.name")
-        .execute();
-      return { cohorts };
-    },
+    async ({ projectId, parameter }) => ({
+      cohorts: await cohortsOfUser(control, projectId, userIdIn(parameter)),
+    }),
   );
 
   routes.add(
