@@ -23,12 +23,13 @@ type NoteProps = Props & { note: UserNote; close: () => void };
 export function Notes({ project, userId }: Props) {
   const can = useCan();
   const { account } = useMe();
-  const { data: notes = [], error } = useQuery(notesQuery(project, userId));
+  const { data, error } = useQuery(notesQuery(project, userId));
+  const notes = data ?? [];
   const [isWriting, setWriting] = useState(false);
   const [editing, setEditing] = useState<UserNote | null>(null);
   const [deleting, setDeleting] = useState<UserNote | null>(null);
   const mayWrite = can("users:note");
-  if (notes.length === 0 && !mayWrite) return null;
+  if (notes.length === 0 && (!mayWrite || (!data && !error))) return null;
   return (
     <section aria-label="Notes">
       <div className="mb-1 flex h-8 items-center justify-between max-md:h-10">
@@ -41,7 +42,7 @@ export function Notes({ project, userId }: Props) {
         )}
       </div>
       {error && <p className="text-danger text-sm">{error.message}</p>}
-      {notes.length === 0 && !error && (
+      {data?.length === 0 && (
         <p className="text-muted text-sm">
           None yet. Write what the next one who helps this user should know.
         </p>
