@@ -211,8 +211,9 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addWebsiteRoutes(routes, services); //      /t.js /t /s/{name} …
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
+  // The other tools that change something send POST requests, too.
   addMcpRoutes(routes, async (request) =>
-    request.method === "POST"
+    request.method === "POST" && new URL(request.url).pathname === "/api/events"
       ? recordEvents(request).catch((error) => errorResponse(error, services.failures, request))
       : app.fetch(request),
   ); //                                       /mcp

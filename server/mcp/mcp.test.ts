@@ -97,6 +97,40 @@ describe("finds its way", () => {
     expect((await result("find_users", { q: "plan:free" })).users).toEqual([]);
   });
 
+  test("to companies, with their people, and to what is known of a user", async () => {
+    await result("save_group", { type: "company", id: "acme", properties: { plan: "max" }, userId: "grace" });
+    expect((await result("list_group_types")).types).toEqual([{ type: "company", groups: 1 }]);
+    expect((await result("find_groups", { type: "company", q: "plan:max" })).groups).toMatchObject([
+      { id: "acme", people: 1, events: 1 },
+    ]);
+    expect(await result("get_group", { type: "company", id: "acme" })).toMatchObject({
+      group: { properties: { plan: "max" }, names: [{ name: "Trip booked", events: 1 }] },
+      users: [{ userId: "grace" }],
+      nextCursor: null,
+    });
+    expect(await result("user_profile", { userId: "grace" })).toMatchObject({
+      user: { userId: "grace" },
+      groups: [{ type: "company", id: "acme" }],
+      cohorts: [],
+      notes: [],
+    });
+    await app.post({ channel: "visits", name: "Paid", userId: "grace" });
+    const { events } = await result("search_events", { q: "name:Paid" });
+    expect((await result("events_before", { id: events[0].id })).events).toMatchObject([
+      { name: "Trip booked" },
+    ]);
+  });
+
+  test("to who is who: users are merged and split", async () => {
+    await app.post({ channel: "visits", name: "Visited", userId: "visitor-grace" });
+    const merged = await result("merge_users", { userId: "grace", otherId: "visitor-grace" });
+    expect(merged.user.ids.map(({ userId }: { userId: string }) => userId)).toEqual([
+      "grace",
+      "visitor-grace",
+    ]);
+    expect(await result("split_user", { userId: "visitor-grace" })).toMatchObject({ from: "grace" });
+  });
+
   test("to names and tags", async () => {
     expect((await result("list_names", { prefix: "Trip" })).texts).toEqual(["Trip booked", "Trip canceled"]);
     expect((await result("list_tags")).texts).toEqual(expect.arrayContaining(["city", "reason"]));

@@ -5,6 +5,8 @@ import { type Members, memberCache, smallCohortIds } from "./cohorts.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+/** Whether some event may have a tag with a key. */
+export type HasTag = (key: string) => Promise<boolean>;
 type GroupSearch = Extract<Search, { kind: "group" }>;
 type GroupRow = Pick<
   Selectable<ControlTables["userGroups"]>,
@@ -41,8 +43,16 @@ function groupsIn(search: Search): GroupSearch[] {
 /**
  * A search with tags and members in the place of its groups; the same search if it has none. If the project has no
  * groups of a type, only the tag counts.
+ *
+ * @param hasTag - without it, events are taken to have the tag of a type. If none has it, users alone decide, as an
+ *   index does
  */
-export async function searchWithGroups(control: Control, projectId: number, search: Search): Promise<Search> {
+export async function searchWithGroups(
+  control: Control,
+  projectId: number,
+  search: Search,
+  hasTag: HasTag = async () => true,
+): Promise<Search> {
   const named = groupsIn(search);
   if (named.length === 0) return search;
   const types = [...new Set(named.map(({ type }) => type))];
@@ -63,27 +73,44 @@ export async function searchWithGroups(control: Control, projectId: number, sear
     if (named.some((each) => each.type === type && each.ids.includes(groupId)))
       members.set(keyOf(type, groupId), await membersOf(control, projectId, row, people));
   }
-  return replaced(search, members);
+  const tagged = new Set<string>();
+  for (const type of new Set(rows.map((row) => row.type))) if (await hasTag(type)) tagged.add(type);
+  return replaced(search, members, tagged);
 }
 
 function keyOf(type: string, groupId: string): string {
   return JSON.stringify([type, groupId]);
 }
 
-function replaced(search: Search, members: ReadonlyMap<string, Members>): Search {
+/** @param tagged - the types that are the key of a tag of some event */
+function replaced(
+  search: Search,
+  members: ReadonlyMap<string, Members>,
+  tagged: ReadonlySet<string>,
+): Search {
   switch (search.kind) {
     case "all":
     case "any":
-      return { kind: search.kind, of: search.of.map((part) => replaced(part, members)) };
+      return { kind: search.kind, of: search.of.map((part) => replaced(part, members, tagged)) };
     case "not":
-      return { kind: "not", of: replaced(search.of, members) };
+      return { kind: "not", of: replaced(search.of, members, tagged) };
     case "group": {
       const found = search.ids.flatMap((id) => members.get(keyOf(search.type, id)) ?? []);
-      return eventsOf(search, found);
+      return tagged.has(search.type) ? eventsOf(search, found) : eventsOfMembers(search, found);
     }
     default:
       return search;
   }
+}
+
+/** The same where no event has such a tag. */
+function eventsOfMembers({ type, ids }: GroupSearch, members: readonly Members[]): Search {
+  const of = members.flatMap((each): Search[] => {
+    if ("set" in each) return [{ kind: "members", set: each.set }];
+    return each.ids.length === 0 ? [] : [{ kind: "field", field: "user", values: each.ids }];
+  });
+  if (of.length === 0) return { kind: "tag", key: type, values: ids };
+  return of.length === 1 ? of[0]! : { kind: "any", of };
 }
 
 /** The events that name one of the groups, and those of members that name none of the type. */

@@ -5,7 +5,7 @@ import type { EventFilter } from "../event/filter.ts";
 import { hasKind, parseSearch, type Search } from "../event/search.ts";
 import { searchWithMembers } from "./cohorts.ts";
 import type { ControlTables } from "./control-tables.ts";
-import { searchWithGroups } from "./groups.ts";
+import { type HasTag, searchWithGroups } from "./groups.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 
@@ -97,13 +97,14 @@ export function peopleChanged(control: Kysely<ControlTables>, projectId: number)
  * A filter that finds the events of all IDs of the people that it names, and of the members of its cohorts and groups.
  * The same filter if it names nobody. Throws `query-invalid` for a cohort that doesn't exist.
  *
- * @param options - `isSaved`: a cohort that doesn't exist has no members instead
+ * @param options - `isSaved`: a cohort that doesn't exist has no members instead; `hasTag`: whether some event may have
+ *   a tag, for a read that is made at once
  */
 export async function withPeople(
   control: Kysely<ControlTables>,
   projectId: number,
   filter: EventFilter,
-  options: { isSaved?: boolean } = {},
+  options: ExpandOptions = {},
 ): Promise<EventFilter> {
   const named = usersIn(filter);
   if (named.length === 0) {
@@ -144,6 +145,8 @@ export function namesPeople(filter: EventFilter): boolean {
   return usersIn(filter).length > 0 || (filter.search !== undefined && hasKind(filter.search, sets));
 }
 
+type ExpandOptions = { isSaved?: boolean; hasTag?: HasTag };
+
 /** Parts of a search that stand for many users. */
 const sets = ["cohort", "group"] as const;
 
@@ -151,10 +154,10 @@ async function searchWithSets(
   control: Control,
   projectId: number,
   search: Search,
-  options: { isSaved?: boolean },
+  { hasTag, ...options }: ExpandOptions,
 ): Promise<Search> {
   const withMembers = await searchWithMembers(control, projectId, search, options);
-  return searchWithGroups(control, projectId, withMembers);
+  return searchWithGroups(control, projectId, withMembers, hasTag);
 }
 
 /** For each of some IDs, all IDs of its person. */
