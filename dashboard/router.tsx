@@ -164,9 +164,9 @@ const project = createRoute({
 });
 
 /** A parameter that is a name of the application's: also "." and "..", which paths lose. */
-function named<Name extends string>(name: Name) {
+function named<Name extends string>(...names: Name[]) {
   const each = (change: (text: string) => string) => (params: Record<Name, string>) =>
-    ({ [name]: change(params[name]) }) as Record<Name, string>;
+    Object.fromEntries(names.map((name) => [name, change(params[name])])) as Record<Name, string>;
   return { params: { parse: each(withoutTilde), stringify: each(withTilde) } };
 }
 
@@ -248,6 +248,19 @@ const cohort = page(
   "/cohorts/$cohort",
   lazyPart(async () => (await userPages()).CohortPage),
 );
+const groups = createRoute({
+  getParentRoute: () => project,
+  path: "/groups/$type",
+  ...named("type"),
+  validateSearch: textsIn("q"),
+  component: lazyPart(async () => (await userPages()).GroupsPage),
+});
+const group = createRoute({
+  getParentRoute: () => project,
+  path: "/groups/$type/$group",
+  ...named("type", "group"),
+  component: lazyPart(async () => (await userPages()).GroupPage),
+});
 const who = createRoute({
   getParentRoute: () => project,
   path: "/who",
@@ -338,6 +351,7 @@ const short = [
   "/users/$",
   "/cohorts",
   "/cohorts/$",
+  "/groups/$",
   "/who",
   "/insights",
   "/annotations",
@@ -389,6 +403,8 @@ export const router = createRouter({
         user,
         cohorts,
         cohort,
+        groups,
+        group,
         who,
         boards,
         board,

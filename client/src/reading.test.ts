@@ -161,6 +161,18 @@ test("identify() with a publishable key sends nothing", async () => {
   expect(await page.identify("u1", { plan: "pro" })).toEqual({ userId: "u1", properties: { plan: "pro" } });
 });
 
+test("group() saves a group, and makes a user a member", async () => {
+  const tidings = client();
+  await tidings.track({ channel: "users", name: "Signed up", userId: "eve" });
+  await tidings.group("company", "acme", { name: "ACME", seats: 5n, gone: undefined }, { userId: "eve" });
+  await tidings.group("company", "acme", { seats: null });
+  const { events } = await tidings.list({ q: "company:acme" });
+  expect(events.map(({ userId }) => userId)).toEqual(["eve"]);
+  const error = await tidings.group("user", "acme").catch((reason) => reason);
+  expect(error).toBeInstanceOf(TidingsError);
+  expect(error.message).toContain("must not be a field of searches");
+});
+
 test("identify() sets the properties of a user", async () => {
   const tidings = client();
   await tidings.track({ channel: "users", name: "Signed up", userId: "ada/1" });

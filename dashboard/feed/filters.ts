@@ -1,7 +1,7 @@
 import type { Event } from "../../server/event/event.ts";
 import { type EventFilter, passes } from "../../server/event/filter.ts";
 import { matchesSearch } from "../../server/event/match-search.ts";
-import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
+import { hasKind, parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
 import { boundsOf, timeIn, timeQuery, withoutTime } from "../time-range/time-range.ts";
 import { searchSoFar } from "./typed.ts";
 
@@ -69,20 +69,32 @@ export function queryOf(filters: Filters): Record<string, string> {
 }
 
 /**
- * Whether only the server can tell all events that match: a browser doesn't know who is in a cohort, nor the other IDs of
- * a user.
+ * Whether only the server can tell all events that match: a browser doesn't know who is in a cohort or a group, nor the
+ * other IDs of a user.
  */
 export function isForServer(filters: Filters): boolean {
   return filters.userId !== undefined || isSearchForServer(filters);
 }
 
 function isSearchForServer({ q }: Filters): boolean {
-  return q !== undefined && /(?:cohort|user):/.test(q);
+  // Most searches name none of them, and need not be parsed.
+  if (q === undefined || !q.includes(":")) return false;
+  return /(?:cohort|user):/.test(q) || namesGroup(q);
+}
+
+function namesGroup(q: string): boolean {
+  try {
+    const search = parseSearch(q);
+    return search !== null && hasKind(search, ["group"]);
+  } catch {
+    // The page shows the mistake.
+    return false;
+  }
 }
 
 /** The events that match for sure. Of filters for the server, others may match too. */
 export function sureMatcherOf(filters: Filters): (event: Event) => boolean {
-  // What a search excludes by a user or cohort is not known either.
+  // What a search excludes by a user, cohort or group is not known either.
   return isSearchForServer(filters) ? () => false : matcherOf(filters);
 }
 

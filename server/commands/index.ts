@@ -39,6 +39,7 @@ export const commandLine: CommandDef = defineCommand({
     "on-call": () => import("./on-call.ts").then((module) => module.onCallCommand),
     user: () => import("./user.ts").then((module) => module.userCommand),
     cohort: () => import("./cohort.ts").then((module) => module.cohortCommand),
+    group: () => import("./group.ts").then((module) => module.groupCommand),
     rule: () => import("./rule.ts").then((module) => module.ruleCommand),
     silence: () => import("./silence.ts").then((module) => module.silenceCommand),
     alert: () => import("./alert.ts").then((module) => module.alertCommand),

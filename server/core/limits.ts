@@ -178,6 +178,18 @@ export const limits = {
   /** Cohorts that a node computes at the same time, in all and of one project. */
   cohortsComputing: 2,
   cohortsComputingOfProject: 1,
+  /** Types of groups of a project, such as companies and teams, and groups of each type. */
+  groupTypes: 5,
+  groups: 100_000,
+  groupIdCharacters: 200,
+  /** IDs that are members of a group, and groups of which an ID is a member. */
+  groupMembers: 100_000,
+  groupsOfUser: 100,
+  /** Groups on a page of their list: the events of each are counted. */
+  listedGroups: 100,
+  /** Notes about a user, and the length of one. */
+  userNotes: 200,
+  userNoteCharacters: 2_000,
   /** A search for users. */
   userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */

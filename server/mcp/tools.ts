@@ -3,6 +3,7 @@ import { analysisTools } from "./analysis-tools.ts";
 import { boardTools } from "./board-tools.ts";
 import { cohortTools } from "./cohort-tools.ts";
 import { eventTools } from "./event-tools.ts";
+import { groupTools } from "./group-tools.ts";
 import type { Tool } from "./tool.ts";
 import { userTools } from "./user-tools.ts";
 
@@ -12,6 +13,7 @@ export const tools: readonly Tool[] = [
   ...analysisTools,
   ...userTools,
   ...cohortTools,
+  ...groupTools,
   ...boardTools,
   ...alertTools,
 ];

@@ -70,6 +70,10 @@ export const tables: readonly Table[] = [
   // Changes are counted anew in the other database.
   { name: "cohorts", key: ["id"], fromEvents: ["computed_changes"] },
   { name: "cohort_members", key: ["cohort_id", "user_id"] },
+  { name: "user_group_types", key: ["project_id", "type"] },
+  { name: "user_groups", key: ["project_id", "type", "group_id"] },
+  { name: "user_group_members", key: ["project_id", "type", "group_id", "user_id"] },
+  { name: "user_notes", key: ["id"] },
   { name: "jobs", key: ["id"] },
   { name: "daily_events", key: ["project_id", "day"] },
   { name: "audit_log", key: ["id"], numbered: true },

@@ -12,7 +12,7 @@ type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 /** Members that one statement reads. */
 const stepRows = 5_000;
 /** The members of a small cohort are searched for like users in a search: an index finds their events at once. */
-const smallCohortIds = 200;
+export const smallCohortIds = 200;
 
 /**
  * The members of cohorts, as searches use them. A search names cohorts, and each read of events replaces them by their
@@ -22,10 +22,11 @@ const smallCohortIds = 200;
  *
  * Invariant: the members of cohorts in memory are bounded. Checked by `server/storage/cohorts.test.ts`.
  */
-type Members = { ids: string[] } | { set: UserSet };
+export type Members = { ids: string[] } | { set: UserSet };
 type CohortRow = Pick<Selectable<ControlTables["cohorts"]>, "id" | "ids" | "revision">;
 
-const cache = new LRUCache<string, Members>({
+/** The members of cohorts, and of groups. */
+export const memberCache = new LRUCache<string, Members>({
   maxSize: limits.cohortBytes,
   sizeCalculation: (members) =>
     "set" in members ? members.set.slots.byteLength : 1_024 + members.ids.length * 256,
@@ -128,7 +129,7 @@ function replaced(search: Search, members: ReadonlyMap<string, Members>): Search
 
 async function membersOf(control: Control, { id, ids, revision }: CohortRow): Promise<Members> {
   if (ids === null || ids === 0) return { ids: [] };
-  const cached = cache.get(revision);
+  const cached = memberCache.get(revision);
   if (cached) return cached;
   const read: string[] = [];
   const set = ids > smallCohortIds ? new UserSetBuilder(ids) : null;
@@ -151,17 +152,17 @@ async function membersOf(control: Control, { id, ids, revision }: CohortRow): Pr
   const members: Members = set ? { set: set.set } : { ids: read };
   const now = await control.selectFrom("cohorts").select("revision").where("id", "=", id).executeTakeFirst();
   // What was read while the members changed is a mixture: it serves this read, and is read again by the next one.
-  if (now?.revision === revision) cache.set(revision, members);
+  if (now?.revision === revision) memberCache.set(revision, members);
   return members;
 }
 
 /** Keeps the members of a new revision, for the process that has just computed them. */
 export function rememberMembers(revision: string, userIds: readonly string[]): void {
   if (userIds.length <= smallCohortIds) {
-    cache.set(revision, { ids: [...userIds] });
+    memberCache.set(revision, { ids: [...userIds] });
     return;
   }
   const set = new UserSetBuilder(userIds.length);
   for (const userId of userIds) set.add(userId);
-  cache.set(revision, { set: set.set });
+  memberCache.set(revision, { set: set.set });
 }

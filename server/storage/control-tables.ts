@@ -7,6 +7,7 @@ import type { JoinedBy } from "../schemas/user.ts";
 import type { WebhookOutcome, WebhookSource } from "../schemas/webhook.ts";
 import type { AuthTables } from "./auth-tables.ts";
 import type { CohortTables } from "./cohort-tables.ts";
+import type { GroupTables } from "./group-tables.ts";
 import type { HeartbeatTables } from "./heartbeat-tables.ts";
 import type { NotificationTables } from "./notification-tables.ts";
 import type { OnCallTables } from "./on-call-tables.ts";
@@ -16,6 +17,7 @@ import type { WebsiteTables } from "./website-tables.ts";
 /** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
 export type ControlTables = AuthTables &
   CohortTables &
+  GroupTables &
   NotificationTables &
   HeartbeatTables &
   OnCallTables &

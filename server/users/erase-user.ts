@@ -12,6 +12,7 @@ import type { AppendResult } from "../storage/event-store.ts";
 import { peopleChanged } from "../storage/people.ts";
 import { eraseVisit } from "../website/visitors.ts";
 import { eraseFromCohorts } from "./erase-from-cohorts.ts";
+import { eraseFromGroups } from "./erase-from-groups.ts";
 import { forgetPerson, noteIds } from "./erase-person.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
 
@@ -65,6 +66,12 @@ async function eraseId(context: JobContext, job: JobRow, userId: string): Promis
   await eraseRuleValues(context, projectId, userId);
   await eraseFromCohorts(context.store.control, projectId, userId);
   await eraseVisit(context.store.control, projectId, userId);
+  await eraseFromGroups(context.store.control, projectId, userId);
+  await context.store.control
+    .deleteFrom("userNotes")
+    .where("projectId", "=", projectId)
+    .where("userId", "=", userId)
+    .execute();
 }
 
 /**

@@ -63,6 +63,14 @@ test("everything of a project is the same after an import, also between engines,
     })),
     { type: "user", userId: "ü3", properties: {}, known: true, ids: ["visitor 1", "visitor 2"] },
     { type: "user", userId: "visitor 3", properties: {}, ids: ["visitor 4"] },
+    {
+      type: "group",
+      groupType: "company",
+      id: "äcme",
+      properties: { plan: "team" },
+      members: ["visitor 3", "ü3"],
+    },
+    { type: "group", groupType: "company", id: "initech", properties: {}, members: [] },
   ];
   await run(["import", "-"], config, users.map((user) => JSON.stringify(user)).join("\n"));
   const conditions = [
@@ -96,7 +104,16 @@ test("everything of a project is the same after an import, also between engines,
       .split("\n")
       .map((line) => (JSON.parse(line) as { type?: string }).type),
   );
-  expect([...types]).toEqual(["channel", "cohort", "board", "annotation", "rule", "user", undefined]);
+  expect([...types]).toEqual([
+    "channel",
+    "cohort",
+    "board",
+    "annotation",
+    "rule",
+    "user",
+    "group",
+    undefined,
+  ]);
   expect(text.match(/"type":"annotation","of":"note","name":"Sale"/g)).toHaveLength(4);
   expect(text).toContain('"icon":"🚀","color":1,"q":"channel:deploys","enabled":true');
   expect(text).toContain('"name":"Sale","icon":null,"color":1,"at":"2026-11-28","board":"Overview"');

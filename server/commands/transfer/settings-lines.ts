@@ -3,13 +3,18 @@ import type { Annotation } from "../../schemas/annotation.ts";
 import type { Board, BoardSummary } from "../../schemas/board.ts";
 import type { Channel } from "../../schemas/channel.ts";
 import type { Cohort } from "../../schemas/cohort.ts";
+import type { GroupInList, GroupTypeList } from "../../schemas/group.ts";
+import { pathSegment } from "../../schemas/path-segment.ts";
 import type { Rule } from "../../schemas/rule.ts";
 import type { UserInList } from "../../schemas/user.ts";
 import type { Source } from "../source.ts";
 
 type Fields = Record<string, unknown>;
 
-/** The project's channels, cohorts, boards, annotations and rules, and its users: an object for each line. */
+/** People of a group in one line. */
+const membersOfLine = 1_000;
+
+/** The project's channels, cohorts, boards, annotations and rules, and its users and groups: an object for each line. */
 export async function* settingsLines(source: Source): AsyncGenerator<Fields> {
   const { channels } = await source.json<{ channels: Channel[] }>("/api/channels");
   const byName = channels.toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -52,6 +57,41 @@ export async function* settingsLines(source: Source): AsyncGenerator<Fields> {
         ...(ids.length > 1 && { ids: ids.slice(1) }),
       };
     cursor = page.nextCursor;
+  }
+
+  const { types } = await source.json<GroupTypeList>("/api/group-types");
+  for (const { type } of types.toSorted((a, b) => (a.type < b.type ? -1 : 1)))
+    yield* groupLines(source, type);
+}
+
+/** Groups of a type, by ID. A group with more people than a page has takes several lines. */
+async function* groupLines(source: Source, type: string): AsyncGenerator<Fields> {
+  for await (const { id, properties } of pagesOf<GroupInList>(
+    source,
+    "groups",
+    `/api/groups?${new URLSearchParams({ type, limit: String(limits.listedGroups) })}`,
+  )) {
+    const path = `/api/groups/${pathSegment(type)}/${pathSegment(id)}/members?limit=${membersOfLine}`;
+    const line = { type: "group", groupType: type, id };
+    let members: string[] = [];
+    let isFirst = true;
+    for await (const { userId } of pagesOf<UserInList>(source, "users", path)) {
+      members.push(userId);
+      if (members.length < membersOfLine) continue;
+      yield { ...line, ...(isFirst && { properties }), members };
+      isFirst = false;
+      members = [];
+    }
+    if (isFirst || members.length > 0) yield { ...line, ...(isFirst && { properties }), members };
+  }
+}
+
+/** All items of a list that has pages. */
+async function* pagesOf<Item>(source: Source, name: string, path: string): AsyncGenerator<Item> {
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const page: Record<string, unknown> = await source.json(cursor ? `${path}&cursor=${cursor}` : path);
+    yield* page[name] as Item[];
+    cursor = page.nextCursor as string | null;
   }
 }
 
