@@ -137,7 +137,7 @@ describe("conditions", () => {
     const faults = async (...conditions: object[]) =>
       (await refused({ name: "x", conditions })).map(({ pointer }) => pointer);
     expect(await faults()).toEqual(["/conditions"]);
-    expect(await faults({ type: "events", q: "a:b" })).toEqual(["/conditions/0/q"]);
+    expect(await faults({ type: "events", q: "a:" })).toEqual(["/conditions/0/q"]);
     expect(await faults({ type: "events", q: "cohort:x" })).toEqual(["/conditions/0/q"]);
     expect(await faults({ type: "events", q: "", atLeast: 3, atMost: 2 })).toEqual(["/conditions/0/atMost"]);
     expect(await faults({ type: "firstSeen" })).toEqual(["/conditions/0/withinDays"]);
