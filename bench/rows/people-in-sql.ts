@@ -132,13 +132,13 @@ async function measureAll(row: string, questions: Question[], options: RowOption
   return lines;
 }
 
-async function ask({ server, ...month }: Month, { path, body, numbers }: Question): Promise<number[]> {
+async function ask({ server, ...month }: Month, { what, path, body, numbers }: Question): Promise<number[]> {
   const response = await fetch(`http://127.0.0.1:${server.ports[0]}${path({ server, ...month })}`, {
     headers: { "x-api-key": server.apiKey, "content-type": "application/json" },
     ...(body && { method: "POST", body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`${path.name} answered ${response.status}: ${text}`);
+  if (response.status !== 200) throw new Error(`${what}: the server answered ${response.status}: ${text}`);
   return numbers(JSON.parse(text) as never);
 }
 
