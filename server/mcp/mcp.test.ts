@@ -97,30 +97,6 @@ describe("finds its way", () => {
     expect((await result("find_users", { q: "plan:free" })).users).toEqual([]);
   });
 
-  test("to companies, with their people, and to what is known of a user", async () => {
-    await result("save_group", { type: "company", id: "acme", properties: { plan: "max" }, userId: "grace" });
-    expect((await result("list_group_types")).types).toEqual([{ type: "company", groups: 1 }]);
-    expect((await result("find_groups", { type: "company", q: "plan:max" })).groups).toMatchObject([
-      { id: "acme", people: 1, events: 1 },
-    ]);
-    expect(await result("get_group", { type: "company", id: "acme" })).toMatchObject({
-      group: { properties: { plan: "max" }, names: [{ name: "Trip booked", events: 1 }] },
-      users: [{ userId: "grace" }],
-      nextCursor: null,
-    });
-    expect(await result("user_profile", { userId: "grace" })).toMatchObject({
-      user: { userId: "grace" },
-      groups: [{ type: "company", id: "acme" }],
-      cohorts: [],
-      notes: [],
-    });
-    await app.post({ channel: "visits", name: "Paid", userId: "grace" });
-    const { events } = await result("search_events", { q: "name:Paid" });
-    expect((await result("events_before", { id: events[0].id })).events).toMatchObject([
-      { name: "Trip booked" },
-    ]);
-  });
-
   test("to people by conditions, and to the cohorts that these are saved as", async () => {
     const conditions = [
       { type: "property", name: "plan", test: "is", values: ["max"] },
@@ -146,6 +122,30 @@ describe("finds its way", () => {
     expect(await ofPerson("visitor-5")).toMatchObject({ userId: "grace", events: 2 });
     expect((await call(client, "split_user", { userId: "visitor-5" })).isError).toBeUndefined();
     expect(await ofPerson("visitor-5")).toMatchObject({ userId: "visitor-5", events: 1 });
+  });
+
+  test("to companies, with their people, and to what is known of a user", async () => {
+    await result("save_group", { type: "company", id: "acme", properties: { plan: "max" }, userId: "grace" });
+    expect((await result("list_group_types")).types).toEqual([{ type: "company", groups: 1 }]);
+    expect((await result("find_groups", { type: "company", q: "plan:max" })).groups).toMatchObject([
+      { id: "acme", people: 1, events: 1 },
+    ]);
+    expect(await result("get_group", { type: "company", id: "acme" })).toMatchObject({
+      group: { properties: { plan: "max" }, names: [{ name: "Trip booked", events: 1 }] },
+      users: [{ userId: "grace" }],
+      nextCursor: null,
+    });
+    expect(await result("user_profile", { userId: "grace" })).toMatchObject({
+      user: { userId: "grace" },
+      groups: [{ type: "company", id: "acme" }],
+      cohorts: [],
+      notes: [],
+    });
+    await app.post({ channel: "visits", name: "Paid", userId: "grace" });
+    const { events } = await result("search_events", { q: "name:Paid" });
+    expect((await result("events_before", { id: events[0].id })).events).toMatchObject([
+      { name: "Trip booked" },
+    ]);
   });
 
   test("to names and tags", async () => {
