@@ -31,6 +31,7 @@ export const commandLine: CommandDef = defineCommand({
     healthcheck: () => import("./healthcheck.ts").then((module) => module.healthcheckCommand),
     restore: () => import("./restore.ts").then((module) => module.restoreCommand),
     rollback: () => import("./restore.ts").then((module) => module.rollbackCommand),
+    upgrade: () => import("./upgrade.ts").then((module) => module.upgradeCommand),
     salvage: () => import("./salvage.ts").then((module) => module.salvageCommand),
     config: () => import("./config.ts").then((module) => module.configCommand),
     destination: () => import("./destination.ts").then((module) => module.destinationCommand),
