@@ -138,7 +138,7 @@ describe("finds its way", () => {
     expect(await result("user_profile", { userId: "grace" })).toMatchObject({
       user: { userId: "grace" },
       groups: [{ type: "company", id: "acme" }],
-      cohorts: [],
+      cohorts: [{ name: "Travelers" }],
       notes: [],
     });
     await app.post({ channel: "visits", name: "Paid", userId: "grace" });
