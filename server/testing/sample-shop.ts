@@ -132,7 +132,7 @@ export async function startShop(dataDirectory: string) {
   }
   for (const { everyone, ...rule } of sampleRules)
     await call("POST", "/api/rules", { ...rule, to: { everyone, members: [], destinations } });
-  await addCohorts(call);
+  const cohortId = await addCohorts(call);
   await addGroups(call);
   const monitorId = await addMonitor(call);
   await addAlerts(call);
@@ -162,6 +162,7 @@ export async function startShop(dataDirectory: string) {
     boardId: board,
     heartbeatId,
     monitorId,
+    cohortId,
     /** Creates the public link of the shop's board and returns its path. */
     async publicBoard(): Promise<string> {
       const { link } = await call<{ link: string }>(
@@ -247,7 +248,8 @@ export function memberPages({
   boardId,
   heartbeatId,
   monitorId,
-}: Pick<SampleShop, "eventId" | "boardId" | "heartbeatId" | "monitorId">) {
+  cohortId,
+}: Pick<SampleShop, "eventId" | "boardId" | "heartbeatId" | "monitorId" | "cohortId">) {
   return {
     feed: "/p/default",
     event: `/p/default/events/${eventId}`,
@@ -255,6 +257,7 @@ export function memberPages({
     search: "/p/default?q=card%20-refund&tag.currency=EUR",
     users: "/p/default/users",
     cohorts: "/p/default/cohorts",
+    cohort: `/p/default/cohorts/${cohortId}`,
     groups: "/p/default/groups/company",
     group: "/p/default/groups/company/hooli",
     insights: "/p/default/insights",
@@ -314,10 +317,11 @@ async function addGroups(call: Call): Promise<void> {
     await call("POST", "/api/users/cus_1042/notes", { text }, "session");
 }
 
-/** Adds cohorts of each kind of condition. */
-async function addCohorts(call: Call): Promise<void> {
-  const add = (name: string, body: object) => call("POST", "/api/cohorts", { name, ...body });
-  await add("Regulars", {
+/** Adds cohorts of each kind of condition. Returns the id of one. */
+async function addCohorts(call: Call): Promise<string> {
+  const add = (name: string, body: object) =>
+    call<{ cohort: { id: string } }>("POST", "/api/cohorts", { name, ...body });
+  const { cohort } = await add("Regulars", {
     conditions: [
       { type: "property", name: "plan", test: "is", values: ["pro", "team"] },
       { type: "events", q: "channel:payments", atLeast: 2, days: 30 },
@@ -330,6 +334,7 @@ async function addCohorts(call: Call): Promise<void> {
     ],
   });
   await add("New this week", { conditions: [{ type: "firstSeen", withinDays: 7 }] });
+  return cohort.id;
 }
 
 /** Adds a rule about the amounts of payments. Returns its id. */

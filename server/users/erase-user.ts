@@ -10,11 +10,11 @@ import {
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 import { peopleChanged } from "../storage/people.ts";
-import { eraseVisit } from "../website/visitors.ts";
 import { eraseFromCohorts } from "./erase-from-cohorts.ts";
 import { eraseFromGroups } from "./erase-from-groups.ts";
 import { forgetPerson, noteIds } from "./erase-person.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
+import { eraseVisit } from "./visitors.ts";
 
 /** Rows read at a time. Bodies of rejected events may be long. */
 const rejectedRows = 20;

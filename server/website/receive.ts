@@ -14,10 +14,10 @@ import type { RejectedEvents } from "../ingest/rejected.ts";
 import { pageViewName, WebsiteEvent, WebsiteEvents, withinLimits } from "../schemas/website.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
+import { userIdOfVisitor } from "../users/visitors.ts";
 import type { CountryLookup } from "./countries.ts";
 import { beginsVisit, type Client, clientTags, itemOf, type Place, pageOf, timeOf } from "./page-events.ts";
 import { visitorOf } from "./salts.ts";
-import { userIdOfVisitor } from "./visitors.ts";
 import type { WebsiteBoards } from "./website-boards.ts";
 import type { WebsiteWorker } from "./website-worker.ts";
 
