@@ -51,6 +51,13 @@ export async function storeMembers(
   let isOver = false;
   const change = (run: (transaction: Transaction<ControlTables>) => Promise<void>) =>
     store.together("control", async (transaction) => {
+      // Until the commit, nobody is erased and the cohort isn't changed.
+      await transaction
+        .updateTable("cohorts")
+        .set({ dueAt })
+        .where("id", "=", id)
+        .where("dueAt", "=", dueAt)
+        .execute();
       const row = await transaction
         .selectFrom("cohorts")
         .select("dueAt")
