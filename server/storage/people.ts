@@ -3,7 +3,7 @@ import { limits } from "../core/limits.ts";
 import { RecentReads } from "../core/recent-reads.ts";
 import type { EventFilter } from "../event/filter.ts";
 import { parseSearch, type Search } from "../event/search.ts";
-import { cohortsIn, searchWithMembers } from "./cohorts.ts";
+import { cohortsIn, type ReadCohorts, searchWithMembers } from "./cohorts.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -123,11 +123,14 @@ export async function withPeople(
 /**
  * The same for the search of something that was saved, such as a rule. What names nobody is returned as it is. A cohort
  * that doesn't exist any more has no members, because what was saved must go on.
+ *
+ * @param read - the members of cohorts that were read before
  */
 export async function searchOfPeople(
   control: Control,
   projectId: number,
   q: string,
+  read?: ReadCohorts,
 ): Promise<string | Search> {
   // Most searches name nobody, and need not be parsed.
   const search = /user:|cohort:/.test(q) ? parseSearch(q) : null;
@@ -135,7 +138,7 @@ export async function searchOfPeople(
   const named = usersIn({ search });
   const withIds =
     named.length === 0 ? search : searchWithIds(search, await idsOfAll(control, projectId, named));
-  return searchWithMembers(control, projectId, withIds, { isSaved: true });
+  return searchWithMembers(control, projectId, withIds, { isSaved: true, read });
 }
 
 /** Whether a filter names users or cohorts, so that what it finds can change without an event. */
