@@ -192,6 +192,12 @@ describe("two known users", () => {
     expect((await split("visitor e")).ids?.toSorted()).toEqual(["visitor e", "visitor f"]);
     expect(await idsOf("visitor f")).toEqual(["visitor e", "visitor f"]);
     expect(await idsOf("ella")).toEqual(["ella"]);
+    for (const each of ["visitor e", "visitor f"])
+      expect(await identify("ella", each)).toMatchObject({
+        status: 409,
+        detail: expect.stringContaining("split off before"),
+      });
+    expect(await idsOf("ella")).toEqual(["ella"]);
   });
 });
 
