@@ -270,6 +270,14 @@ describe("cohort:NAME in a search", () => {
     const { detail } = await call<Failure>("PATCH", `/api/cohorts/${cohort.id}`, { name: "Pros" }, 409);
     expect(detail).toContain('the board "Shop"');
     await call("PATCH", `/api/boards/${board.id}`, { tiles: [] });
+    const annotation = { type: "events", name: "Orders", q: 'cohort:"Pro customers"' };
+    const made = await call<{ annotation: { id: string } }>("POST", "/api/annotations", annotation, 201);
+    const other = await call<Failure>("DELETE", `/api/cohorts/${cohort.id}`, undefined, 409);
+    expect(other.detail).toContain('the annotation "Orders"');
+    const path = `/api/annotations/${made.annotation.id}`;
+    expect((await call<Failure>("PATCH", path, { q: "cohort:Nope" }, 422)).errors[0]!.pointer).toBe("/q");
+    await call("DELETE", path);
+    await call("POST", "/api/annotations", { ...annotation, q: "cohort:Nope" }, 422);
     expect((await call("PATCH", `/api/cohorts/${cohort.id}`, { name: "Pros" })).cohort.name).toBe("Pros");
     expect(await namesOf('cohort:Pros name:"Signed up"')).toEqual(["ann: Signed up"]);
     await call("PATCH", `/api/cohorts/${cohort.id}`, { name: "Pro customers" });
@@ -351,6 +359,14 @@ test("a change has a version, and is in the audit log without conditions", async
       .where("cohortId", "=", cohort.id)
       .executeTakeFirst());
   });
+});
+
+test("a cohort can be deleted though another is called like its ID", async () => {
+  const conditions = [{ type: "users", userIds: ["ann"] }];
+  const cohort = await create("Some", { conditions });
+  const namesake = await create(cohort.id, { conditions });
+  await remove(cohort);
+  await remove(namesake);
 });
 
 test("an erased user leaves no trace in cohorts that are computed meanwhile", async () => {
