@@ -9,6 +9,7 @@ import type {
   LiveFilters,
   LiveOptions,
 } from "./client-types.ts";
+import { TidingsError } from "./errors.ts";
 import { type StreamPosition, streamEvents } from "./live.ts";
 import { type Policy, request } from "./request.ts";
 import type { PreparedEvent } from "./track-many.ts";
@@ -75,13 +76,27 @@ export async function identify(
   const json = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
   const sent = JSON.parse(json);
   const { anonymousId, signature } = call;
-  if (anonymousId) await send(connection, "identify", { userId, anonymousId, signature }, call);
+  const isSent = anonymousId !== undefined || signature !== undefined;
+  const taken = isSent && (await sendIds(connection, { userId, anonymousId, signature }, call));
   // Everybody can read a web page's key, so the server would refuse properties.
   const isPublishable = headers["x-api-key"]!.startsWith("tdg_pk_");
   if (disabled || isPublishable) return { userId, properties: sent };
   // URLs lose the segments "." and "..", so the server takes them with a tilde.
   const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
-  return (await send(connection, `users/${segment}`, sent, call, "PATCH")).user;
+  const { user } = await send(connection, `users/${segment}`, sent, call, "PATCH");
+  if (taken) throw taken;
+  return user;
+}
+
+/** Returns the error if the anonymous ID stays with another user: this one is known then, and can get properties. */
+async function sendIds(connection: Connection, ids: object, call: CallOptions): Promise<TidingsError | null> {
+  try {
+    await send(connection, "identify", ids, call);
+    return null;
+  } catch (error) {
+    if (error instanceof TidingsError && error.code === "id-taken") return error;
+    throw error;
+  }
 }
 
 export async function alias(
