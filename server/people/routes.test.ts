@@ -45,6 +45,13 @@ const put = (userId: string, properties: object) =>
     body: JSON.stringify(properties),
   });
 
+test("properties are set also if the anonymous ID stays with another user", async () => {
+  await identify("first", "shared browser");
+  const second = await identify("second", "shared browser", { properties: { plan: "pro" } });
+  expect(second).toMatchObject({ status: 409, type: expect.stringContaining("id-taken") });
+  expect(await read("second")).toMatchObject({ isKnown: true, properties: { plan: "pro" } });
+});
+
 describe("an anonymous ID", () => {
   test("becomes one of the user who signed in, for past events and later ones", async () => {
     await send("visitor a", "opened");
