@@ -17,7 +17,7 @@ export const matchLabels: Record<CohortMatch, string> = {
   none: "none of these",
 };
 
-/** What a condition is about, as one chooses it. */
+/** The kinds of conditions, as one chooses them. */
 export const kinds = {
   did: "Did something",
   didNot: "Didn't do something",

@@ -5,7 +5,7 @@ import { matchesUser, parseUserSearch } from "../users/user-search.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** What is known of a person. Times are milliseconds since 1970, and null without events. */
+/** A person as the list of users knows them. Times are milliseconds since 1970, and null without events. */
 type KnownPerson = {
   userId: string;
   /** All IDs, the main one first. */
