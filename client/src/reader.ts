@@ -9,7 +9,6 @@ import type {
   LiveFilters,
   LiveOptions,
 } from "./client-types.ts";
-import { TidingsError } from "./errors.ts";
 import { type StreamPosition, streamEvents } from "./live.ts";
 import { type Policy, request } from "./request.ts";
 import type { PreparedEvent } from "./track-many.ts";
@@ -76,27 +75,13 @@ export async function identify(
   const json = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
   const sent = JSON.parse(json);
   const { anonymousId, signature } = call;
-  const isSent = anonymousId !== undefined || signature !== undefined;
-  const taken = isSent && (await sendIds(connection, { userId, anonymousId, signature }, call));
+  if (anonymousId || signature) await send(connection, "identify", { userId, anonymousId, signature }, call);
   // Everybody can read a web page's key, so the server would refuse properties.
   const isPublishable = headers["x-api-key"]!.startsWith("tdg_pk_");
-  if (disabled || isPublishable) return { userId, properties: sent };
+  if (isPublishable || disabled) return { userId, properties: sent };
   // URLs lose the segments "." and "..", so the server takes them with a tilde.
   const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
-  const { user } = await send(connection, `users/${segment}`, sent, call, "PATCH");
-  if (taken) throw taken;
-  return user;
-}
-
-/** Returns the error if the anonymous ID stays with another user: this one is known then, and can get properties. */
-async function sendIds(connection: Connection, ids: object, call: CallOptions): Promise<TidingsError | null> {
-  try {
-    await send(connection, "identify", ids, call);
-    return null;
-  } catch (error) {
-    if (error instanceof TidingsError && error.code === "id-taken") return error;
-    throw error;
-  }
+  return (await send(connection, `users/${segment}`, sent, call, "PATCH")).user;
 }
 
 export async function alias(
@@ -145,6 +130,6 @@ function withQuery(url: string, { from, to, tags = {}, ...filters }: ListFilters
   for (const [name, time] of Object.entries({ from, to }))
     if (time !== undefined) query.set(name, typeof time === "string" ? time : toIsoString(time, name));
   for (const [key, value] of tagStrings(tags)) query.set(`tag.${key}`, value);
-  const text = query.toString();
+  const text = String(query);
   return text ? `${url}?${text}` : url;
 }

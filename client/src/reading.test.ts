@@ -171,14 +171,6 @@ test("identify() with a publishable key sends a signature, also without another 
   expect(error).toMatchObject({ status: 403, code: "signature-invalid" });
 });
 
-test("identify() sets properties also if the other ID stays with another user", async () => {
-  const tidings = client();
-  await tidings.identify("first", {}, { anonymousId: "shared" });
-  const second = tidings.identify("second", { plan: "pro" }, { anonymousId: "shared" });
-  expect(await second.catch((error) => error)).toMatchObject({ code: "id-taken" });
-  expect((await tidings.identify("second", {})).properties).toEqual({ plan: "pro" });
-});
-
 test("identify() with a publishable key alone sends nothing", async () => {
   const page = createClient({ baseUrl: "http://127.0.0.1:1", apiKey: `tdg_pk_${"a".repeat(36)}` });
   expect(await page.identify("u1", { plan: "pro" })).toEqual({ userId: "u1", properties: { plan: "pro" } });
