@@ -73,13 +73,12 @@ export async function identify(
   properties: IdentifiedProperties,
   call: IdentifyOptions = {},
 ): Promise<IdentifiedUser> {
-  const { anonymousId, signature } = call;
-  if (anonymousId || signature) await send(connection, "identify", { userId, anonymousId, signature }, call);
+  if (call.anonymousId || call.signature) await send(connection, "identify", { userId }, call);
   if (connection.disabled || isPublishable(connection))
     return { userId, properties: JSON.parse(asJson(properties)) };
   // URLs lose the segments "." and "..", so the server takes them with a tilde.
   const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
-  return (await send(connection, `users/${segment}`, properties, call, "PATCH")).user;
+  return (await send(connection, `users/${segment}`, properties, { signal: call.signal }, "PATCH")).user;
 }
 
 export async function alias(
@@ -88,8 +87,7 @@ export async function alias(
   previousId: string,
   call: AliasOptions = {},
 ): Promise<void> {
-  const { signature } = call;
-  await send(connection, "alias", { userId, previousId, signature }, call);
+  await send(connection, "alias", { userId, previousId }, call);
 }
 
 export async function group(
@@ -99,9 +97,8 @@ export async function group(
   properties?: IdentifiedProperties,
   call: GroupOptions = {},
 ): Promise<void> {
-  const { userId, signature } = call;
   const sent = isPublishable(connection) ? undefined : properties;
-  await send(connection, "groups", { type, id, userId, signature, properties: sent }, call);
+  await send(connection, "groups", { type, id, properties: sent }, call);
 }
 
 /** Everybody can read a web page's key, so the server would refuse properties. */
@@ -113,15 +110,15 @@ function asJson(body: object): string {
   return JSON.stringify(body, (_, value) => (typeof value === "bigint" ? String(value) : value));
 }
 
-/** Changes a user or a group. A disabled client sends nothing. */
+/** Changes a user or a group. A disabled client sends nothing. Other options than `signal` are sent with the body. */
 async function send(
   { baseUrl, post, disabled, policyOf }: Connection,
   path: string,
   body: object,
-  { signal }: CallOptions,
+  { signal, ...options }: { signal?: AbortSignal | undefined },
   method = "POST",
 ): Promise<{ user: IdentifiedUser }> {
-  const init = { ...post, method, body: asJson(body) };
+  const init = { ...post, method, body: asJson({ ...options, ...body }) };
   return disabled ? ({} as never) : request(`${baseUrl}/api/${path}`, init, policyOf(signal));
 }
 

@@ -104,7 +104,7 @@ export async function createAnnotation(
   await checkBoard(transaction, projectId, row.boardId);
   await checkNamedCohorts(transaction, projectId, annotation);
   await transaction.insertInto("annotations").values(row).execute();
-  await record({ action: "annotation.created", target: row.name, detail: { id, ...annotation } });
+  await record({ action: "annotation.created", target: row.name, detail: { id, type: annotation.type } });
   return annotationOf(row);
 }
 
@@ -129,7 +129,11 @@ export async function changeAnnotation(
   if (changed.boardId !== row.boardId) await checkBoard(transaction, projectId, changed.boardId);
   await checkNamedCohorts(transaction, projectId, change);
   await transaction.updateTable("annotations").set(changed).where("id", "=", id).execute();
-  await record({ action: "annotation.changed", target: changed.name, detail: { id, ...change } });
+  await record({
+    action: "annotation.changed",
+    target: changed.name,
+    detail: { id, fields: Object.keys(change) },
+  });
   return annotationOf(changed);
 }
 

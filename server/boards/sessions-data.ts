@@ -119,13 +119,15 @@ async function liveData(
 }
 
 function sessionsOf(
-  { q, activity, split }: SessionsTile,
+  { q, activity, split, show }: SessionsTile,
   { store: { events }, projectId }: Context,
   bounds: number[],
   progress: Progress,
 ): Promise<SessionsResult> {
   const query = {
-    ...{ projectId, bounds, idleMs: limits.visitIdleMs, split: splitOf(split) },
+    ...{ projectId, bounds, idleMs: limits.visitIdleMs },
+    // A number needs no values, of which there can be too many.
+    ...((show === "entries" || show === "exits") && { split: splitOf(split) }),
     counted: filterOf({ q }, []),
     activity: filterOf({ q: activity }, []),
   };

@@ -213,3 +213,22 @@ test("the preview shows what the first alert becomes", async () => {
     event: { name: "Alert firing", tags: { instance: "web-1" } },
   });
 });
+
+test("a mapping with the whole alert has it once, without its group", async () => {
+  const mapping = { name: "Alert", tags: { all: "{{$}}", receiver: "{{group.receiver}}" } };
+  const { send, list } = await senders.create("alertmanager", { mapping });
+  const alerts = Array.from({ length: 50 }, (_, index) => ({ labels: {}, fingerprint: `f${index}` }));
+  expect(await send({ receiver: "tidings", padding: "x".repeat(10_000), alerts })).toEqual([201, "recorded"]);
+  const { tags } = (await list())[0]!;
+  expect(JSON.parse(tags.all!)).toEqual({ labels: {}, fingerprint: expect.stringMatching(/^f\d+$/) });
+  expect(tags.receiver).toBe("tidings");
+});
+
+test.each(["alertmanager", "grafana"] as const)(
+  "%s: a malformed body is rejected and kept",
+  async (source) => {
+    const { send, requests } = await senders.create(source);
+    for (const body of ["{", "x", ""]) expect(await send(body)).toEqual([400, "body-malformed"]);
+    expect((await requests()).length).toBeGreaterThan(0);
+  },
+);

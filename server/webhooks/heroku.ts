@@ -26,6 +26,10 @@ const decoder = new TextDecoder();
 const space = 0x20;
 const bracketOpen = "[".charCodeAt(0);
 const digitsMax = 7;
+/** Heroku splits longer messages (https://devcenter.heroku.com/articles/logging#log-delivery-reliability). */
+const messageMax = 10_000;
+/** The router has about 15. */
+const fieldsMax = 50;
 
 /**
  * The lines of a request: syslog messages, each after its length in bytes (RFC 6587, section 3.4.1;
@@ -69,9 +73,12 @@ function lineOf(text: string): Line | null {
 }
 
 function fieldsOf(message: string): Record<string, string> {
-  return Object.fromEntries(
-    Array.from(message.matchAll(field), ([, name, quoted, plain]) => [name!, quoted ?? plain ?? ""]),
-  );
+  const entries: [name: string, value: string][] = [];
+  for (const [, name, quoted, plain] of message.slice(0, messageMax).matchAll(field)) {
+    entries.push([name!, quoted ?? plain ?? ""]);
+    if (entries.length === fieldsMax) break;
+  }
+  return Object.fromEntries(entries);
 }
 
 function malformed(at: number): Error {

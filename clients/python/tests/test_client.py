@@ -6,6 +6,7 @@ import os
 import random
 import re
 import tempfile
+import time
 import unittest
 from datetime import datetime, timedelta, timezone
 
@@ -77,6 +78,13 @@ class EventTest(unittest.TestCase):
         self.assertIsNone(client.track("c", "secret"))
         self.assertIsNotNone(client.track("c", "n", user_id="ada@example.com"))
         self.assertEqual([json.loads(item.json)["userId"] for item in sent], ["hidden"])
+
+    def test_a_flush_of_nothing_rests(self):
+        client = Client("http://127.0.0.1:1", "k")
+        client.flush()
+        before = time.process_time()
+        time.sleep(0.5)
+        self.assertLess(time.process_time() - before, 0.1)
 
     def test_options_are_checked(self):
         for args in (("tidings.example.com", "k"), ("https://x.example", "a key"), ("", ""), (None, "k")):
