@@ -4,11 +4,10 @@ import { grown } from "./grown.ts";
 import type { PropertySplit, Watch } from "./queries.ts";
 import type { Scan, Sources } from "./scan.ts";
 
-/** The value of a property in a user's stored properties, as a text; undefined for none or null. */
-export function propertyIn(json: string, key: string): string | undefined {
-  const properties = JSON.parse(json) as Record<string, string | number | boolean | null>;
-  const value = Object.hasOwn(properties, key) ? properties[key] : null;
-  return value === null || value === undefined ? undefined : String(value);
+/** The value of a property, which is stored as JSON, as a text; undefined for none or null. */
+export function textOfProperty(json: string | null): string | undefined {
+  const value = json === null ? null : (JSON.parse(json) as string | number | boolean | null);
+  return value === null ? undefined : String(value);
 }
 
 /**
