@@ -53,7 +53,11 @@ export function limited(analyzer: EventAnalyzer): EventAnalyzer {
 }
 
 function tooLarge(of: TooMany): ProblemError {
-  const what: Record<TooMany, string> = {
+  if (of === "properties")
+    return problem("query-too-expensive", {
+      detail: `Users of this project have more than ${text(limits.statsSplitValues)} values of this property. Split by one with fewer values.`,
+    });
+  const what: Record<Exclude<TooMany, "properties">, string> = {
     users: `more than ${text(limits.analysisUsers)} different users`,
     pairs: `more than ${text(limits.analysisPairs)} different pairs of a user and a value of "split"`,
     values: `more than ${text(limits.statsSplitValues)} values of "split"`,

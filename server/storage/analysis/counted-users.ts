@@ -57,7 +57,7 @@ async function selectUsers(
   }
   if (counted.of === "activity") return selectActiveUsers(sources, counted, watch);
   const { filter, range, property } = counted;
-  const ofProperty = property && scanFor(sources, { by: "user", key: property.key });
+  const ofProperty = property && scanFor(sources, { by: "user", key: property.key }, property.value);
   const fields = { users: true };
   const batches = new Batches(fields, [filter], new Users(await sources.readPeople(projectId)));
   const { texts } = batches.values;

@@ -5,7 +5,7 @@ import { type Texts, Users } from "./numbered.ts";
 import type { FollowPathsQuery } from "./path-queries.ts";
 import type { Watch } from "./queries.ts";
 import type { Sources } from "./scan.ts";
-import { TooLargeError } from "./too-large.ts";
+import { TooLargeError, tooMany } from "./too-large.ts";
 
 /** Share of the progress for finding the anchors. */
 const anchorShare = 0.3;
@@ -40,7 +40,8 @@ export async function followPaths(
   const fields = { users: true, split: { by: "name" } } as const;
   const first = new Batches(fields, [anchor], new Users(await readPeople(projectId)));
   const anchors = new Anchors(first.values);
-  await inNames(
+  await tooMany(
+    "names",
     scan({ projectId, filters: [anchor], range, fields }, first, (batch) => anchors.add(batch), {
       ...watch,
       onProgress: (done) => watch.onProgress?.(done * anchorShare),
@@ -81,7 +82,8 @@ export async function followPaths(
   };
   const around = anchors.around(direction, windowMs, range);
   if (around.fromMs < around.toMs)
-    await inNames(
+    await tooMany(
+      "names",
       scan({ projectId, filters: [steps, anchor], range: around, fields }, second, take, {
         ...watch,
         onProgress: (done) => watch.onProgress?.(anchorShare + done * (1 - anchorShare)),
@@ -95,15 +97,6 @@ export async function followPaths(
     nameOf: (user, step) => ways.nameOf(user, step, anchors.nameOf(user)),
     msOf: (user, step) => ways.msOf(user, step, anchors.nameOf(user)),
   };
-}
-
-/** Says what there is too much of: here the values are names. */
-async function inNames(scanned: Promise<void>): Promise<void> {
-  try {
-    await scanned;
-  } catch (error) {
-    throw error instanceof TooLargeError && error.of === "values" ? new TooLargeError("names") : error;
-  }
 }
 
 /** The first event of each user that matches, of several at the same time the one whose name is the least text. */

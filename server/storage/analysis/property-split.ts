@@ -3,6 +3,7 @@ import type { Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
 import type { PropertySplit, Watch } from "./queries.ts";
 import type { Scan, Sources } from "./scan.ts";
+import { tooMany } from "./too-large.ts";
 
 /** The value of a property, which is stored as JSON, as a text; undefined for none or null. */
 export function textOfProperty(json: string | null): string | undefined {
@@ -13,10 +14,13 @@ export function textOfProperty(json: string | null): string | undefined {
 /**
  * A scan for a split. If that is a property of users, batches have each user's value in place of one of the event, as it
  * is now. Otherwise, events have their own.
+ *
+ * @param only - the only value that users may have; others have none
  */
 export function scanFor(
   { scan, readProperty }: Sources,
   split: Split | PropertySplit | undefined,
+  only?: string,
 ): { scan: Scan; ofEvents: Split | undefined } {
   if (split?.by !== "user") return { scan, ofEvents: split };
   const { key } = split;
@@ -47,16 +51,19 @@ export function scanFor(
     watch: Watch,
   ): Promise<Uint32Array> {
     let values = new Uint32Array(1_024);
-    await readProperty(
+    const reading = readProperty(
       projectId,
       key,
       (userId, value) => {
+        if (only !== undefined && value !== only) return;
         const user = users.add(userId);
         while (user >= values.length) values = grown(values);
         values[user] = texts.add(value);
       },
       watch,
     );
+    // Values of all users count, so a shorter range wouldn't help.
+    await tooMany("properties", reading);
     return values;
   }
 }
