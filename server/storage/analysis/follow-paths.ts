@@ -1,6 +1,5 @@
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
-import { NameRanks } from "./name-ranks.ts";
 import { type Texts, Users } from "./numbered.ts";
 import type { FollowPathsQuery } from "./path-queries.ts";
 import type { Watch } from "./queries.ts";
@@ -224,7 +223,6 @@ class Ways {
 /** Passes events on in the order of time; those of one user and millisecond by their names, ascending or descending. */
 class SameTime {
   readonly #names: Texts;
-  readonly #ranks: NameRanks;
   readonly #order: 1 | -1;
   readonly #pass: (user: number, name: number, ms: number) => void;
   #ms = Number.NaN;
@@ -234,7 +232,6 @@ class SameTime {
 
   constructor(names: Texts, order: 1 | -1, pass: (user: number, name: number, ms: number) => void) {
     this.#names = names;
-    this.#ranks = new NameRanks(names);
     this.#order = order;
     this.#pass = pass;
   }
@@ -262,16 +259,25 @@ class SameTime {
       return;
     }
     if (size === 0) return;
-    const ranks = this.#ranks.ranks();
     const count = this.#names.texts.length + 1;
-    // A user's number and a rank fit into a double, and numbers sort without a call for each pair.
+    // A user's number and a name's fit into a double, and numbers sort without a call for each pair.
     const keys = new Float64Array(size);
-    for (let at = 0; at < size; at++) keys[at] = this.#users[at]! * count + ranks[this.#nameNumbers[at]!]!;
+    for (let at = 0; at < size; at++) keys[at] = this.#users[at]! * count + this.#nameNumbers[at]!;
     keys.sort();
-    if (this.#order === -1) keys.reverse();
-    for (const key of keys) {
-      const user = Math.floor(key / count);
-      this.#pass(user, this.#ranks.nameAt(key - user * count), this.#ms);
+    for (let from = 0; from < size; ) {
+      const user = Math.floor(keys[from]! / count);
+      const names: number[] = [];
+      const end = (user + 1) * count;
+      for (; from < size && keys[from]! < end; from++) names.push(keys[from]! - user * count);
+      if (names.length > 1) this.#sort(names);
+      for (const name of names) this.#pass(user, name, this.#ms);
     }
+  }
+
+  /** Sorts only the names of one user: all names of a project are many, and each batch can bring new ones. */
+  #sort(names: number[]): void {
+    const { texts } = this.#names;
+    const order = this.#order;
+    names.sort((a, b) => (a === b ? 0 : texts[a - 1]! < texts[b - 1]! ? -order : order));
   }
 }
