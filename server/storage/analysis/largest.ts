@@ -16,12 +16,14 @@ type Largest = {
  *
  * @param counts - by the number of the text, from 1 on
  * @param most - how many are selected
+ * @param accepts - whether a text can be selected
  */
 export async function largestOf(
   counts: Uint32Array | Float64Array,
   texts: readonly string[],
   most: number,
   turns: Turns,
+  accepts: (text: string) => boolean = () => true,
 ): Promise<Largest> {
   const isBefore = (a: number, b: number) =>
     counts[a]! > counts[b]! || (counts[a] === counts[b] && texts[a - 1]! < texts[b - 1]!);
@@ -30,7 +32,7 @@ export async function largestOf(
   for (let number = 1; number <= texts.length; number++) {
     if (number % countsOfTurn === 0) await turns.next();
     const count = counts[number] ?? 0;
-    if (count === 0) continue;
+    if (count === 0 || !accepts(texts[number - 1]!)) continue;
     largest.texts++;
     largest.total += count;
     let place = numbers.length;
