@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, Transaction } from "kysely";
+import type { ExpressionBuilder, Kysely, Selectable, Transaction } from "kysely";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { isoOf } from "../core/iso.ts";
@@ -34,6 +34,7 @@ export async function listAnnotations(
     .selectFrom("annotations")
     .selectAll()
     .where("projectId", "=", projectId)
+    .where(isOfNoDeletedBoard)
     .$if(type !== undefined, (query) => query.where("type", "=", type!))
     // Ids are in the order in which annotations were created.
     .$if(cursor !== undefined, (query) => query.where("id", "<", cursor!))
@@ -45,6 +46,14 @@ export async function listAnnotations(
     annotations: page.map(annotationOf),
     nextCursor: rows.length > limit ? page.at(-1)!.id : null,
   };
+}
+
+/** A deleted board can be restored, and has its notes again then. */
+function isOfNoDeletedBoard({ or, eb, selectFrom }: ExpressionBuilder<ControlTables, "annotations">) {
+  return or([
+    eb("boardId", "is", null),
+    eb("boardId", "in", selectFrom("boards").select("boards.id").where("boards.deletedAt", "is", null)),
+  ]);
 }
 
 /** The searches whose events charts mark, in the order of their creation. */
@@ -76,6 +85,7 @@ export async function notesNear(
     .where("type", "=", "note")
     .where("at", ">", fromMs - dayMs - zoneMs)
     .where("at", "<", toMs + zoneMs)
+    .where(isOfNoDeletedBoard)
     .where((eb) =>
       eb.or([eb("boardId", "is", null), ...(board === undefined ? [] : [eb("boardId", "=", board)])]),
     )
@@ -102,7 +112,7 @@ export async function createAnnotation(
   };
   await checkBoard(transaction, projectId, row.boardId);
   await transaction.insertInto("annotations").values(row).execute();
-  await record({ action: "annotation.created", target: row.name, detail: { id, ...annotation } });
+  await record({ action: "annotation.created", target: row.name, detail: { id, type: annotation.type } });
   return annotationOf(row);
 }
 
@@ -126,7 +136,11 @@ export async function changeAnnotation(
   const changed = { ...row, ...editableOf(withChange(before, change)) };
   if (changed.boardId !== row.boardId) await checkBoard(transaction, projectId, changed.boardId);
   await transaction.updateTable("annotations").set(changed).where("id", "=", id).execute();
-  await record({ action: "annotation.changed", target: changed.name, detail: { id, ...change } });
+  await record({
+    action: "annotation.changed",
+    target: changed.name,
+    detail: { id, fields: Object.keys(change) },
+  });
   return annotationOf(changed);
 }
 
