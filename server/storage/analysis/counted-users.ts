@@ -11,7 +11,7 @@ import { followCohorts } from "./retention.ts";
 import type { Sources } from "./scan.ts";
 
 /** Slots of users that are looked at between two looks at the clock. */
-const slotsOfTurn = 16_384;
+const slotsOfTurn = 1_024;
 
 /** Finds the users whom a number counts. */
 export async function countedUsers(
