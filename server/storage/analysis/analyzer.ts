@@ -62,6 +62,7 @@ function tooLarge(of: TooMany): ProblemError {
     pairs: `more than ${text(limits.analysisPairs)} different pairs of a user and a value of "split"`,
     values: `more than ${text(limits.statsSplitValues)} values of "split"`,
     names: `more than ${text(limits.statsSplitValues)} different event names`,
+    places: `more users than paths of this length can have`,
     events: `more than ${text(limits.analysisEvents)} events of users`,
   };
   return problem("query-too-expensive", {

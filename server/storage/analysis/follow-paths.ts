@@ -173,11 +173,13 @@ class Ways {
   readonly #names: Uint32Array;
   readonly #ms: Float64Array | null;
 
+  /** Throws `TooLargeError`. */
   constructor({ users, length, isAfter, mergesRepeats, keepsTimes }: WaysOptions) {
     this.#isAfter = isAfter;
     this.#merges = mergesRepeats;
     this.#length = length;
     this.#places = isAfter ? length : length + 1;
+    TooLargeError.check("places", users * this.#places - 1);
     this.#counts = new Uint32Array(users + 1);
     this.#last = new Uint32Array(users + 1);
     this.#names = new Uint32Array((users + 1) * this.#places);

@@ -7,6 +7,7 @@ const maxima = {
   names: limits.statsSplitValues,
   properties: limits.statsSplitValues,
   events: limits.analysisEvents,
+  places: limits.analysisPlaces,
 };
 
 /** What an analysis has too many of. */
