@@ -80,12 +80,14 @@ export default defineConfig({
             // Otherwise a file for each part that the feed's histogram and boards share.
             {
               name: "charts",
-              test: /dashboard\/charts\/|dashboard\/annotations\/use-marks|node_modules\/uplot\//,
+              test: /dashboard\/charts\/|dashboard\/annotations\/use-marks|dashboard\/boards\/(?:use-board-marks|tile-scroll)|node_modules\/uplot\//,
             },
             // Otherwise a file for each part that some of the pages with forms share.
-            { name: "edits", test: /dashboard\/edits\// },
+            { name: "edits", test: /dashboard\/edits\/|dashboard\/components\/(?:days-field|size)\./ },
             // Otherwise a file for each icon that two pages share, and all their names in the first load.
-            { name: "icons", test: /node_modules\/lucide-react\// },
+            { name: "icons", test: /node_modules\/lucide-react\/|dashboard\/connections\/connection-icons/ },
+            // Otherwise two files of a few lines for lists with pages.
+            { name: "lists", test: /nfiniteQuery/ },
           ],
         },
       },

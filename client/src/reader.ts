@@ -74,7 +74,7 @@ export async function identify(
   call: IdentifyOptions = {},
 ): Promise<IdentifiedUser> {
   const { anonymousId, signature } = call;
-  if (anonymousId) await send(connection, "identify", { userId, anonymousId, signature }, call);
+  if (anonymousId || signature) await send(connection, "identify", { userId, anonymousId, signature }, call);
   if (connection.disabled || isPublishable(connection))
     return { userId, properties: JSON.parse(asJson(properties)) };
   // URLs lose the segments "." and "..", so the server takes them with a tilde.

@@ -1,7 +1,7 @@
 import type { Event } from "../../server/event/event.ts";
 import { type EventFilter, passes } from "../../server/event/filter.ts";
 import { matchesSearch } from "../../server/event/match-search.ts";
-import { hasKind, parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
+import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
 import { boundsOf, timeIn, timeQuery, withoutTime } from "../time-range/time-range.ts";
 import { searchSoFar } from "./typed.ts";
 
@@ -77,19 +77,8 @@ export function isForServer(filters: Filters): boolean {
 }
 
 function isSearchForServer({ q }: Filters): boolean {
-  // Most searches name none of them, and need not be parsed.
-  if (q === undefined || !q.includes(":")) return false;
-  return /(?:cohort|user):/.test(q) || namesGroup(q);
-}
-
-function namesGroup(q: string): boolean {
-  try {
-    const search = parseSearch(q);
-    return search !== null && hasKind(search, ["group"]);
-  } catch {
-    // The page shows the mistake.
-    return false;
-  }
+  // Of what can stand before a colon, a browser knows these fields, and keys of tags before a range.
+  return q?.replace(/\b(?:channel|name|notify):|:\S*\.\./g, "").includes(":") ?? false;
 }
 
 /** The events that match for sure. Of filters for the server, others may match too. */

@@ -15,6 +15,7 @@ import {
   type NewAnnotation,
 } from "../schemas/annotation.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { checkNamedCohorts } from "../storage/named-cohorts.ts";
 import { withLock } from "../storage/settings.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -98,7 +99,7 @@ export async function findAnnotation(control: Control, projectId: number, id: st
   return annotationOf(await findRow(control, projectId, id));
 }
 
-/** Throws `body-invalid` for the board of another project, and `limit-reached`. */
+/** Throws `body-invalid` for the board of another project and for an unknown cohort, and `limit-reached`. */
 export async function createAnnotation(
   { transaction, projectId, actor, record }: Change,
   annotation: NewAnnotation,
@@ -111,6 +112,7 @@ export async function createAnnotation(
     ...editableOf(annotation),
   };
   await checkBoard(transaction, projectId, row.boardId);
+  await checkNamedCohorts(transaction, projectId, annotation);
   await transaction.insertInto("annotations").values(row).execute();
   await record({ action: "annotation.created", target: row.name, detail: { id, type: annotation.type } });
   return annotationOf(row);
@@ -135,6 +137,7 @@ export async function changeAnnotation(
       throw invalid(field, before.type === "note" ? "is not a field of notes" : "is only a field of notes");
   const changed = { ...row, ...editableOf(withChange(before, change)) };
   if (changed.boardId !== row.boardId) await checkBoard(transaction, projectId, changed.boardId);
+  await checkNamedCohorts(transaction, projectId, change);
   await transaction.updateTable("annotations").set(changed).where("id", "=", id).execute();
   await record({
     action: "annotation.changed",

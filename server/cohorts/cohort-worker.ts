@@ -5,7 +5,7 @@ import { WorkLoop } from "../core/work-loop.ts";
 import { outsideRequests, requestSignal, withDeadline } from "../scheduling/deadline.ts";
 import { FairQueue } from "../scheduling/fair-queue.ts";
 import { nextTurn } from "../scheduling/turns.ts";
-import { rememberMembers } from "../storage/cohorts.ts";
+import { rememberMembers } from "../storage/cohort-members.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { peopleChanges, readPeopleChanges } from "../storage/people-changes.ts";
 import type { Store } from "../storage/store.ts";
@@ -206,7 +206,7 @@ export class CohortWorker extends WorkLoop {
     const { isOver, revision } = await storeMembers(store, row, people);
     if (isOver) return;
     const ids = [...people.values()].flat();
-    if (revision !== null) rememberMembers(revision, ids);
+    if (revision !== null) await rememberMembers(row.projectId, revision, ids);
     const tookMs = Math.ceil(performance.now() - startedMs);
     await this.#finish(row, {
       people: people.size,

@@ -139,10 +139,15 @@ export async function deleteCohort(
   await checkUnused(transaction, projectId, name, "deleted");
   await transaction
     .updateTable("cohorts")
-    .set({ deletedAt: nowMs, dueAt: nowMs, name: id })
+    .set({ deletedAt: nowMs, dueAt: nowMs, name: deletedName(id) })
     .where("id", "=", id)
     .execute();
   await record({ action: "cohort.deleted", target: name, detail: { id } });
+}
+
+/** Frees the name of a deleted cohort. No other cohort can have this one, because names have no line breaks. */
+function deletedName(id: string): string {
+  return `${id}\n`;
 }
 
 async function checkUnused(control: Control, projectId: number, name: string, to: string): Promise<void> {

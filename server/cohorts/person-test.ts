@@ -8,6 +8,7 @@ const dayMs = 24 * 60 * 60 * 1_000;
 /** When a person was first and last seen, in milliseconds since 1970; null without events. */
 type SeenPerson = { firstAt: number | null; lastAt: number | null };
 
+/** A person as the list of users knows them. */
 type KnownPerson = SeenPerson & {
   userId: string;
   /** All IDs, the main one first. */

@@ -172,6 +172,8 @@ export const limits = {
   cohortTimes: 1_000_000,
   /** IDs of the people in a cohort. */
   cohortIds: 1_000_000,
+  /** IDs of the people in all cohorts of one search. */
+  searchCohortIds: 2_000_000,
   /** Who is in cohorts, as searches keep it in memory. A cohort with `cohortIds` takes 24 to 48 MB. */
   cohortBytes: 64 * 1_048_576,
   /**

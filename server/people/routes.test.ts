@@ -45,6 +45,13 @@ const put = (userId: string, properties: object) =>
     body: JSON.stringify(properties),
   });
 
+test("properties are set also if the anonymous ID stays with another user", async () => {
+  await identify("first", "shared browser");
+  const second = await identify("second", "shared browser", { properties: { plan: "pro" } });
+  expect(second).toMatchObject({ status: 409, type: expect.stringContaining("id-taken") });
+  expect(await read("second")).toMatchObject({ isKnown: true, properties: { plan: "pro" } });
+});
+
 describe("an anonymous ID", () => {
   test("becomes one of the user who signed in, for past events and later ones", async () => {
     await send("visitor a", "opened");
@@ -191,6 +198,12 @@ describe("two known users", () => {
     expect((await idsOf("ella")).toSorted()).toEqual(["ella", "visitor e", "visitor f"]);
     expect((await split("visitor e")).ids?.toSorted()).toEqual(["visitor e", "visitor f"]);
     expect(await idsOf("visitor f")).toEqual(["visitor e", "visitor f"]);
+    expect(await idsOf("ella")).toEqual(["ella"]);
+    for (const each of ["visitor e", "visitor f"])
+      expect(await identify("ella", each)).toMatchObject({
+        status: 409,
+        detail: expect.stringContaining("split off before"),
+      });
     expect(await idsOf("ella")).toEqual(["ella"]);
   });
 });

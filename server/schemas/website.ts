@@ -24,7 +24,11 @@ export const WebsiteEvent = z
       .max(365 * 24 * 60 * 60 * 1_000)
       .optional()
       .openapi({ description: "Milliseconds since it happened, by the page's clock. Default: 0." }),
-    userId: z.union([z.string(), z.number()]).optional().openapi({ description: "Default: the visitor." }),
+    userId: z
+      // Pages often have it as a number.
+      .preprocess((id) => (typeof id === "number" ? String(id) : id), z.string())
+      .optional()
+      .openapi({ type: "string", description: "Default: the visitor." }),
     tags: z.record(z.string(), z.unknown()).optional(),
   })
   .openapi("WebsiteEvent");

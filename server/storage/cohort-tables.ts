@@ -19,7 +19,7 @@ export type CohortTables = {
     tookMs: number | null;
     /** Why it could not be computed the last time. */
     failure: string | null;
-    /** Since when its members are being removed. It has its ID as a name then. */
+    /** Since when its members are being removed. Its name is its ID with a line break then. */
     deletedAt: number | null;
     /** From when on the members are computed again, if something changed. */
     dueAt: number;

@@ -1,7 +1,8 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import type { Search } from "../event/search.ts";
 import { UserSetBuilder } from "../event/user-set.ts";
-import { type Members, memberCache, smallCohortIds } from "./cohorts.ts";
+import { Turns } from "../scheduling/turns.ts";
+import { type Members, MembersBuilder, memberCache, smallCohortIds } from "./cohort-members.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -154,7 +155,13 @@ async function membersOf(
     if (step.length < stepRows) break;
     after = step.at(-1)!.userId;
   }
-  const members = setOf(ids);
+  const turns = new Turns(projectId);
+  const built = new MembersBuilder(ids.size);
+  for (const userId of ids) {
+    built.add(userId);
+    if (turns.isOver) await turns.next();
+  }
+  const members = built.built;
   const now = await control
     .selectFrom("userGroups")
     .select("revision")
@@ -166,13 +173,6 @@ async function membersOf(
   if (now?.revision === row.revision && (await peopleVersion(control, projectId)) === people)
     memberCache.set(key, members);
   return members;
-}
-
-function setOf(ids: ReadonlySet<string>): Members {
-  if (ids.size <= smallCohortIds) return { ids: [...ids] };
-  const set = new UserSetBuilder(ids.size);
-  for (const userId of ids) set.add(userId);
-  return { set: set.set };
 }
 
 /** The next members of a group by the IDs that were named, with the main IDs of their people. */

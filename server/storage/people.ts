@@ -3,7 +3,7 @@ import { limits } from "../core/limits.ts";
 import { RecentReads } from "../core/recent-reads.ts";
 import type { EventFilter } from "../event/filter.ts";
 import { hasKind, parseSearch, type Search } from "../event/search.ts";
-import { searchWithMembers } from "./cohorts.ts";
+import { type ReadCohorts, searchWithMembers } from "./cohorts.ts";
 import type { ControlTables } from "./control-tables.ts";
 import { type HasTag, searchWithGroups } from "./groups.ts";
 
@@ -125,11 +125,14 @@ export async function withPeople(
 /**
  * The same for the search of something that was saved, such as a rule. What names nobody is returned as it is. A cohort
  * that doesn't exist any more has no members, because what was saved must go on.
+ *
+ * @param read - the members of cohorts that were read before
  */
 export async function searchOfPeople(
   control: Control,
   projectId: number,
   q: string,
+  read?: ReadCohorts,
 ): Promise<string | Search> {
   // Most searches name nobody, and need not be parsed.
   const search = q.includes(":") ? parseSearch(q) : null;
@@ -137,7 +140,7 @@ export async function searchOfPeople(
   const named = usersIn({ search });
   const withIds =
     named.length === 0 ? search : searchWithIds(search, await idsOfAll(control, projectId, named));
-  return searchWithSets(control, projectId, withIds, { isSaved: true });
+  return searchWithSets(control, projectId, withIds, { isSaved: true, read });
 }
 
 /** Whether a filter names users, cohorts or groups, so that what it finds can change without an event. */
@@ -145,7 +148,7 @@ export function namesPeople(filter: EventFilter): boolean {
   return usersIn(filter).length > 0 || (filter.search !== undefined && hasKind(filter.search, sets));
 }
 
-type ExpandOptions = { isSaved?: boolean; hasTag?: HasTag };
+type ExpandOptions = { isSaved?: boolean; hasTag?: HasTag; read?: ReadCohorts | undefined };
 
 /** Parts of a search that stand for many users. */
 const sets = ["cohort", "group"] as const;

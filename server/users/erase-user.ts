@@ -10,7 +10,6 @@ import {
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 import { peopleChanged } from "../storage/people.ts";
-import { eraseFromCohorts } from "./erase-from-cohorts.ts";
 import { eraseFromGroups } from "./erase-from-groups.ts";
 import { forgetPerson, noteIds } from "./erase-person.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
@@ -64,7 +63,6 @@ async function eraseId(context: JobContext, job: JobRow, userId: string): Promis
   await eraseWebhookRequests(context, projectId, userId);
   await erasePingBodies(context, projectId, userId);
   await eraseRuleValues(context, projectId, userId);
-  await eraseFromCohorts(context.store.control, projectId, userId);
   await eraseVisit(context.store.control, projectId, userId);
   await eraseFromGroups(context.store.control, projectId, userId);
   await context.store.control

@@ -123,7 +123,7 @@ export class WebsiteReceiver {
 
   async #placeOf(event: WebsiteEvent, visitor: string, projectId: number, nowMs: number): Promise<Place> {
     const { visits } = this.#deps.worker;
-    const userId = String(event.userId ?? "") || userIdOfVisitor(visitor);
+    const userId = event.userId || userIdOfVisitor(visitor);
     const atMs = timeOf(event, nowMs);
     const viewId = event.name === pageViewName ? event.id : null;
     const visit = beginsVisit(event)
