@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, Transaction } from "kysely";
+import type { ExpressionBuilder, Kysely, Selectable, Transaction } from "kysely";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { isoOf } from "../core/iso.ts";
@@ -35,6 +35,7 @@ export async function listAnnotations(
     .selectFrom("annotations")
     .selectAll()
     .where("projectId", "=", projectId)
+    .where(isOfNoDeletedBoard)
     .$if(type !== undefined, (query) => query.where("type", "=", type!))
     // Ids are in the order in which annotations were created.
     .$if(cursor !== undefined, (query) => query.where("id", "<", cursor!))
@@ -46,6 +47,14 @@ export async function listAnnotations(
     annotations: page.map(annotationOf),
     nextCursor: rows.length > limit ? page.at(-1)!.id : null,
   };
+}
+
+/** A deleted board can be restored, and has its notes again then. */
+function isOfNoDeletedBoard({ or, eb, selectFrom }: ExpressionBuilder<ControlTables, "annotations">) {
+  return or([
+    eb("boardId", "is", null),
+    eb("boardId", "in", selectFrom("boards").select("boards.id").where("boards.deletedAt", "is", null)),
+  ]);
 }
 
 /** The searches whose events charts mark, in the order of their creation. */
@@ -77,6 +86,7 @@ export async function notesNear(
     .where("type", "=", "note")
     .where("at", ">", fromMs - dayMs - zoneMs)
     .where("at", "<", toMs + zoneMs)
+    .where(isOfNoDeletedBoard)
     .where((eb) =>
       eb.or([eb("boardId", "is", null), ...(board === undefined ? [] : [eb("boardId", "=", board)])]),
     )

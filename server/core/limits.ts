@@ -125,10 +125,14 @@ export const limits = {
   /**
    * What a metric, funnel or retention table keeps in memory: different users, pairs of a user and a value of a split,
    * and events of users in a funnel. With all of them it takes some 200 MB.
+   *
+   * Places are those for the steps of paths, for each user as many as a path is long, and one more before an event. They
+   * take 12 bytes each.
    */
   analysisUsers: 4_000_000,
   analysisPairs: 4_000_000,
   analysisEvents: 10_000_000,
+  analysisPlaces: 10_000_000,
   /**
    * Metrics, funnels and retention tables that a node computes at the same time, in all and of one project, and that
    * can wait of one project.
