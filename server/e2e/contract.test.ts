@@ -598,7 +598,9 @@ test("buttons in chats", async () => {
   await call(operation, 401, { ...by, body: { type: 1 } });
 
   const telegram = { as: "nobody", ...telegramClick(`r${"A".repeat(63)}`, "secret") } as const;
-  await call("POST /interactions/telegram", 200, telegram);
+  // Nothing is done: the person is told that the button leads nowhere.
+  const nothing = await contract.call(app, session, "POST /interactions/telegram", 200, telegram);
+  expect(nothing).toMatchObject({ show_alert: true });
   // Telegram posts only to addresses with HTTPS.
   await using secure = await testApp({ allowPrivateAddresses: true, url: "https://tidings.example.com" });
   const bot = chatAlerts(secure, receiver);
