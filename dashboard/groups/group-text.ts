@@ -2,7 +2,7 @@ type TypeOfGroups = { type: string };
 
 /** The types whose pages are linked. Where there are none yet, the page of companies says how to save some. */
 export function shownTypes(types: readonly TypeOfGroups[] | undefined): readonly TypeOfGroups[] {
-  return types?.length === 0 ? [{ type: "company" }] : (types ?? []);
+  return types?.length ? types : [{ type: "company" }];
 }
 
 /** How the dashboard calls the groups of a type: "Companies", or the type with a capital. */
