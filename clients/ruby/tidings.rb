@@ -137,7 +137,7 @@ class Tidings
       next "closed" if @closed
       next "queue-full" if @waiting.size >= @queue_max
 
-      @thread ||= Thread.new { run }
+      @thread = Thread.new { run } unless @thread&.alive?
       @waiting << item
       # The thread waits for a whole batch, and need not wake up for each event.
       @changed.broadcast if @waiting.size == 1 || @waiting.size == BATCH_EVENTS
@@ -162,6 +162,15 @@ class Tidings
       failed = settle(items, outcome)
       failures = failed ? failures + 1 : 0
       @mutex.synchronize { pause(failures, outcome.wait) } if failed
+    rescue StandardError => error
+      # A defect of this file must not end the thread.
+      failures += 1
+      @mutex.synchronize do
+        @failed += 1
+        @last_error = error.message
+        @changed.broadcast
+        pause(failures, 0)
+      end
     end
   end
 
@@ -229,8 +238,10 @@ class Tidings
       {}
     end
     status = response.code.to_i
+    results = body["results"] if body.is_a?(Hash)
+    is_whole = results.is_a?(Array) && results.size == count && results.all?(Hash)
     # With its results, the status of a batch doesn't matter.
-    return Outcome.new(results: body["results"], wait: 0) if body.is_a?(Hash) && body["results"]&.size == count
+    return Outcome.new(results: results, wait: 0) if is_whole
 
     detail = case status
              when 200..299 then "The response did not come from Tidings. Check the base URL."
