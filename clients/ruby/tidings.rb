@@ -89,8 +89,11 @@ class Tidings
 
   # Sends what was tracked before, and waits. Returns false if some of it is still waiting after all retries.
   def flush(timeout: 10)
+    # What waited when the process was forked is its parent's.
+    reset if Process.pid != @pid
     deadline = now + timeout
     @mutex.synchronize do
+      @flushes += 1
       last_id = @waiting.last&.id
       failures_max = @failed + @retries
       @flushing = true
@@ -124,6 +127,7 @@ class Tidings
     # Neither stored nor dropped, in order.
     @waiting = []
     @failed = 0
+    @flushes = 0
     @flushing = false
     @last_error = ""
     @request_bytes = REQUEST_BYTES
@@ -185,10 +189,13 @@ class Tidings
     batch.empty? ? @waiting.first(1) : batch
   end
 
-  # Full jitter: clients that failed together don't retry together.
+  # Full jitter: clients that failed together don't retry together. A flush ends what the server didn't ask for.
   def pause(failures, wait)
+    flushes = @flushes
     ends_at = now + [wait, RETRY_AFTER_MAX].min + rand * [PAUSE_MAX, BACKOFF_BASE * 2**[failures - 1, 20].min].min
-    @changed.wait(@mutex, [ends_at - now, 0.001].max) while now < ends_at && !@waiting.empty?
+    while now < ends_at && !@waiting.empty? && (wait.positive? || @flushes == flushes)
+      @changed.wait(@mutex, [ends_at - now, 0.001].max)
+    end
   end
 
   # Removes events that are stored or rejected. Returns whether others failed temporarily.
