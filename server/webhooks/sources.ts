@@ -126,7 +126,10 @@ function linesIn(body: unknown): unknown[] {
   return Array.isArray(body) ? body : [body];
 }
 
-/** Senders that try again send the same lines at the same places. A line has its time, to the millisecond or finer. */
+/**
+ * Senders that try again send the same lines at the same places. A line has its time, to the millisecond or finer; of
+ * Cloudflare, only if the job writes it so.
+ */
 function idOfContent(line: unknown, index: number): string | null {
   if (line === null) return null;
   return createHash("sha256")
