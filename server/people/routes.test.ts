@@ -88,8 +88,12 @@ describe("an anonymous ID", () => {
     expect(await funnel.json()).toMatchObject({ steps: [{ users: 1 }, { users: 1, conversion: 1 }] });
     const stats = await app.request("/api/stats?metric=users&q=user:ann&by=day");
     expect(((await stats.json()) as { overall: number }).overall ?? 1).toBe(1);
+    const list = async (query = "") =>
+      ((await (await app.request(`/api/users${query}`)).json()) as { users: UserInList[] }).users;
+    // The list of users is a little behind events.
+    await until(async () => (await list()).some(({ userId, events }) => userId === "ann" && events === 3));
     for (const query of ["", "?sort=lastSeen", "?q=visitor%20a", "?q=ann"]) {
-      const { users } = (await (await app.request(`/api/users${query}`)).json()) as { users: UserInList[] };
+      const users = await list(query);
       expect(users.filter(({ ids }) => ids.includes("ann") || ids.includes("visitor a"))).toMatchObject([
         { userId: "ann", ids: ["ann", "visitor a"], events: 3, isKnown: true },
       ]);
