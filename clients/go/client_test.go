@@ -115,6 +115,38 @@ func TestFilesHaveALimit(t *testing.T) {
 	}
 }
 
+func TestNothingOfEndedProcessesIsLostWhenItDoesNotFit(t *testing.T) {
+	directory := t.TempDir()
+	ids := map[string]bool{}
+	for process := 0; process < 2; process++ {
+		ended := newJournal(directory, 10_000, 100)
+		var pending []item
+		for number := 0; number < 50; number++ {
+			id := newEventID()
+			ids[id] = true
+			pending = append(pending, item{id: id, json: []byte(`{"id":"` + id + `"}`)})
+		}
+		ended.append(pending, nil)
+		if left := ended.close(pending); len(left) > 0 {
+			t.Fatalf("%d events are not kept", len(left))
+		}
+	}
+	// It may have been given less room, and it may be killed too.
+	killed := newJournal(directory, 600, 100)
+	if found := killed.open(); len(found) != 100 {
+		t.Errorf("%d events are taken over", len(found))
+	}
+	_ = killed.file.Close()
+	next := newJournal(directory, 600, 100)
+	for _, each := range next.open() {
+		delete(ids, each.id)
+	}
+	if len(ids) > 0 {
+		t.Errorf("%d events are lost", len(ids))
+	}
+	next.close(nil)
+}
+
 func TestInvalidOptions(t *testing.T) {
 	for _, options := range []Options{
 		{},

@@ -151,6 +151,22 @@ class JournalTest(unittest.TestCase):
             self.assertEqual(next_one.close([]), [])
             self.assertEqual(sorted(item.id for item in kept + left), sorted(item.id for item in pending))
 
+    def test_nothing_of_ended_processes_is_lost_when_it_does_not_fit(self):
+        with tempfile.TemporaryDirectory() as directory:
+            pending = [Item(f"{number}", b'{"id":"%d"}' % number) for number in range(100)]
+            first, second = Journal(directory, 10_000, 100), Journal(directory, 10_000, 100)
+            first.append(pending[:50], [])
+            second.append(pending[50:], [])
+            self.assertEqual(first.close(pending[:50]) + second.close(pending[50:]), [])
+            # It may have been given less room, and it may be killed too.
+            killed = Journal(directory, 600, 100)
+            self.assertEqual(len(killed.open()), 100)
+            killed._file.close()
+            next_one = Journal(directory, 600, 100)
+            self.assertEqual(sorted(item.id for item in next_one.open()), sorted(item.id for item in pending))
+            self.assertEqual(next_one.close([]), [])
+            self.assertEqual(os.listdir(directory), [])
+
 
 class LoggingTest(unittest.TestCase):
     def setUp(self):
