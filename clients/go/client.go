@@ -134,6 +134,12 @@ func (c *Client) Track(event Event) (id string) {
 // Identify sets properties of a user, in the background, like Track. A nil value removes one; all others stay. It needs
 // a secret key with the scope "ingest".
 func (c *Client) Identify(userID string, properties Properties) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			err := fmt.Errorf("tidings: %v", thrown)
+			c.drop(Drop{Reason: Invalid, Events: Event{UserID: userID}.report(), Err: err})
+		}
+	}()
 	body, err := encodeProperties(properties)
 	if err != nil {
 		c.drop(Drop{Reason: Invalid, Events: Event{UserID: userID}.report(), Err: err})

@@ -147,6 +147,46 @@ func TestNothingOfEndedProcessesIsLostWhenItDoesNotFit(t *testing.T) {
 	next.close(nil)
 }
 
+type wrapped struct{ http.RoundTripper }
+
+func TestNewTakesAWrappedDefaultTransport(t *testing.T) {
+	normal := http.DefaultTransport
+	defer func() { http.DefaultTransport = normal }()
+	http.DefaultTransport = wrapped{normal}
+	if _, err := New(Options{BaseURL: "https://tidings.example.com", APIKey: "k"}); err != nil {
+		t.Error(err)
+	}
+}
+
+type broken struct{}
+
+func (broken) String() string { panic("no text") }
+
+func TestPointersAndPanicsOfValues(t *testing.T) {
+	at := time.Date(2026, 11, 26, 12, 0, 0, 5e6, time.FixedZone("", 3600))
+	number := 7
+	var none *time.Time
+	tags, err := tagStrings(Tags{"at": &at, "number": &number, "none": none})
+	if err != nil || tags["at"] != "2026-11-26T11:00:00.005Z" || tags["number"] != "7" || len(tags) != 2 {
+		t.Errorf("%v, %v", tags, err)
+	}
+	body, err := encodeProperties(Properties{"at": &at, "number": &number, "none": none})
+	if err != nil || string(body) != `{"at":"2026-11-26T11:00:00.005Z","none":null,"number":7}` {
+		t.Errorf("%s, %v", body, err)
+	}
+	var dropped []Drop
+	onError := func(drop Drop) { dropped = append(dropped, drop) }
+	client, err := New(Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", OnError: onError})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Identify("u1", Properties{"a": broken{}})
+	client.Track(Event{Channel: "c", Name: "n", Tags: Tags{"a": broken{}}})
+	if len(dropped) != 2 || dropped[0].Reason != Invalid || dropped[1].Reason != Invalid {
+		t.Errorf("%v", dropped)
+	}
+}
+
 func TestInvalidOptions(t *testing.T) {
 	for _, options := range []Options{
 		{},

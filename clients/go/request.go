@@ -23,7 +23,11 @@ const (
 )
 
 func newHTTPClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+	// An application may have wrapped it.
+	if normal, isNormal := http.DefaultTransport.(*http.Transport); isNormal {
+		transport = normal.Clone()
+	}
 	transport.IdleConnTimeout = idleConnection
 	return &http.Client{
 		Transport: transport,
