@@ -27,3 +27,32 @@ test.skipIf(driver === null)(
     expect(statuses).toEqual([]);
   },
 );
+
+test.skipIf(driver === null)(
+  "an attempt ends in time, however slowly or long a server responds",
+  async () => {
+    const body = JSON.stringify({ results: [{ ok: true }] });
+    const head = "HTTP/1.1 200 OK\r\nconnection: close\r\n";
+    const endless = [
+      { start: `${head}x: `, rest: "x" },
+      { start: `${head}\r\n`, rest: "x".repeat(500_000) },
+    ];
+    const timers: Timer[] = [];
+    using server = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        open(socket) {
+          const response = endless.shift();
+          socket.write(response?.start ?? `${head}content-length: ${body.length}\r\n\r\n${body}`);
+          if (response) timers.push(setInterval(() => socket.write(response.rest), 50));
+        },
+        data() {},
+      },
+    });
+    const settings = { url: `http://127.0.0.1:${server.port}`, key: "k", channel: "c", count: 1, close: 8 };
+    expect(await runDriver(driver!, "ending", { ...settings, report: true })).toEqual([]);
+    for (const timer of timers) clearInterval(timer);
+    expect(endless).toEqual([]);
+  },
+);

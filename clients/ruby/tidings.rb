@@ -5,6 +5,7 @@ require "net/http"
 require "securerandom"
 require "set"
 require "time"
+require "timeout"
 
 # Sends events to Tidings, the self-hosted event tracker. Copy this file into your application. It needs Ruby 3.0 and no
 # gems.
@@ -22,6 +23,8 @@ class Tidings
   # Of one request, if more events are waiting.
   REQUEST_EVENTS = 1_000
   REQUEST_BYTES = 1_000_000
+  # More than the results of a whole request.
+  RESPONSE_BYTES = 4_000_000
   BACKOFF_BASE = 0.2
   PAUSE_MAX = 30
   RETRY_AFTER_MAX = 60
@@ -227,21 +230,32 @@ class Tidings
   end
 
   def attempt(items)
-    limits = { open_timeout: @timeout, read_timeout: @timeout, write_timeout: @timeout, max_retries: 0 }
-    response = Net::HTTP.start(@uri.host, @uri.port, use_ssl: @uri.scheme == "https", **limits) do |http|
-      http.post(@uri.path, "[#{items.map(&:json).join(",")}]", @headers)
-    end
+    response, text = Timeout.timeout(@timeout) { post("[#{items.map(&:json).join(",")}]") }
     # Net::HTTP takes a response that breaks off for a whole one.
-    raise EOFError, "the response broke off" if response.body.to_s.bytesize < response.content_length.to_i
-    outcome_of(response, items.size)
+    raise EOFError, "the response broke off" if text.bytesize < response.content_length.to_i
+    outcome_of(response, text, items.size)
   rescue StandardError => error
     Outcome.new(status: 0, detail: "#{error.class}: #{error.message}", wait: 0)
   end
 
-  def outcome_of(response, count)
+  # Returns the response and its body.
+  def post(json)
+    text = +""
+    response = Net::HTTP.start(@uri.host, @uri.port, use_ssl: @uri.scheme == "https", max_retries: 0) do |http|
+      http.request_post(@uri.path, json, @headers) do |found|
+        found.read_body do |part|
+          text << part
+          raise IOError, "the response is too long" if text.bytesize > RESPONSE_BYTES
+        end
+      end
+    end
+    [response, text.force_encoding(Encoding::UTF_8)]
+  end
+
+  def outcome_of(response, text, count)
     body = begin
-      JSON.parse(response.body)
-    rescue JSON::ParserError, TypeError
+      JSON.parse(text)
+    rescue JSON::ParserError
       {}
     end
     status = response.code.to_i
