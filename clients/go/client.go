@@ -27,8 +27,9 @@ type Options struct {
 	BaseURL string
 	// APIKey is the project's API key, tdg_sk_….
 	APIKey string
-	// OnError is called with events that will not be sent. It runs in another goroutine, which sends nothing meanwhile: it
-	// must not call Flush or Close. By default, a line is logged.
+	// OnError is called with events that will not be sent: in the goroutine of Track if they are invalid, otherwise in
+	// goroutines of the client, several at the same time. The one that sends waits for it, so it must not call Flush
+	// or Close. By default, a line is logged.
 	OnError func(Drop)
 	// BeforeSend changes an event before it is sent, for example to remove personal data. False drops the event.
 	BeforeSend func(*Event) bool
@@ -117,8 +118,16 @@ func (c *Client) Track(event Event) (id string) {
 	if event.ID == "" {
 		event.ID = newEventID()
 	}
+	own := event
 	if c.options.BeforeSend != nil && !c.options.BeforeSend(&event) {
 		return ""
+	}
+	// It may have replaced the whole event.
+	if event.ID == "" {
+		event.ID = own.ID
+	}
+	if event.CreatedAt.IsZero() {
+		event.CreatedAt = own.CreatedAt
 	}
 	body, err := event.encode()
 	if err != nil {

@@ -158,6 +158,20 @@ func TestNewTakesAWrappedDefaultTransport(t *testing.T) {
 	}
 }
 
+func TestAnEventThatBeforeSendReplacesKeepsItsID(t *testing.T) {
+	beforeSend := func(event *Event) bool {
+		*event = Event{Channel: event.Channel, Name: "replaced"}
+		return true
+	}
+	client, err := New(Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", BeforeSend: beforeSend})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := client.Track(Event{Channel: "c", Name: "n"}); id == "" {
+		t.Error("the event has no ID")
+	}
+}
+
 type broken struct{}
 
 func (broken) String() string { panic("no text") }
