@@ -273,8 +273,9 @@ final class Tidings
             $texts[$key] = match (true) {
                 $value === null => null,
                 is_bool($value) => $value ? "true" : "false",
-                is_scalar($value), $value instanceof Stringable => (string) $value,
+                // Before Stringable: the texts of some classes for dates, such as Carbon, have no time zone.
                 $value instanceof DateTimeInterface => self::isoString($value),
+                is_scalar($value), $value instanceof Stringable => (string) $value,
                 default => throw new TypeError("The tag \"$key\" is " . get_debug_type($value) . "."),
             };
         }
