@@ -62,7 +62,9 @@ class EventTest(unittest.TestCase):
         client.track("c", "\ud800")
         client.track("c", "n", tags=7)
         client.identify("u1", {"a": object()})
-        self.assertEqual([reason for _, reason, _ in dropped], ["invalid"] * 4)
+        client.identify("u1", None)
+        client.identify(None, {})
+        self.assertEqual([reason for _, reason, _ in dropped], ["invalid"] * 6)
         broken = Client("http://127.0.0.1:1", "k", on_error=lambda *args: 1 / 0)
         with self.assertLogs("tidings", "ERROR"):
             broken.track("c", "n", tags=7)

@@ -159,7 +159,7 @@ class Client:
             if not self._disabled:
                 self._queue.add(item)
         except Exception as error:
-            self._drops.report([{"userId": user_id, "properties": dict(properties)}], "invalid", error)
+            self._drops.report([{"userId": user_id, "properties": properties}], "invalid", error)
 
     def flush(self, timeout: float = 10.0) -> bool:
         """Sends what was tracked before, and waits. Returns False if some of it is still waiting after all retries."""
