@@ -108,8 +108,7 @@ export function createReceive(deps: DropInDeps) {
       let pieces: Pieces;
       let first: Item[];
       try {
-        const { parse = parseForeignJson as NonNullable<Wire<Body>["parse"]> } = wire;
-        body = await parse(bytes, request);
+        body = await (wire.parse ? wire.parse(bytes, request) : (parseForeignJson(bytes) as Promise<Body>));
         if (!key) {
           const inBody = wire.keyIn!(body, request);
           if (inBody === undefined) throw keyMissing();

@@ -237,9 +237,13 @@ async function readOne(request: Request, permit: BodyPermit): Promise<Uint8Array
   return readBytes(request, limits.webhookBytes);
 }
 
-async function parsed({ source }: WebhookRow, bytes: Uint8Array, type: string | null): Promise<unknown> {
+async function parsed(
+  { source, projectId }: WebhookRow,
+  bytes: Uint8Array,
+  type: string | null,
+): Promise<unknown> {
   try {
-    return await parseBodyOf(source, bytes, type);
+    return await parseBodyOf(source, bytes, type, projectId);
   } catch (error) {
     if (error instanceof ProblemError) return error;
     throw error;

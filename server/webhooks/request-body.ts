@@ -8,7 +8,10 @@ const hidden =
 
 const ampersand = "&".charCodeAt(0);
 
-/** Throws `content-type-unsupported`, `body-malformed`, and `body-invalid` if it is nested too deeply or has too many values. */
+/**
+ * Throws `content-type-unsupported`, `body-malformed`, `body-too-large` for a large form, and `body-invalid` if it is
+ * nested too deeply or has too many values.
+ */
 export function parseBody(bytes: Uint8Array, type: string | null): unknown {
   if (type !== null && /^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) return parseForm(bytes);
   if (type !== null && /^multipart\//i.test(type)) {
@@ -46,6 +49,11 @@ function checkFields(bytes: Uint8Array): void {
 
 /** Fields that are sent several times become arrays. JSON in a single field `payload` is the body, as GitHub sends it. */
 function parseForm(bytes: Uint8Array): unknown {
+  if (bytes.length > limits.webhookBytes) {
+    throw problem("body-too-large", {
+      detail: `A form must have at most ${limits.webhookBytes.toLocaleString("en")} bytes.`,
+    });
+  }
   checkFields(bytes);
   const fields = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(Buffer.from(bytes).toString())) {
