@@ -5,15 +5,17 @@ import logging
 import os
 import random
 import re
+import socket
 import tempfile
+import threading
 import time
 import unittest
 from datetime import datetime, timedelta, timezone
 
-from tidings import Client
+from tidings import Client, NetworkError
 from tidings._event import EventIds, Item, event_item, properties_item
 from tidings._journal import Journal, _item_of, _line_of
-from tidings._request import backoff, retry_after
+from tidings._request import attempt, backoff, retry_after
 from tidings.logging import TidingsHandler
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -110,6 +112,51 @@ class RequestTest(unittest.TestCase):
     def test_backoff_is_bounded(self):
         for attempt in range(1, 2_000):
             self.assertTrue(0 <= backoff(attempt, 30) <= min(30, 0.2 * 2 ** min(attempt - 1, 30)))
+
+
+    def test_an_attempt_ends_in_time_however_slowly_or_long_a_server_responds(self):
+        head = b"HTTP/1.1 200 OK\r\n"
+        for start, rest in (
+            (head + b"x: ", b"x"),
+            (head + b"transfer-encoding: chunked\r\n\r\n", b"0"),
+            (head + b"content-length: 9\r\n\r\n", b"x"),
+            (head + b"\r\n", b"x" * 500_000),
+        ):
+            with socket.create_server(("127.0.0.1", 0)) as server:
+                thread = threading.Thread(target=respond, args=(server, start, rest))
+                thread.start()
+                url = f"http://127.0.0.1:{server.getsockname()[1]}"
+                before = time.monotonic()
+                with self.assertRaises(NetworkError):
+                    attempt("POST", url, {}, b"[]", 0.5, results=1)
+                self.assertLess(time.monotonic() - before, 3)
+                thread.join()
+
+    def test_a_stream_with_a_message_without_end_connects_again(self):
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+            for rest in (b"x" * 500_000, b"x: y\n" * 100_000):
+                thread = threading.Thread(target=respond, args=(server, head, rest))
+                thread.start()
+                messages = Client(url, "k").live()._messages()
+                with self.assertRaisesRegex(OSError, "too long"):
+                    next(messages)
+                thread.join()
+
+
+def respond(server, start, rest):
+    """Sends a response that does not end, until the client has had enough."""
+    connection, _ = server.accept()
+    with connection:
+        ends_at = time.monotonic() + 5
+        try:
+            connection.sendall(start)
+            while time.monotonic() < ends_at:
+                connection.sendall(rest)
+                time.sleep(0.1 if len(rest) == 1 else 0)
+        except OSError:
+            pass
 
 
 class ReadingTest(unittest.TestCase):
