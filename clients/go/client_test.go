@@ -201,6 +201,34 @@ func TestPointersAndPanicsOfValues(t *testing.T) {
 	}
 }
 
+func TestResponsesWithoutEndAreNotRead(t *testing.T) {
+	part := []byte(strings.Repeat("x", 100_000))
+	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		writer.Header().Set("content-type", "text/event-stream")
+		sent := 0
+		for request.Context().Err() == nil && sent < 50*responseBytes {
+			_, _ = writer.Write(part)
+			sent += len(part)
+		}
+		if sent >= 50*responseBytes {
+			t.Error("all of it was read")
+		}
+	}))
+	defer server.Close()
+	client, err := New(Options{BaseURL: server.URL, APIKey: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := client.send(context.Background(), []item{{id: "1", json: []byte("{}")}})
+	if _, isNetwork := sent.errs[0].(*NetworkError); !isNetwork {
+		t.Errorf("the error is %v", sent.errs[0])
+	}
+	live := &stream{client: client, path: "/"}
+	if _, isNetwork := live.connect(context.Background()).(*NetworkError); !isNetwork {
+		t.Error("the stream went on")
+	}
+}
+
 func TestInvalidOptions(t *testing.T) {
 	for _, options := range []Options{
 		{},
