@@ -166,7 +166,7 @@ func (c *Client) Flush(ctx context.Context) error {
 }
 
 // Close flushes, and drops what can't be sent before the context ends or after all retries, unless OfflineDir keeps it.
-// It returns why something was left. Further events are dropped.
+// It returns why something was left. Further events are dropped. Other calls of Close wait for the first one.
 func (c *Client) Close(ctx context.Context) error {
 	return c.queue.flush(ctx, true)
 }

@@ -201,6 +201,48 @@ func TestPointersAndPanicsOfValues(t *testing.T) {
 	}
 }
 
+func TestCloseSettlesWhatIsLeftBeforeItReturns(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for number := 0; number < 50; number++ {
+		dropped := 0
+		onError := func(drop Drop) { dropped += len(drop.Events) }
+		client, err := New(Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", OnError: onError})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.Track(Event{Channel: "c", Name: "n"})
+		if err := client.Close(ended); err == nil || dropped != 1 {
+			t.Fatalf("%d events are dropped, %v", dropped, err)
+		}
+	}
+}
+
+func TestCloseWaitsForAnotherClose(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	dropped := 0
+	onError := func(drop Drop) { dropped += len(drop.Events) }
+	client, err := New(Options{BaseURL: server.URL, APIKey: "k", OnError: onError})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Track(Event{Channel: "c", Name: "n"})
+	limited, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	go func() { _ = client.Close(limited) }()
+	for isClosed := false; !isClosed; {
+		client.queue.mutex.Lock()
+		isClosed = client.queue.isClosed
+		client.queue.mutex.Unlock()
+	}
+	if err := client.Close(context.Background()); err != nil || dropped != 1 {
+		t.Errorf("%d events are dropped, %v", dropped, err)
+	}
+}
+
 func TestResponsesWithoutEndAreNotRead(t *testing.T) {
 	part := []byte(strings.Repeat("x", 100_000))
 	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
