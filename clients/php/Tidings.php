@@ -26,6 +26,7 @@ final class Tidings
     private array $waiting = [];
     private int $batchBytes = self::BATCH_BYTES;
     private string $lastError = "";
+    private bool $hasEnded = false;
     private static int $lastMs = 0;
     private static int $counter = 0;
 
@@ -87,6 +88,10 @@ final class Tidings
         if (count($this->waiting) >= self::BATCH_EVENTS && $this->lastError === "") {
             $this->flush();
         }
+        // Other shutdown functions, and destructors, run later than this library's.
+        if ($this->hasEnded) {
+            $this->finish();
+        }
         return (string) $event["id"];
     }
 
@@ -107,15 +112,18 @@ final class Tidings
 
     private function finish(): void
     {
+        // What `onError` tracks must not begin this again.
+        $this->hasEnded = false;
         // With PHP-FPM, the user has the response before the events are sent.
         if ($this->waiting !== [] && function_exists("fastcgi_finish_request")) {
             fastcgi_finish_request();
         }
         if (!$this->flush()) {
             $events = array_map(fn ($json) => json_decode($json, true), array_values($this->waiting));
-            $this->drop($events, "undeliverable", $this->lastError);
             $this->waiting = [];
+            $this->drop($events, "undeliverable", $this->lastError);
         }
+        $this->hasEnded = true;
     }
 
     /** Makes one request, and repeats it. Returns whether it got an answer for each event. */
