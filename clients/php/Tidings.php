@@ -17,6 +17,8 @@ final class Tidings
     private const VERSION = "0.1.0";
     private const BATCH_EVENTS = 500;
     private const BATCH_BYTES = 1_000_000;
+    // More than the results of a whole batch.
+    private const RESPONSE_BYTES = 4_000_000;
     // Seconds.
     private const BACKOFF_BASE = 0.2;
     private const BACKOFF_MAX = 10.0;
@@ -209,6 +211,7 @@ final class Tidings
     private function post(string $body, float $deadline): array
     {
         $wait = 0.0;
+        $response = "";
         $request = curl_init("$this->baseUrl/api/events");
         $timeoutMs = (int) (max(0.05, min($this->timeout, $deadline - microtime(true))) * 1000);
         curl_setopt_array($request, [
@@ -226,19 +229,22 @@ final class Tidings
                 }
                 return strlen($line);
             },
-            CURLOPT_RETURNTRANSFER => true,
+            // Anything but the length of the part ends the request.
+            CURLOPT_WRITEFUNCTION => function ($_, string $part) use (&$response): int {
+                $response .= $part;
+                return strlen($response) > self::RESPONSE_BYTES ? 0 : strlen($part);
+            },
             CURLOPT_TIMEOUT_MS => $timeoutMs,
             CURLOPT_NOSIGNAL => true,
             // A redirected POST would become a GET, and the key would go to another address.
             CURLOPT_FOLLOWLOCATION => false,
             CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
         ]);
-        $response = curl_exec($request);
-        if ($response === false) {
+        if (!curl_exec($request)) {
             $this->lastError = curl_error($request);
             return [0, [], 0.0];
         }
-        $json = json_decode((string) $response, true);
+        $json = json_decode($response, true);
         return [curl_getinfo($request, CURLINFO_RESPONSE_CODE), is_array($json) ? $json : [], $wait];
     }
 

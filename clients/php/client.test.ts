@@ -26,3 +26,25 @@ test.skipIf(driver === null)("events of the end of a program are sent, or report
     [0, 1, 2].map((number) => [`n ${number}`, "undeliverable"]),
   );
 });
+
+test.skipIf(driver === null)("a response without end is not read", async () => {
+  const part = new Uint8Array(1_000_000);
+  let parts = 0;
+  using server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            if (parts++ < 1_000) controller.enqueue(part);
+            else controller.close();
+          },
+        }),
+      ),
+  });
+  const settings = { url: server.url.origin, key: "k", channel: "c", count: 1, close: 0.5, report: true };
+  const command = [...driver!.command];
+  command.splice(1, 0, "-d", "memory_limit=32M");
+  expect(await runDriver({ command }, "ending", settings)).toEqual([["n 0", "undeliverable"]]);
+});
