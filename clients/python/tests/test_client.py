@@ -264,6 +264,23 @@ class LoggingTest(unittest.TestCase):
         logger.warning("dropped")
         self.assertEqual(self.client.events, [])
 
+    def test_logs_of_on_error_are_left_out(self):
+        reasons = []
+
+        def on_error(events, reason, error):
+            reasons.append(reason)
+            logger.warning("%d events dropped", len(events))
+
+        client = Client("http://127.0.0.1:1", "k", on_error=on_error, queue_max=1, exit_seconds=0)
+        logger = logging.Logger("shop")
+        logger.addHandler(TidingsHandler(client))
+        logger.warning("fits")
+        logger.warning("does not fit")
+        self.assertEqual(reasons, ["queue-full"])
+        client.close(0.01)
+        logger.warning("too late")
+        self.assertEqual(reasons, ["queue-full", "undeliverable", "closed"])
+
 
 if __name__ == "__main__":
     unittest.main()
