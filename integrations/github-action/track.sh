@@ -54,8 +54,8 @@ idempotency_key="${GITHUB_RUN_ID:-0}-${GITHUB_RUN_ATTEMPT:-0}-$(date +%s)-$$-$RA
 answer=$(mktemp)
 trap 'rm -f "$answer"' EXIT
 
-# Sets `status`: 000 without a whole response. The API key is read from the standard input, since others can see the arguments of
-# a program.
+# Sets `status`: 000 without a whole response. The API key is read from the standard input, since others can see the
+# arguments of a program.
 attempt() {
   : > "$answer"
   status=$(printf 'header = "x-api-key: %s"\n' "$TIDINGS_API_KEY" | curl --config - --silent --max-time 10 \
