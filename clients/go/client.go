@@ -28,8 +28,9 @@ type Options struct {
 	// APIKey is the project's API key, tdg_sk_….
 	APIKey string
 	// OnError is called with events that will not be sent: in the goroutine of Track if they are invalid, otherwise in
-	// goroutines of the client, several at the same time. The one that sends waits for it, so it must not call Flush
-	// or Close. By default, a line is logged.
+	// two of the client, also at the same time. The one that sends waits for it, so it must not call Flush or Close. The
+	// other one has the events that find the queue full or closed; if OnError takes long, it is called with 1,000 of
+	// them, and the rest is counted in the log. By default, a line is logged.
 	OnError func(Drop)
 	// BeforeSend changes an event before it is sent, for example to remove personal data. False drops the event.
 	BeforeSend func(*Event) bool

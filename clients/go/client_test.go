@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/quick"
 	"time"
@@ -198,6 +200,35 @@ func TestPointersAndPanicsOfValues(t *testing.T) {
 	client.Track(Event{Channel: "c", Name: "n", Tags: Tags{"a": broken{}}})
 	if len(dropped) != 2 || dropped[0].Reason != Invalid || dropped[1].Reason != Invalid {
 		t.Errorf("%v", dropped)
+	}
+}
+
+func TestASlowOnErrorHoldsNeitherGoroutinesNorMemory(t *testing.T) {
+	release := make(chan struct{})
+	var reported int32
+	onError := func(drop Drop) {
+		<-release
+		atomic.AddInt32(&reported, int32(len(drop.Events)))
+	}
+	client, err := New(Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", OnError: onError, QueueMax: 1, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Track(Event{Channel: "c", Name: "fits"})
+	before := runtime.NumGoroutine()
+	for number := 0; number < 2_000; number++ {
+		client.Track(Event{Channel: "c", Name: "does not fit"})
+	}
+	if more := runtime.NumGoroutine() - before; more > 10 {
+		t.Errorf("there are %d more goroutines", more)
+	}
+	close(release)
+	_ = client.Close(context.Background())
+	for deadline := time.Now().Add(5 * time.Second); atomic.LoadInt32(&reported) < refusalsMax; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events are reported", atomic.LoadInt32(&reported))
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

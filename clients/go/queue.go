@@ -40,7 +40,8 @@ type queue struct {
 	wake    chan struct{}
 	flushes chan *flush
 	// Closed when the goroutine has ended.
-	ended chan struct{}
+	ended    chan struct{}
+	refusals refusals
 
 	mutex    sync.Mutex
 	incoming []item
@@ -58,6 +59,7 @@ func newQueue(client *Client) *queue {
 		flushes: make(chan *flush),
 		ended:   make(chan struct{}),
 	}
+	q.refusals.drop = q.drop
 	if client.options.OfflineDir != "" && !client.options.Disabled {
 		// What an earlier process left behind is sent even if nothing is tracked.
 		q.start()
@@ -89,8 +91,7 @@ func (q *queue) add(added item) bool {
 	}
 	q.mutex.Unlock()
 	if reason != "" {
-		// The function of the application may take as long as it likes.
-		go q.drop([]item{added}, reason, err)
+		q.refusals.add(added, reason, err)
 		return false
 	}
 	select {
