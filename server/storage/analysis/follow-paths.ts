@@ -39,7 +39,7 @@ export async function followPaths(
 ): Promise<FollowedPaths> {
   const { projectId, range, anchor, steps, direction, windowMs, length, mergesRepeats } = query;
   const fields = { users: true, split: { by: "name" } } as const;
-  const first = new Batches(fields, [anchor], new Users(await readPeople(projectId)));
+  const first = new Batches(fields, [anchor], new Users(await readPeople(projectId), "followedUsers"));
   const anchors = new Anchors(first.values);
   await tooMany(
     "names",
