@@ -37,8 +37,8 @@ function marksQuery({ project, board, time, bounds, isLive }: MarksOf) {
 
 export type ShownMarks = {
   marks: readonly ChartMark[];
-  /** Older ones that are not drawn, by annotation. */
-  omitted: readonly { name: string; count: number }[];
+  /** Older ones that are not drawn. */
+  omitted: MarkList["omitted"];
 };
 
 const none: ShownMarks = { marks: [], omitted: [] };
