@@ -12,7 +12,7 @@ export type MarksOf = {
   project: string;
   /** The board whose notes are included. */
   board?: string | undefined;
-  /** What the marks are of: charts of the same time share them. */
+  /** The time that is marked: charts of the same one share marks. */
   time: unknown;
   /** Its bounds when they are read. */
   bounds: () => { from: string; to: string };
