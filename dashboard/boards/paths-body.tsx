@@ -25,7 +25,7 @@ const pathOf = sankeyLinkHorizontal();
 /** The line below the diagram, which says what the marks of nodes are. */
 const notePx = 20;
 
-/** The steps of users after or before an event: as a Sankey diagram, or as a table if that is chosen or all that fits. */
+/** The steps of users after or before an event: as a Sankey diagram, or a table if that is chosen or all that fits. */
 export default function PathsBody({ tile, data, isTable }: PathsBodyProps) {
   const box = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<{ width: number; height: number } | null>(null);
