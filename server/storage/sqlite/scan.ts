@@ -69,7 +69,7 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
       if (!next) continue;
       const { matched, columns, from, to, endMs } = next.scan;
       batches.addBlock(matched, from, to, columns);
-      take(batches.take());
+      await take(batches.take());
       ms = endMs;
       await proceed(ms);
     }
@@ -80,7 +80,7 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
       for (;;) {
         const rows = selectRows.values(text, low, high, runRows) as Row[];
         for (const [ms, , body] of rows) batches.addEvent(JSON.parse(`{${body}}`) as Event, ms);
-        take(batches.take());
+        await take(batches.take());
         const last = rows.at(-1);
         if (!last || rows.length < runRows) return;
         low = rowKeyAt(last[0], last[1]) + 1n;
