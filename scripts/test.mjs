@@ -54,7 +54,7 @@ const pragma = /^\/\/ @engines (.+)$/m;
 const longPragma = /^\/\/ @long(?: (\S+))?$/m;
 /** What a file imports that drives a browser. */
 const drivesBrowser = /\/(browser\/(chromium|dashboard)|drivers\/browser)\.ts"/;
-const engines = ["sqlite", "postgres"];
+const engines = ["sqlite", "postgres", "clickhouse"];
 /** Test files that run at the same time on an engine. One more than cores: many tests wait, for a page or a time. */
 const workers = availableParallelism() + 1;
 const postgresServer = "server/testing/postgres.ts";
@@ -81,13 +81,14 @@ const plan = planFor(
 );
 for (const engine of engines) plan[engine] = filesOfPart(plan[engine], engine);
 const postgres =
-  plan.postgres.length > 0 && !process.env.TIDINGS_TEST_POSTGRES ? await startPostgres() : null;
+  plan.postgres.length + plan.clickhouse.length > 0 && !process.env.TIDINGS_TEST_POSTGRES ? await startPostgres() : null;
 // SQLite's output is shown immediately, PostgreSQL's afterwards, so that they don't mix.
 const log = join(results, "postgres.log");
 const logFile = openSync(log, "w");
 const runs = await Promise.all([
   runTests("sqlite", "inherit"),
   runTests("postgres", plan.sqlite.length > 0 ? logFile : "inherit"),
+  runTests("clickhouse", "inherit"),
 ]);
 closeSync(logFile);
 process.stdout.write(readFileSync(log));
@@ -122,7 +123,8 @@ function planFor(files) {
     const chosen = requestedEngine
       ? listed.filter((engine) => engine === requestedEngine)
       : isFullRun && !isOfPages
-        ? listed.filter((engine) => engine !== long?.[1])
+        ? // ClickHouse has a command of its own (scripts/test-clickhouse.mjs).
+          listed.filter((engine) => engine !== long?.[1] && engine !== "clickhouse")
         : [listed[0]];
     for (const engine of chosen) plan[engine].push(file);
   }
@@ -131,6 +133,7 @@ function planFor(files) {
 
 /** Divides files into parts by their committed timings, which are the same on all machines. */
 function filesOfPart(files, engine) {
+  if (engine === "clickhouse") return files;
   const known = JSON.parse(readFileSync(`${root}scripts/test-timings/${timingsName(engine)}`, "utf8")).files;
   const msOf = (file) => known[file] ?? 1_000;
   const parts = Array.from({ length: part.of }, () => ({ ms: 0, files: [] }));

@@ -78,6 +78,18 @@ export function parseDatabaseUrl(text: string): string {
   return text;
 }
 
+/** The address of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http), with the database as path. */
+export function parseClickHouseUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol) || !/^\/[^/]+$/.test(url.pathname)) {
+    throw new Error(
+      "must be a URL with a database, such as https://user:password@clickhouse.example.com:8443/tidings, with special characters in the password percent-encoded",
+    );
+  }
+  if (url.search || url.hash) throw new Error("must end with the name of the database");
+  return text;
+}
+
 /** Values of libpq's `sslmode` (https://www.postgresql.org/docs/current/libpq-ssl.html). */
 const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 

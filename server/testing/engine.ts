@@ -2,20 +2,25 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
-import { openStore } from "../process/open-store.ts";
+import { openClickHouse } from "../storage/clickhouse/index.ts";
 import { openPostgresStore } from "../storage/postgres/index.ts";
 import { SecretBox } from "../storage/secret-box.ts";
+import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store, StoreWatch } from "../storage/store.ts";
+import { dropClickHouseDatabase, testClickHouseDatabase } from "./clickhouse.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 
-const engines = ["sqlite", "postgres"] as const;
+const engines = ["sqlite", "postgres", "clickhouse"] as const;
 export type Engine = (typeof engines)[number];
 
 /** The engine in `TIDINGS_TEST_ENGINE`; SQLite if it is not set. */
 export const engine: Engine = readEngine() ?? "sqlite";
 
-/** The engines that the storage's own suites run on: all, or the one in `TIDINGS_TEST_ENGINE`. */
-export const storeEngines: readonly Engine[] = readEngine() ? [engine] : engines;
+/**
+ * The engines that the storage's own suites run on: those that every installation has, or the one in
+ * `TIDINGS_TEST_ENGINE`.
+ */
+export const storeEngines: readonly Engine[] = readEngine() ? [engine] : ["sqlite", "postgres"];
 
 function readEngine(): Engine | undefined {
   const requested = process.env.TIDINGS_TEST_ENGINE;
@@ -46,8 +51,8 @@ export const testWatch: StoreWatch = {
   mayUpgrade: true,
 };
 
-/** A test's storage: a data directory, and on PostgreSQL also a database. */
-export type TestStorage = Pick<Config, "dataDirectory" | "databaseUrl">;
+/** A test's storage: a data directory, on PostgreSQL also a database, and on ClickHouse also one there. */
+export type TestStorage = Pick<Config, "dataDirectory" | "databaseUrl"> & Partial<Pick<Config, "clickhouseUrl">>;
 
 const databases = new Map<string, TestDatabase>();
 
@@ -55,7 +60,10 @@ const databases = new Map<string, TestDatabase>();
 export async function makeStorage(on: Engine = engine): Promise<TestStorage> {
   const dataDirectory = makeDirectory();
   if (on === "sqlite") return { dataDirectory, databaseUrl: null };
-  return { dataDirectory, databaseUrl: await makeDatabase(makeTables) };
+  const databaseUrl = await makeDatabase(makeTables);
+  return on === "postgres"
+    ? { dataDirectory, databaseUrl }
+    : { dataDirectory, databaseUrl, clickhouseUrl: await testClickHouseDatabase() };
 }
 
 const copies = new WeakMap<(storage: TestStorage) => Promise<void>, () => Promise<TestStorage>>();
@@ -117,8 +125,9 @@ export async function makeTables(url: string): Promise<void> {
   await store.close();
 }
 
-export async function removeStorage({ dataDirectory, databaseUrl }: TestStorage): Promise<void> {
+export async function removeStorage({ dataDirectory, databaseUrl, clickhouseUrl }: TestStorage): Promise<void> {
   rmSync(dataDirectory, { recursive: true, force: true });
+  if (clickhouseUrl) await dropClickHouseDatabase(clickhouseUrl);
   if (databaseUrl === null) return;
   const database = databases.get(databaseUrl);
   databases.delete(databaseUrl);
@@ -126,8 +135,16 @@ export async function removeStorage({ dataDirectory, databaseUrl }: TestStorage)
 }
 
 /** The environment variables of a process that uses this storage. */
-export function environmentOf({ dataDirectory, databaseUrl }: TestStorage): Record<string, string> {
-  return { TIDINGS_DATA: dataDirectory, ...(databaseUrl !== null && { DATABASE_URL: databaseUrl }) };
+export function environmentOf({
+  dataDirectory,
+  databaseUrl,
+  clickhouseUrl,
+}: TestStorage): Record<string, string> {
+  return {
+    TIDINGS_DATA: dataDirectory,
+    ...(databaseUrl !== null && { DATABASE_URL: databaseUrl }),
+    ...(clickhouseUrl && { CLICKHOUSE_URL: clickhouseUrl }),
+  };
 }
 
 function fail(error: unknown): never {
@@ -144,6 +161,39 @@ export function effort<Amount>(quick: Amount, long: Amount): Amount {
 /** How long tests wait for what must happen, in milliseconds. The long ones run beside other load. */
 export const patienceMs = effort(30_000, 120_000);
 
+/**
+ * Opens a store. On ClickHouse, each event is moved there before the call that stored it returns, a few in each block,
+ * and nothing is kept in PostgreSQL: every read then finds what it needs in ClickHouse.
+ *
+ * @param blockEvents - events per block
+ */
+export async function openTestStore(storage: TestStorage, blockEvents?: number): Promise<Store> {
+  const { dataDirectory, databaseUrl, clickhouseUrl } = storage;
+  if (databaseUrl === null) return openSqliteStore(dataDirectory, testWatch, blockEvents);
+  const address = { url: databaseUrl, connections: 5 };
+  if (!clickhouseUrl) return openPostgresStore(address, testWatch, blockEvents);
+  const open = openClickHouse(clickhouseUrl, { events: shippedAtOnce, ageMs: 0, keepMs: 0 });
+  return shipsAtOnce(await openPostgresStore(address, testWatch, blockEvents, undefined, open));
+}
+
+const shippedAtOnce = 50;
+
+function shipsAtOnce(store: Store): Store {
+  const { events } = store;
+  const ship = async <Result>(result: Result): Promise<Result> => {
+    await events.indexBlocks(async () => {}, Date.now() + 1);
+    return result;
+  };
+  return {
+    ...store,
+    events: Object.assign(Object.create(events), {
+      append: (event) => events.append(event).then(ship),
+      appendAll: (all) => events.appendAll(all).then(ship),
+      appendWith: (all, companion) => events.appendWith(all, companion).then(ship),
+    } satisfies Partial<Store["events"]>),
+  };
+}
+
 /** A storage engine to run the store's suite on. */
 export type StoreEngine = {
   name: string;
@@ -156,7 +206,7 @@ export const stores: StoreEngine[] = storeEngines.map((name) => ({
   create: async () => {
     const storage = await makeStorage(name);
     return {
-      open: () => openStore({ ...storage, databaseConnections: 5 }, testWatch),
+      open: () => openTestStore(storage),
       remove: () => removeStorage(storage),
     };
   },

@@ -16,21 +16,23 @@ import type { EventStore } from "../event-store.ts";
 import { fairReads } from "../fair-reads.ts";
 import { batchesMax } from "../group-commit.ts";
 import { readsOfPeople } from "../reads-of-people.ts";
-import { createBlocks } from "./blocks.ts";
+import { createBlocks, noBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
 import { createCountNewer } from "./count-newer.ts";
 import { createDeleteEvents } from "./delete-events.ts";
 import { createExpirePartitions } from "./expire-partitions.ts";
+import { UnfitDatabase } from "./failure.ts";
 import { Feed } from "./feed.ts";
 import { createKnownTexts } from "./known-texts.ts";
 import { createLateEvents } from "./late-events.ts";
+import type { OpenOlderEvents } from "./older.ts";
 import { scanRowsUsual } from "./page.ts";
 import { analyzeTables, Partitions } from "./partitions.ts";
 import { peopleSource } from "./people.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
-import { createQuery } from "./query.ts";
+import { createQuery, type Query } from "./query.ts";
 import { createRead } from "./read.ts";
 import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
@@ -48,7 +50,19 @@ type Options = {
   onError: (error: unknown) => void;
   /** Events per block. */
   blockEvents: number;
+  /** Opens ClickHouse; null if all events are in PostgreSQL. */
+  openOlder: OpenOlderEvents | null;
 };
+
+/** Throws `UnfitDatabase` if events were moved to ClickHouse, which is not configured. */
+async function requireAllHere(runQuery: Query): Promise<void> {
+  const [row] = await runQuery<{ has: boolean }>("SELECT EXISTS (SELECT FROM shipped_ranges WHERE shipped_at IS NOT NULL) AS has");
+  if (row!.has) {
+    throw new UnfitDatabase(
+      "Most events of this database were moved to ClickHouse. Set CLICKHOUSE_URL to the address of the database that has them.",
+    );
+  }
+}
 
 /** The events of the store, in a migrated database. */
 export async function createPostgresEvents({
@@ -57,23 +71,27 @@ export async function createPostgresEvents({
   address,
   onError,
   blockEvents,
+  openOlder,
 }: Options): Promise<EventStore & { close: () => Promise<void> }> {
   const node = crypto.randomUUID();
   const writePool = openPool({ ...address, connections: batchesMax + 1 }, onError);
   const runQuery = createQuery(pool, readMs);
   const runWriteQuery = createQuery(writePool, readMs);
-  const blocks = createBlocks(runQuery);
-  const read = createRead(runQuery, blocks, Math.min(scanRowsUsual, blockEvents));
-  const texts = createKnownTexts(runQuery);
+  const older = openOlder && (await openOlder(runQuery, onError));
+  if (!older) await requireAllHere(runQuery);
+  // Blocks are for many events. With ClickHouse, few are here.
+  const blocks = older ? noBlocks(runQuery) : createBlocks(runQuery);
+  const read = createRead(runQuery, blocks, Math.min(scanRowsUsual, blockEvents), older);
+  const texts = createKnownTexts(runQuery, older);
   const sources = {
-    scan: createScan(runQuery, read, blocks),
+    scan: createScan(runQuery, read, blocks, older !== null),
     readPeople: createReadPeople(peopleSource(runQuery)),
     readProperty: createReadProperty(runQuery),
   };
   const buildBlocks = createBuildBlocks(runQuery, blockEvents);
-  const removal = createDeleteEvents(runQuery, read);
+  const removal = createDeleteEvents(runQuery, read, older);
   const expiry = createExpirePartitions(runQuery);
-  const purge = createPurge(runQuery);
+  const purge = createPurge(runQuery, older);
   const feed = new Feed({
     runQuery,
     connect: () => new pg.Client(connectionSettings(address)),
@@ -85,6 +103,7 @@ export async function createPostgresEvents({
     runQuery: runWriteQuery,
     node,
     partitions: new Partitions(runWriteQuery),
+    older,
     onCommit: (commit) => feed.committed(commit),
     onError,
   });
@@ -106,9 +125,9 @@ export async function createPostgresEvents({
           page: read.page,
           stream: read.stream,
           startingWith: texts.startingWith,
-          count: createCount(createCountSource(runQuery, read, blocks)),
-          countNewer: createCountNewer(runQuery),
-          ...createLateEvents(runQuery),
+          count: createCount(createCountSource(runQuery, read, blocks, older)),
+          countNewer: createCountNewer(runQuery, older),
+          ...createLateEvents(runQuery, older),
           users: texts.users,
           usersMatching: createUsersMatching(runQuery),
           ...limited({
@@ -136,16 +155,18 @@ export async function createPostgresEvents({
     countRemovable: removal.countRemovable,
     remove: removal.remove,
     removeEmptyChannel: removal.removeEmptyChannel,
-    removeExpired: expiry.removeExpired,
+    // In ClickHouse, other events of a month can be left: `remove` takes those that have expired.
+    removeExpired: older ? async () => 0 : expiry.removeExpired,
     shrink: purge.shrink,
     async indexBlocks(pause, nowMs) {
       await analyzeTables(runQuery);
-      await buildBlocks(pause, nowMs);
+      await (older ? older.ship(pause, nowMs) : buildBlocks(pause, nowMs));
     },
     async purge(pause, userIds = []) {
       // Detached partitions still contain events until they are cleared.
       await expiry.clearDetached(pause);
       await purge.purge(pause, userIds.length > 0);
+      await older?.rewrite();
       return { copies: 0 };
     },
     async ping() {
@@ -157,6 +178,7 @@ export async function createPostgresEvents({
     async close() {
       await writer.drain();
       await feed.close();
+      await older?.close();
       await writePool.end();
     },
   };

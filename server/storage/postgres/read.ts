@@ -9,10 +9,12 @@ import { jsonOf } from "../event-row.ts";
 import type { ArrivedEvent } from "../event-store.ts";
 import { arrivalOf } from "./arrival.ts";
 import type { Blocks } from "./blocks.ts";
-import { matchOf } from "./match.ts";
+import { type Match, matchOf } from "./match.ts";
+import { mergePages, type OlderEvents, type RowPage } from "./older.ts";
 import { chunkEvents, createFindRows, type Row, rowsMin, scanRowsUsual } from "./page.ts";
 import { createPruneBlocks } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
+import type { RowQuery } from "./scan-cursor.ts";
 
 /** Rows checked with the filter before a page ends early. The next one continues there. */
 const filteredRowsMax = 5_000;
@@ -25,16 +27,30 @@ const chunkCharacters = 1_048_576;
  */
 const waitForLog = "CASE WHEN NOT pg_is_in_recovery() THEN setval('waits_for_log', 1) END AS waited";
 
-/** @param scanRowsMin - rows that are scanned before blocks and the index are asked */
-export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRowsUsual) {
+/**
+ * @param scanRowsMin - rows that are scanned before blocks and the index are asked
+ * @param older - the events that are not in PostgreSQL
+ */
+export function createRead(
+  runQuery: Query,
+  blocks: Blocks,
+  scanRowsMin = scanRowsUsual,
+  older: OlderEvents | null = null,
+) {
   const findRows = createFindRows(runQuery, createPruneBlocks(runQuery, blocks), scanRowsMin);
 
   /** Up to `limit` events, fewer if many rows failed the filter, and where to continue. */
-  async function readPage(
-    query: EventQuery,
-    limit: number,
-    match = matchOf(query.projectId, query.filter),
-  ): Promise<{ rows: Row[]; next: Cursor | null }> {
+  async function readPage(query: EventQuery, limit: number): Promise<RowPage> {
+    const match = matchOf(query.projectId, query.filter);
+    const cut = older && (await older.cut());
+    if (!older || cut === null) return readRows(query, limit, match);
+    const newest = await readRows({ ...query, above: cut.arrival }, limit, match);
+    // The newest page is shown even if ClickHouse doesn't answer.
+    if (query.order === "desc" && newest.next !== null && newest.next.ms > cut.newestMs) return newest;
+    return mergePages(query.order, limit, [newest, await older.page(cut, query, match, limit)]);
+  }
+
+  async function readRows(query: RowQuery, limit: number, match: Match): Promise<RowPage> {
     const { filter } = query;
     const isWanted = (row: Row) => match.isRowExact || matches(filter, JSON.parse(jsonOfRow(row)) as Event);
     const rows: Row[] = [];
@@ -57,7 +73,7 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
     query: EventQuery,
     limit: number,
     signal?: AbortSignal,
-  ): Promise<{ rows: Row[]; next: Cursor | null }> {
+  ): Promise<RowPage> {
     const rows: Row[] = [];
     for (let after = query.after; ; ) {
       signal?.throwIfAborted();
@@ -66,6 +82,15 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
       if (part.next === null || rows.length === limit) return { rows, next: part.next };
       after = part.next;
     }
+  }
+
+  /** When an event was created, if it exists; milliseconds since 1970. */
+  async function createdAtOf(projectId: number, id: string): Promise<number> {
+    const [row] = await runQuery<{ ms: number }>(
+      "SELECT created_at AS ms FROM sent_ids WHERE project_id = $1 AND id = $2",
+      [projectId, id],
+    );
+    return row?.ms ?? stampOfId(id).ms;
   }
 
   return {
@@ -98,8 +123,14 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
            (SELECT created_at FROM sent_ids WHERE project_id = $1 AND id = $2), $3)`,
         [projectId, id, stampOfId(id).ms],
       );
-      return row ? jsonOfRow(row) : null;
+      if (row) return jsonOfRow(row);
+      const cut = older && (await older.cut());
+      if (!older || cut === null) return null;
+      const [found] = await older.find(cut, projectId, [{ ms: await createdAtOf(projectId, id), id }]);
+      return found ? jsonOfRow(found) : null;
     },
+
+    createdAtOf,
 
     async arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): Promise<ArrivedEvent[]> {
       // Later stamps would overflow the column; no clock reaches this one.
@@ -114,15 +145,23 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
          WHERE characters <= $4 OR number = 1 ORDER BY arrival`,
         [projectId, arrivalOf(after), limit, chunkCharacters],
       );
-      return rows.map((row) => ({
+      const arrived = rows.map((row) => ({
         arrival: { ms: row.arrivalMs, sequence: row.sequence },
         json: jsonOfRow(row),
       }));
+      const clearedTo = older ? await older.clearedTo() : -1n;
+      if (!older || clearedTo <= BigInt(arrivalOf(after))) return arrived;
+      // Some rows may be gone, and some of those may be back (restore.ts).
+      const earlier = await older.arrivedBetween(projectId, after, clearedTo, limit);
+      if (earlier.length > 0) return earlier;
+      return arrived.filter(({ arrival }) => BigInt(arrivalOf(arrival)) > clearedTo);
     },
 
     async lastArrival(): Promise<ArrivalStamp | null> {
       const [row] = await runQuery<ArrivalStamp>(
-        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence FROM events ORDER BY arrival DESC LIMIT 1`,
+        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence
+         FROM (SELECT greatest((SELECT max(arrival) FROM events), (SELECT max(to_arrival) FROM shipped_ranges)) AS arrival) AS last
+         WHERE arrival IS NOT NULL`,
       );
       return row ?? null;
     },

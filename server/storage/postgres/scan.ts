@@ -18,8 +18,9 @@ import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
 import { withinOf } from "./scan-cursor.ts";
 
-/** Rows that one statement reads. */
+/** Rows that one statement reads, and one page of both engines, which costs more to begin. */
 const runRows = 2_000;
+const runRowsOfBoth = 20_000;
 /** Blocks that are read at a time. */
 const chunkMax = 8;
 /** Events with a token that is rare in a block. More than this means that the block does not know the token. */
@@ -34,6 +35,7 @@ export function createScan(
   runQuery: Query,
   { readPage }: Pick<ReturnType<typeof createRead>, "readPage">,
   blocks: Blocks,
+  readsBoth: boolean,
 ): Scan {
   return async function scan(query, batches, take, { signal, onProgress }) {
     const { projectId, filters, range } = query;
@@ -71,8 +73,12 @@ export function createScan(
     async function readRows(part: MsRange): Promise<void> {
       const filter = { ...anyOf(filters), ...part };
       for (let after: Cursor | null | undefined; after !== null; ) {
-        const page = await readPage({ projectId, filter, order: "asc", ...(after && { after }) }, runRows);
-        for (const { ms, body } of page.rows) batches.addEvent(JSON.parse(`{${body}}`) as Event, ms);
+        const limit = readsBoth ? runRowsOfBoth : runRows;
+        const page = await readPage({ projectId, filter, order: "asc", ...(after && { after }) }, limit);
+        for (const { ms, body } of page.rows) {
+          batches.addEvent(JSON.parse(`{${body}}`) as Event, ms);
+          if (turns.isOver) await turns.next();
+        }
         await take(batches.take());
         after = page.next;
         await proceed(after?.ms ?? part.toMs);

@@ -1,0 +1,57 @@
+import type { OlderEvents, OpenOlderEvents } from "../postgres/older.ts";
+import { connect } from "./connection.ts";
+import { ShippingLease } from "./lease.ts";
+import { Ranges } from "./ranges.ts";
+import { createReads } from "./reads.ts";
+import { createRemovals } from "./removals.ts";
+import { createRestore } from "./restore.ts";
+import { prepareSchema } from "./schema.ts";
+import { createShip, type ShippingOptions } from "./ship.ts";
+
+type Options = ShippingOptions & {
+  /** How long another node waits after the one that ships has died. More than twice `sendMs`. */
+  leaseMs: number;
+};
+
+const usual: Options = {
+  events: 50_000,
+  bytes: 33_554_432,
+  ageMs: 60 * 60_000,
+  keepMs: 15 * 60_000,
+  sendMs: 60_000,
+  leaseMs: 180_000,
+};
+
+/**
+ * Opens ClickHouse behind PostgreSQL, and migrates its tables to this program's version.
+ *
+ * @param url - of the database in ClickHouse, over HTTP
+ */
+export function openClickHouse(url: string, given: Partial<Options> = {}): OpenOlderEvents {
+  return async (runQuery, onError): Promise<OlderEvents> => {
+    const options = { ...usual, ...given };
+    const clickHouse = connect(url);
+    try {
+      await prepareSchema(clickHouse, runQuery);
+    } catch (error) {
+      await clickHouse.close();
+      throw error;
+    }
+    const ranges = new Ranges(runQuery);
+    const removals = createRemovals(clickHouse, runQuery);
+    const lease = new ShippingLease(runQuery, options.leaseMs);
+    return {
+      ...createReads(clickHouse),
+      cut: () => ranges.cut(),
+      clearedTo: () => ranges.clearedTo(),
+      ship: createShip({ clickHouse, ranges, removals, lease, options, onError }),
+      restore: createRestore(clickHouse, runQuery, ranges),
+      applyRemovals: async () => removals.apply((await ranges.newestCut())?.block ?? 0),
+      rewrite: removals.rewrite,
+      ping: async () => {
+        await clickHouse.read("SELECT 1 AS one");
+      },
+      close: () => clickHouse.close(),
+    };
+  };
+}

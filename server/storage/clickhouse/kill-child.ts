@@ -1,0 +1,61 @@
+/**
+ * Records numbered events and ships them, until it is killed. Prints a line for each batch: how many events, from the
+ * first on, are acknowledged. With ids of their own, events that are sent again are duplicates.
+ *
+ *   bun server/storage/clickhouse/kill-child.ts DATABASE_URL CLICKHOUSE_URL PROJECT FROM
+ */
+import { ArrivalClock } from "../../event/id.ts";
+import { acceptedEvent } from "../../testing/accepted-event.ts";
+import { testWatch } from "../../testing/engine.ts";
+import { openPostgresStore } from "../postgres/index.ts";
+import { openClickHouse } from "./index.ts";
+
+const batchEvents = 40;
+const startMs = Date.UTC(2026, 0, 1);
+
+/** Small blocks that are cleared at once. */
+export const shippingOptions = { events: 100, ageMs: 0, keepMs: 0, leaseMs: 500, sendMs: 20_000 };
+
+/** The id of an event with a number. */
+export function idOf(number: number): string {
+  const ms = (startMs + number).toString(16).padStart(12, "0");
+  return `${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-${number.toString(16).padStart(12, "0")}`;
+}
+
+if (import.meta.main) {
+  const [url, clickHouseUrl, project, from] = process.argv.slice(2);
+  const store = await openPostgresStore(
+    { url: url!, connections: 3 },
+    testWatch,
+    undefined,
+    undefined,
+    openClickHouse(clickHouseUrl!, shippingOptions),
+  );
+  const clock = new ArrivalClock(await store.events.lastArrival());
+  void ship();
+  for (let next = Number(from); ; next += batchEvents) {
+    const batch = Array.from({ length: batchEvents }, (_, index) => {
+      const number = next + index;
+      return acceptedEvent({
+        projectId: Number(project),
+        arrival: clock.next(),
+        event: { id: idOf(number), userId: "u", channelId: "c" },
+        // Some are much older than they arrive.
+        createdAtMs: number % 3 === 0 ? startMs - (number % 100) * 86_400_000 : undefined,
+        hasClientId: true,
+        notifies: false,
+      });
+    });
+    const results = await store.events.appendAll(batch);
+    if (results.every((result) => "kind" in result)) console.log(next + batchEvents);
+    else next -= batchEvents;
+  }
+
+  async function ship(): Promise<void> {
+    for (;;) {
+      // ClickHouse is killed, too.
+      await store.events.indexBlocks(async () => {}, Date.now() + 1_000).catch(() => {});
+      await Bun.sleep(5);
+    }
+  }
+}

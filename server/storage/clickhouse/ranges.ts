@@ -1,0 +1,166 @@
+import { arrivalOf } from "../postgres/arrival.ts";
+import type { Cut } from "../postgres/older.ts";
+import type { Query } from "../postgres/query.ts";
+
+/** Reading or deleting the rows of a range can take long on a busy disk. */
+const rangeMs = 120_000;
+/** A cut can be used for a while: the rows of the next block stay in PostgreSQL for longer. */
+const cutMs = 1_000;
+
+/** Arrivals that become a block. They are as in the column `arrival`. */
+export type Range = { block: number; after: string; to: string; token: string };
+
+/** A row that is read to be sent. */
+export type StoredRow = {
+  project_id: number;
+  ms: number;
+  arrival: string;
+  id: string;
+  notified: boolean;
+  body: string;
+  tokens: string;
+};
+
+/** When a range is large or old enough, and how large it can be. */
+export type RangeLimits = { events: number; bytes: number; ageMs: number };
+
+/** The ranges of arrivals in PostgreSQL: those that are in ClickHouse, and the next one. */
+export class Ranges {
+  readonly #runQuery: Query;
+  #cut: Promise<Cut | null> | null = null;
+  #cutAtMs = 0;
+
+  constructor(runQuery: Query) {
+    this.#runQuery = runQuery;
+  }
+
+  /** Null as long as there is no block. */
+  async cut(): Promise<Cut | null> {
+    if (this.#cut && performance.now() - this.#cutAtMs < cutMs) return this.#cut;
+    return this.newestCut();
+  }
+
+  /** Reads the cut anew. */
+  async newestCut(): Promise<Cut | null> {
+    const cut = this.#readCut();
+    this.#cutAtMs = performance.now();
+    this.#cut = cut;
+    cut.catch(() => {
+      if (this.#cut === cut) this.#cut = null;
+    });
+    return cut;
+  }
+
+  async #readCut(): Promise<Cut | null> {
+    const [row] = await this.#runQuery<{ block: number; arrival: string; newest_ms: number }>(
+      `SELECT block, to_arrival::text AS arrival, newest_ms FROM shipped_ranges WHERE shipped_at IS NOT NULL
+       ORDER BY block DESC LIMIT 1`,
+    );
+    return row ? { block: row.block, arrival: BigInt(row.arrival), newestMs: row.newest_ms } : null;
+  }
+
+  async clearedTo(): Promise<bigint> {
+    const [row] = await this.#runQuery<{ arrival: string }>(
+      "SELECT coalesce(max(to_arrival), -1)::text AS arrival FROM shipped_ranges WHERE cleared_at IS NOT NULL",
+    );
+    return BigInt(row!.arrival);
+  }
+
+  /**
+   * Returns the range that is on its way, or plans the next one. Null if too few events wait. Once it returns, the range
+   * and its events are durable: nothing arrives in it later, and a crash can't take any of them.
+   */
+  async plan({ events, bytes, ageMs }: RangeLimits, nowMs: number): Promise<Range | null> {
+    const planned = await this.planned();
+    if (planned) return planned;
+    const after = "(SELECT coalesce(max(to_arrival), -1) FROM shipped_ranges)";
+    const [due] = await this.#runQuery<{ is_due: boolean | null }>(
+      `SELECT EXISTS (SELECT FROM events WHERE arrival > ${after} ORDER BY arrival OFFSET $1 LIMIT 1)
+         OR (SELECT arrival FROM events WHERE arrival > ${after} ORDER BY arrival LIMIT 1) <= $2 AS is_due`,
+      [events - 1, arrivalOf({ ms: Math.max(nowMs - ageMs, 0), sequence: 0 })],
+    );
+    if (!due!.is_due) return null;
+    await this.#runQuery(
+      `INSERT INTO shipped_ranges (after_arrival, to_arrival, token, planned_at)
+       SELECT ${after}, max(arrival), $3, $4 FROM (
+         SELECT arrival, row_number() OVER (ORDER BY arrival) AS number, sum(octet_length(body)) OVER (ORDER BY arrival) AS bytes
+         FROM (SELECT arrival, body FROM events WHERE arrival > ${after} ORDER BY arrival LIMIT $1) AS next) AS measured
+       WHERE number = 1 OR bytes <= $2
+       HAVING count(*) > 0
+       ON CONFLICT DO NOTHING`,
+      [events, bytes, crypto.randomUUID(), nowMs],
+      rangeMs,
+    );
+    return this.planned();
+  }
+
+  /** The range that is on its way. */
+  async planned(): Promise<Range | null> {
+    const [row] = await this.#runQuery<Range>(
+      `SELECT block, after_arrival::text AS after, to_arrival::text AS "to", token FROM shipped_ranges
+       WHERE shipped_at IS NULL`,
+    );
+    return row ?? null;
+  }
+
+  /** Sends a range as if it had never been sent. */
+  async renew({ block }: Range): Promise<Range | null> {
+    await this.#runQuery("UPDATE shipped_ranges SET token = $2 WHERE block = $1 AND shipped_at IS NULL", [
+      block,
+      crypto.randomUUID(),
+    ]);
+    return this.planned();
+  }
+
+  /** The rows of a range in the order of arrival, some at a time. */
+  async *rows({ after, to }: Range, stepRows: number): AsyncGenerator<StoredRow[]> {
+    for (let last = after; ; ) {
+      const rows = await this.#runQuery<StoredRow>(
+        `SELECT project_id, created_at AS ms, arrival::text AS arrival, id, notified, body,
+           array_to_string(tsvector_to_array(tokens), ' ') AS tokens
+         FROM events WHERE arrival > $1 AND arrival <= $2 ORDER BY arrival LIMIT $3`,
+        [last, to, stepRows],
+        rangeMs,
+      );
+      if (rows.length > 0) yield rows;
+      if (rows.length < stepRows) return;
+      last = rows.at(-1)!.arrival;
+    }
+  }
+
+  /** Moves the cut behind a range. Returns false if removals of its events must be applied first. */
+  async finish({ block }: Range, events: number, newestMs: number, nowMs: number): Promise<boolean> {
+    const [row] = await this.#runQuery<{ is_finished: boolean }>(
+      "SELECT finish_range($1, $2, $3, $4) AS is_finished",
+      [block, events, newestMs, nowMs],
+    );
+    await this.newestCut();
+    return row!.is_finished;
+  }
+
+  /** The oldest range that moved before a time and whose rows are still here. */
+  async nextToClear(shippedToMs: number): Promise<Range | null> {
+    const [row] = await this.#runQuery<Range>(
+      `SELECT block, after_arrival::text AS after, to_arrival::text AS "to", token FROM shipped_ranges
+       WHERE gone_at IS NULL AND shipped_at <= $1 ORDER BY block LIMIT 1`,
+      [shippedToMs],
+    );
+    return row ?? null;
+  }
+
+  async countRows({ after, to }: Range): Promise<number> {
+    const [row] = await this.#runQuery<{ events: number }>(
+      "SELECT count(*) AS events FROM events WHERE arrival > $1 AND arrival <= $2",
+      [after, to],
+      rangeMs,
+    );
+    return row!.events;
+  }
+
+  /** Deletes a range's rows, and what came back of earlier ones. Nothing else changes: the events still exist. */
+  async clear({ block, to }: Range, nowMs: number): Promise<void> {
+    await this.#runQuery("UPDATE shipped_ranges SET cleared_at = coalesce(cleared_at, $2) WHERE block = $1", [block, nowMs]);
+    await this.#runQuery("DELETE FROM events WHERE arrival <= $1", [to], rangeMs);
+    await this.#runQuery("UPDATE shipped_ranges SET gone_at = $2 WHERE block = $1", [block, nowMs]);
+  }
+}

@@ -1,0 +1,104 @@
+import { UnfitDatabase } from "../postgres/failure.ts";
+import type { Query } from "../postgres/query.ts";
+import type { ClickHouse } from "./connection.ts";
+
+/** The oldest version with the text index (https://clickhouse.com/docs/engines/table-engines/mergetree-family/textindexes). */
+const serverVersionMin = [26, 2];
+
+/**
+ * Statements of each version of the tables, in order. Released ones never change. After a crash they run again.
+ *
+ * Rows are in the order of listings. A granule is small because a page reads few rows. What is inserted is on disk before
+ * the answer, as the rows in PostgreSQL are deleted later.
+ */
+const versions: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE IF NOT EXISTS events (
+       project UInt32,
+       created Int64 CODEC(Delta, ZSTD),
+       id_hi UInt64 CODEC(Delta, ZSTD),
+       id_lo UInt64,
+       arrival Int64 CODEC(Delta, ZSTD),
+       block UInt64 CODEC(Delta, ZSTD),
+       notified UInt8,
+       body String CODEC(ZSTD),
+       channel LowCardinality(String) MATERIALIZED JSONExtractString(concat('{', body, '}'), 'channelId'),
+       name LowCardinality(String) MATERIALIZED JSONExtractString(concat('{', body, '}'), 'name'),
+       user String MATERIALIZED JSONExtractString(concat('{', body, '}'), 'userId') CODEC(ZSTD),
+       tokens Array(String) CODEC(ZSTD),
+       INDEX tokens_index tokens TYPE text(tokenizer = 'array'),
+       INDEX block_index block TYPE minmax GRANULARITY 16
+     ) ENGINE = MergeTree
+     PARTITION BY toYYYYMM(fromUnixTimestamp64Milli(created, 'UTC'))
+     ORDER BY (project, created, id_hi, id_lo)
+     SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1,
+       non_replicated_deduplication_window = 1000`,
+  ],
+];
+
+const ownerSetting = "clickhouse_owner";
+
+/**
+ * Creates or upgrades the tables. A ClickHouse database belongs to one database of PostgreSQL: each has the same random
+ * owner's id.
+ *
+ * Throws `UnfitDatabase` if the server is too old, the database belongs to another one, or is newer than this program.
+ */
+export async function prepareSchema(clickHouse: ClickHouse, runQuery: Query): Promise<void> {
+  const [server] = await clickHouse.read<{ version: string }>("SELECT version() AS version");
+  const [major = 0, minor = 0] = server!.version.split(".").map(Number);
+  if (major < serverVersionMin[0]! || (major === serverVersionMin[0] && minor < serverVersionMin[1]!)) {
+    throw new UnfitDatabase(
+      `CLICKHOUSE_URL leads to ClickHouse ${server!.version}. Tidings needs ${serverVersionMin.join(".")} or later.`,
+    );
+  }
+  const owner = await ownerOf(runQuery);
+  await clickHouse.run(
+    `CREATE TABLE IF NOT EXISTS tidings_schema (version UInt32, owner String)
+     ENGINE = MergeTree ORDER BY version SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+  );
+  const rows = await clickHouse.read<{ version: number; owner: string }>(
+    "SELECT version, owner FROM tidings_schema ORDER BY version DESC LIMIT 1",
+  );
+  const version = Number(rows[0]?.version ?? 0);
+  if (rows[0] && rows[0].owner !== owner) {
+    throw new UnfitDatabase(
+      "The database in CLICKHOUSE_URL has events of another database of Tidings. Name an empty ClickHouse database, or the PostgreSQL database in DATABASE_URL that it belongs to.",
+    );
+  }
+  if (!rows[0] && (await hasShipped(runQuery))) {
+    throw new UnfitDatabase(
+      "The database in CLICKHOUSE_URL is empty, but most events of this PostgreSQL database were moved to ClickHouse. Name the ClickHouse database that has them, or restore it from a backup.",
+    );
+  }
+  if (version > versions.length) {
+    throw new UnfitDatabase(
+      `The database in CLICKHOUSE_URL was written by a newer version of Tidings (schema ${version}; this version supports up to ${versions.length}). Run that version.`,
+    );
+  }
+  for (const [index, statements] of versions.entries()) {
+    if (index < version) continue;
+    for (const statement of statements) await clickHouse.run(statement);
+    await clickHouse.run("INSERT INTO tidings_schema (version, owner) SELECT {version:UInt32}, {owner:String}", {
+      version: index + 1,
+      owner,
+    });
+  }
+}
+
+/** Whether events were moved out of PostgreSQL. */
+export async function hasShipped(runQuery: Query): Promise<boolean> {
+  const [row] = await runQuery<{ has: boolean }>(
+    "SELECT EXISTS (SELECT FROM shipped_ranges WHERE shipped_at IS NOT NULL) AS has",
+  );
+  return row!.has;
+}
+
+async function ownerOf(runQuery: Query): Promise<string> {
+  await runQuery("INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
+    ownerSetting,
+    crypto.randomUUID(),
+  ]);
+  const [row] = await runQuery<{ value: string }>("SELECT value FROM settings WHERE name = $1", [ownerSetting]);
+  return row!.value;
+}

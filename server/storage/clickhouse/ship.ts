@@ -1,0 +1,189 @@
+import { Turns } from "../../scheduling/turns.ts";
+import type { Pause } from "../event-store.ts";
+import type { ClickHouse } from "./connection.ts";
+import type { ShippingLease } from "./lease.ts";
+import type { Range, RangeLimits, Ranges, StoredRow } from "./ranges.ts";
+import type { createRemovals } from "./removals.ts";
+import { checksumOf, checksumSql, halvesOf, type NewRow } from "./rows.ts";
+
+/** Rows that are read and written as JSON at a time. */
+const stepRows = 1_000;
+/** How often a block that differs is sent again, as a new one. */
+const renewalsMax = 2;
+
+export type ShippingOptions = RangeLimits & {
+  /** How long rows stay in PostgreSQL after their block was shipped: longer than any read takes. */
+  keepMs: number;
+  /** The time limit of sending a block. */
+  sendMs: number;
+};
+
+type Deps = {
+  clickHouse: ClickHouse;
+  ranges: Ranges;
+  removals: ReturnType<typeof createRemovals>;
+  lease: ShippingLease;
+  options: ShippingOptions;
+  onError: (error: unknown) => void;
+};
+
+/** A block as it was sent. */
+type Sent = { events: number; checksum: string; newestMs: number };
+
+/**
+ * Ships ranges of arrivals to ClickHouse, and deletes rows whose block was shipped a while ago. It can stop after any
+ * step, and continues there.
+ *
+ * Invariant: an event is read from exactly one side, however often shipping is interrupted. Checked by
+ * `server/storage/clickhouse/kill.test.ts`.
+ */
+export function createShip({ clickHouse, ranges, removals, lease, options, onError }: Deps) {
+  let isChecked = false;
+
+  return async function ship(pause: Pause, nowMs: number): Promise<void> {
+    if (!(await lease.take())) {
+      isChecked = false;
+      return;
+    }
+    if (!isChecked) await deleteUnknown();
+    isChecked = true;
+    await removals.apply((await ranges.newestCut())?.block ?? 0);
+    await removals.forget(nowMs);
+    for (;;) {
+      const range = await ranges.plan(options, nowMs);
+      if (!range) break;
+      await shipRange(range, nowMs);
+      await pause();
+      if (!(await lease.take())) return;
+    }
+    for (;;) {
+      const range = await ranges.nextToClear(nowMs - options.keepMs);
+      if (!range || !(await clear(range, nowMs))) break;
+      await pause();
+      if (!(await lease.take())) return;
+    }
+    await lease.release();
+  };
+
+  /**
+   * Deletes blocks that PostgreSQL knows nothing of: it was restored from a backup that is older than they are. A block
+   * with the number of one on its way can be such a block, so that one is sent as a new one.
+   */
+  async function deleteUnknown(): Promise<void> {
+    const planned = await ranges.planned();
+    const shipped = (await ranges.newestCut())?.block ?? 0;
+    const [row] = await clickHouse.read<{ block: string }>("SELECT max(block) AS block FROM events");
+    if (Number(row!.block) <= (planned?.block ?? shipped)) return;
+    await deleteAfter(shipped);
+    if (planned) await ranges.renew(planned);
+  }
+
+  async function deleteAfter(block: number): Promise<void> {
+    await clickHouse.run(
+      `DELETE FROM events WHERE block > ${block} SETTINGS lightweight_deletes_sync = 2`,
+      {},
+      options.sendMs,
+    );
+  }
+
+  async function shipRange(range: Range, nowMs: number): Promise<void> {
+    for (let next = range, renewals = 0; ; renewals++) {
+      const sent = await send(next);
+      if (await isStored(next, sent)) {
+        while (!(await ranges.finish(next, sent.events, sent.newestMs, nowMs))) await removals.apply(next.block);
+        return;
+      }
+      if (renewals === renewalsMax) {
+        throw new Error(
+          `Block ${next.block} in ClickHouse differs from the events that were sent. They stay in PostgreSQL, and are sent again.`,
+        );
+      }
+      await deleteAfter(next.block - 1);
+      next = (await ranges.renew(next)) ?? next;
+    }
+  }
+
+  /** Sends a range as one block. A block that ClickHouse has already stored is ignored there. */
+  async function send(range: Range): Promise<Sent> {
+    const turns = new Turns("server");
+    const sent = { events: 0, sum: 0n, newestMs: 0 };
+    async function* newRows(): AsyncGenerator<NewRow> {
+      for await (const stored of ranges.rows(range, stepRows)) {
+        const rows = stored.map((row) => newRowOf(row, range.block));
+        for (const { ms } of stored) sent.newestMs = Math.max(sent.newestMs, ms);
+        sent.events += rows.length;
+        sent.sum += BigInt(checksumOf(rows));
+        for (const row of rows) {
+          yield row;
+          if (turns.isOver) await turns.next();
+        }
+      }
+    }
+    await clickHouse.insert(
+      "events",
+      newRows(),
+      {
+        insert_deduplication_token: range.token,
+        insert_deduplicate: 1,
+        async_insert: 0,
+        max_insert_block_size: String(2 * options.events),
+        input_format_parallel_parsing: 0,
+        max_partitions_per_insert_block: 0,
+      },
+      options.sendMs,
+    );
+    return {
+      events: sent.events,
+      checksum: String(BigInt.asUintN(64, sent.sum)),
+      newestMs: sent.newestMs,
+    };
+  }
+
+  async function isStored({ block }: Range, { events, checksum }: Sent): Promise<boolean> {
+    const [row] = await clickHouse.read<{ events: string; checksum: string }>(
+      `SELECT count() AS events, toString(${checksumSql}) AS checksum FROM events WHERE block = ${block}`,
+      {},
+      options.sendMs,
+    );
+    return Number(row!.events) === events && row!.checksum === checksum;
+  }
+
+  /** Returns false if ClickHouse has lost events that PostgreSQL still has: they stay. */
+  async function clear(range: Range, nowMs: number): Promise<boolean> {
+    const kept = await ranges.countRows(range);
+    const [row] = await clickHouse.read<{ events: string }>(
+      `SELECT count() AS events FROM events WHERE block = ${range.block}`,
+    );
+    if (Number(row!.events) < kept) {
+      onError(
+        new Error(
+          `ClickHouse has ${row!.events} of ${kept} events of block ${range.block}. PostgreSQL keeps them. Was ClickHouse restored from an older backup?`,
+        ),
+      );
+      return false;
+    }
+    await ranges.clear(range, nowMs);
+    return true;
+  }
+}
+
+function newRowOf({ project_id, ms, arrival, id, notified, body, tokens }: StoredRow, block: number): NewRow {
+  const [id_hi, id_lo] = halvesOf(id);
+  return {
+    project: project_id,
+    created: String(ms),
+    id_hi,
+    id_lo,
+    arrival,
+    block,
+    notified: notified ? 1 : 0,
+    body,
+    // Without the hour and the day: rows are in the order of time.
+    tokens: tokens.split(" ").filter((token) => !isTimeToken(token, project_id)),
+  };
+}
+
+function isTimeToken(token: string, projectId: number): boolean {
+  const kind = token[String(projectId).length];
+  return kind === "h" || kind === "d";
+}

@@ -1,0 +1,136 @@
+-- Events that are moved to ClickHouse (storage/clickhouse/README.md).
+
+-- Ranges of arrivals, each stored as one block. At most one is not shipped yet. Without ClickHouse there are none.
+CREATE TABLE shipped_ranges (
+  block bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  -- The first arrival is later than this.
+  after_arrival bigint NOT NULL,
+  to_arrival bigint NOT NULL,
+  -- Sent along, so that ClickHouse stores the block once however often it is sent.
+  token uuid NOT NULL,
+  planned_at bigint NOT NULL,
+  -- From now on, the events are read from ClickHouse.
+  shipped_at bigint,
+  events integer,
+  -- The latest created_at of this range and all before it.
+  newest_ms bigint,
+  -- From now on, rows in the table events may be missing.
+  cleared_at bigint,
+  -- None are left.
+  gone_at bigint
+);
+CREATE UNIQUE INDEX shipped_ranges_planned ON shipped_ranges ((shipped_at IS NULL)) WHERE shipped_at IS NULL;
+CREATE INDEX shipped_ranges_kept ON shipped_ranges (block) WHERE gone_at IS NULL;
+CREATE INDEX shipped_ranges_cleared ON shipped_ranges (to_arrival) WHERE cleared_at IS NOT NULL;
+
+-- Events that were removed when they were in ClickHouse or on their way: those in blocks up to `block`. They are kept
+-- for a while after they were deleted there, so that a second removal of the same event is not counted.
+CREATE TABLE shipped_removals (
+  project_id integer NOT NULL,
+  created_at bigint NOT NULL,
+  id uuid NOT NULL,
+  block bigint NOT NULL,
+  removed_at bigint NOT NULL,
+  -- They were deleted in ClickHouse.
+  applied_at bigint,
+  PRIMARY KEY (project_id, created_at, id)
+);
+CREATE INDEX shipped_removals_pending ON shipped_removals (block) WHERE applied_at IS NULL;
+CREATE INDEX shipped_removals_applied ON shipped_removals (applied_at) WHERE applied_at IS NOT NULL;
+
+-- An id that a client sends again belongs to an event that is only in ClickHouse: the row must come back before the
+-- batch can be stored (storage/clickhouse/restore.ts).
+CREATE FUNCTION refuse_shipped_id() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM shipped_ranges WHERE shipped_at IS NOT NULL) THEN
+    RAISE EXCEPTION 'The event is in ClickHouse' USING ERRCODE = 'TD001';
+  END IF;
+  RETURN NEW;
+END
+$$;
+CREATE TRIGGER sent_ids_shipped BEFORE UPDATE ON sent_ids FOR EACH ROW EXECUTE FUNCTION refuse_shipped_id();
+
+-- Removes events that may be in ClickHouse. Rows that are only there come back first, so that a removal takes the same
+-- counters, channels, deliveries and users along wherever the event was. Returns the ids of those that still existed.
+--
+-- The old_ arrays have an element for each event that was read from ClickHouse; the others name all events.
+CREATE FUNCTION remove_shipped_events(
+  in_project integer, in_created bigint[], in_ids uuid[], in_job text,
+  old_created bigint[], old_arrivals bigint[], old_ids uuid[], old_notified integer[], old_bodies text[], old_tokens text[],
+  old_blocks bigint[], now_ms bigint
+) RETURNS uuid[] LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  last_block bigint;
+  last_arrival bigint;
+BEGIN
+  -- The locks of remove_events_of_users, in its order.
+  INSERT INTO user_activity_positions (project_id, ms, sequence) SELECT id, 0, 0 FROM projects WHERE id = in_project
+    ON CONFLICT DO NOTHING;
+  PERFORM FROM user_activity_positions WHERE project_id = in_project FOR UPDATE;
+  PERFORM lock_events();
+  SELECT max(block), max(to_arrival) INTO last_block, last_arrival FROM shipped_ranges;
+  INSERT INTO events (created_at, arrival, id, project_id, notified, body, tokens)
+    SELECT old.created_at, arrival, old.id, in_project, notified = 1, body, array_to_tsvector(string_to_array(token_list, ' '))
+    FROM unnest(old_created, old_arrivals, old_ids, old_notified, old_bodies, old_tokens, old_blocks)
+      AS old (created_at, arrival, id, notified, body, token_list, block)
+    WHERE NOT EXISTS (
+      SELECT FROM shipped_removals AS known
+      WHERE known.project_id = in_project AND known.created_at = old.created_at AND known.id = old.id
+        AND known.block >= old.block)
+    ON CONFLICT DO NOTHING;
+  INSERT INTO shipped_removals (project_id, created_at, id, block, removed_at)
+    SELECT in_project, created_at, id, last_block, now_ms
+    FROM events JOIN unnest(in_created, in_ids) AS listed (created_at, id) USING (created_at, id)
+    WHERE project_id = in_project AND arrival <= last_arrival
+    ON CONFLICT (project_id, created_at, id) DO UPDATE SET block = excluded.block, removed_at = excluded.removed_at, applied_at = NULL;
+  RETURN remove_events_of_users(in_project, in_created, in_ids, in_job);
+END
+$$;
+
+-- The timestamp of a channel's newest event, which is in its last hour with events; null if there is none. If its events
+-- of that hour are in ClickHouse, the start of the hour: whoever removes events there looks further.
+CREATE OR REPLACE FUNCTION newest_event(in_project integer, in_channel text) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  last_ms bigint;
+BEGIN
+  SELECT max(hour)::bigint * 3600000 INTO last_ms FROM channel_counters WHERE project_id = in_project AND channel = in_channel;
+  IF last_ms IS NULL THEN RETURN NULL; END IF;
+  RETURN coalesce((
+    SELECT max(created_at) FROM events
+    WHERE project_id = in_project AND ('{' || body || '}')::json ->> 'channelId' = in_channel
+      AND created_at >= last_ms AND created_at < last_ms + 3600000), last_ms);
+END
+$$;
+
+-- The number of events with each token, in the order of the tokens, and one of the events if it is wanted. Only events
+-- that arrived after in_above count.
+DROP FUNCTION count_tokens(text[], boolean[]);
+CREATE FUNCTION count_tokens(in_tokens text[], in_shown boolean[], in_above bigint)
+RETURNS TABLE (events bigint, created_at bigint, id uuid, body text)
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_indexscan = off AS $$
+BEGIN
+  RETURN QUERY
+    SELECT counted.events, one.created_at, one.id, one.body
+    FROM unnest(in_tokens, in_shown) WITH ORDINALITY AS word (token, is_shown, n)
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS events FROM events WHERE tokens @@ query_of_token(token) AND arrival > in_above) AS counted
+    LEFT JOIN LATERAL (
+      SELECT events.created_at, events.id, events.body FROM events
+      WHERE is_shown AND tokens @@ query_of_token(token) AND arrival > in_above LIMIT 1) AS one ON true
+    ORDER BY n;
+END
+$$;
+
+-- From now on, the events of a range are read from ClickHouse. Returns false if some of them were removed since they were
+-- sent, and are not deleted there yet.
+CREATE FUNCTION finish_range(in_block bigint, in_events integer, in_newest_ms bigint, now_ms bigint) RETURNS boolean
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+  PERFORM lock_events();
+  IF EXISTS (SELECT FROM shipped_removals WHERE applied_at IS NULL AND block >= in_block) THEN RETURN false; END IF;
+  UPDATE shipped_ranges SET shipped_at = now_ms, events = in_events,
+      newest_ms = greatest(in_newest_ms, (SELECT max(newest_ms) FROM shipped_ranges))
+    WHERE block = in_block AND shipped_at IS NULL;
+  RETURN true;
+END
+$$;
