@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 /** Cohorts while things change and time passes: their members are right, and nothing is computed in vain. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -9,17 +9,15 @@ import { ArrivalClock } from "../event/id.ts";
 import { joinAll } from "../people/join-ids.ts";
 import { createProject } from "../projects/projects.ts";
 import type { CohortDraft } from "../schemas/cohort.ts";
-import { openPostgresStore } from "../storage/postgres/index.ts";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import {
   effort,
   makeStorage,
+  openEngineStore,
   removeStorage,
   storeEngines,
   type TestStorage,
-  testWatch,
 } from "../testing/engine.ts";
 import {
   dayMs,
@@ -40,12 +38,6 @@ import { createCohort } from "./cohorts.ts";
 
 const blockEvents = 100;
 const rest = async () => {};
-
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
 
 type Properties = Record<string, string | number | boolean | null>;
 
@@ -150,7 +142,7 @@ describe.each([...storeEngines])("cohorts on %s", (engine) => {
   beforeAll(async () => {
     const onError = (error: unknown) => expect.unreachable(String(error));
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage, blockEvents);
     clock = new ArrivalClock(null);
     activity = new UserActivity({ store, onError });
     worker = new CohortWorker({ store, userActivity: activity, onError, now: () => nowMs });

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { commandActor } from "../audit/audit-log.ts";
@@ -11,17 +11,15 @@ import { joinAll } from "../people/join-ids.ts";
 import { splitId } from "../people/split-id.ts";
 import { createProject } from "../projects/projects.ts";
 import { peopleChanged, withPeople } from "../storage/people.ts";
-import { openPostgresStore } from "../storage/postgres/index.ts";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import {
   effort,
   makeStorage,
+  openEngineStore,
   removeStorage,
   storeEngines,
   type TestStorage,
-  testWatch,
 } from "../testing/engine.ts";
 import { PlainGroups } from "../testing/plain-groups.ts";
 import { PlainPeople } from "../testing/plain-people.ts";
@@ -39,12 +37,6 @@ const rest = async () => {};
 const ids = Array.from({ length: 12 }, (_, n) => (n % 3 === 0 ? `visitor ${n}` : `u${n}`));
 const types = ["company", "team"];
 const groupIds = ["acme", "initech", "a, b"];
-
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
 
 const id = fc.constantFrom(...ids);
 const group = fc.record({ type: fc.constantFrom(...types), id: fc.constantFrom(...groupIds) });
@@ -93,7 +85,7 @@ describe.each([...storeEngines])("groups on %s", (engine) => {
 
   beforeAll(async () => {
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage, blockEvents);
     clock = new ArrivalClock(null);
   });
   afterAll(async () => {

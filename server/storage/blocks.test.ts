@@ -14,10 +14,10 @@ import { acceptedEvent } from "../testing/accepted-event.ts";
 import { searchesOf } from "../testing/arbitraries.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import {
+  blockEngines,
   effort,
   makeStorage,
   removeStorage,
-  storeEngines,
   type TestStorage,
   testWatch,
 } from "../testing/engine.ts";
@@ -62,7 +62,7 @@ const engines = {
   },
 };
 
-describe.each([...storeEngines])("blocks on %s", (engine) => {
+describe.each([...blockEngines])("blocks on %s", (engine) => {
   let storage: TestStorage;
   let store: Store;
   let clock: ArrivalClock;

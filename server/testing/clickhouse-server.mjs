@@ -27,7 +27,8 @@ const server = createServer(async (request, response) => {
   try {
     const settings = [...url.searchParams].filter(([name]) => !own.has(name));
     session.query(`USE \`${parameter("database") || "default"}\``);
-    if (settings.length > 0) session.query(`SET ${settings.map(([name, value]) => `${name} = ${quoted(value)}`).join(", ")}`);
+    if (settings.length > 0)
+      session.query(`SET ${settings.map(([name, value]) => `${name} = ${quoted(value)}`).join(", ")}`);
     try {
       const query = parameter("query");
       const text = query === "" ? body : `${query}\n${body}`;

@@ -31,7 +31,10 @@ export async function startClickHouse(): Promise<TestClickHouse> {
       { stdin: "ignore", stdout: "pipe", stderr: "inherit" },
     );
     const { done } = await server.stdout.getReader().read();
-    if (done) throw new Error("ClickHouse for the tests did not start. Run npm run test:clickhouse once: it installs chDB.");
+    if (done)
+      throw new Error(
+        "ClickHouse for the tests did not start. Run npm run test:clickhouse once: it installs chDB.",
+      );
   }
   async function kill(): Promise<void> {
     server.kill("SIGKILL");

@@ -37,6 +37,12 @@ export const testSecretKey = "c2VjcmV0IGtleSBvZiBhbGwgdGVzdCBpbnN0YWxscy4";
 /** What that key encrypts. */
 export const testSecrets = new SecretBox(testSecretKey);
 
+/** The engine of a test's control tables: with ClickHouse, they are in PostgreSQL. */
+export type ControlEngine = Exclude<Engine, "clickhouse">;
+export const controlEngine: ControlEngine = engine === "clickhouse" ? "postgres" : engine;
+/** Those that the suite of blocks runs on. */
+export const blockEngines: readonly ControlEngine[] = readEngine() ? [controlEngine] : ["sqlite", "postgres"];
+
 /** A store watch that throws on damage and fatal errors, and ignores everything else. */
 export const testWatch: StoreWatch = {
   onFatal: fail,
@@ -52,7 +58,8 @@ export const testWatch: StoreWatch = {
 };
 
 /** A test's storage: a data directory, on PostgreSQL also a database, and on ClickHouse also one there. */
-export type TestStorage = Pick<Config, "dataDirectory" | "databaseUrl"> & Partial<Pick<Config, "clickhouseUrl">>;
+export type TestStorage = Pick<Config, "dataDirectory" | "databaseUrl"> &
+  Partial<Pick<Config, "clickhouseUrl">>;
 
 const databases = new Map<string, TestDatabase>();
 
@@ -125,7 +132,11 @@ export async function makeTables(url: string): Promise<void> {
   await store.close();
 }
 
-export async function removeStorage({ dataDirectory, databaseUrl, clickhouseUrl }: TestStorage): Promise<void> {
+export async function removeStorage({
+  dataDirectory,
+  databaseUrl,
+  clickhouseUrl,
+}: TestStorage): Promise<void> {
   rmSync(dataDirectory, { recursive: true, force: true });
   if (clickhouseUrl) await dropClickHouseDatabase(clickhouseUrl);
   if (databaseUrl === null) return;
@@ -167,7 +178,7 @@ export const patienceMs = effort(30_000, 120_000);
  *
  * @param blockEvents - events per block
  */
-export async function openTestStore(storage: TestStorage, blockEvents?: number): Promise<Store> {
+export async function openEngineStore(storage: TestStorage, blockEvents?: number): Promise<Store> {
   const { dataDirectory, databaseUrl, clickhouseUrl } = storage;
   if (databaseUrl === null) return openSqliteStore(dataDirectory, testWatch, blockEvents);
   const address = { url: databaseUrl, connections: 5 };
@@ -206,7 +217,7 @@ export const stores: StoreEngine[] = storeEngines.map((name) => ({
   create: async () => {
     const storage = await makeStorage(name);
     return {
-      open: () => openTestStore(storage),
+      open: () => openEngineStore(storage),
       remove: () => removeStorage(storage),
     };
   },

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -13,15 +13,13 @@ import { acceptedEvent } from "../../testing/accepted-event.ts";
 import {
   effort,
   makeStorage,
+  openEngineStore,
   removeStorage,
   storeEngines,
   type TestStorage,
-  testWatch,
 } from "../../testing/engine.ts";
 import { valueIn } from "../counter-ranges.ts";
-import { openPostgresStore } from "../postgres/index.ts";
 import type { Split } from "../split.ts";
-import { openSqliteStore } from "../sqlite/index.ts";
 import { databaseFile } from "../sqlite/open.ts";
 import type { Store } from "../store.ts";
 import type { CountedUser, CountedUsers } from "./queries.ts";
@@ -49,12 +47,6 @@ const amounts: Record<string, bigint | null> = {
   "0x10": null,
 };
 
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
-
 describe.each([...storeEngines])("analyses on %s", (engine) => {
   let storage: TestStorage;
   let store: Store;
@@ -65,7 +57,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
 
   beforeAll(async () => {
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage, blockEvents);
     clock = new ArrivalClock(null);
     projects = [
       (await createProject(store.control, "One", null)).id,

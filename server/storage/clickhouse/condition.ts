@@ -6,7 +6,10 @@ import type { Parameters } from "./connection.ts";
  * SQL for a condition, and its parameters. Like PostgreSQL's index, it decides by tokens, and finds too much for numbers
  * and sets of users, never too little.
  */
-export function conditionSql(projectId: number, condition: Condition): { sql: string; parameters: Parameters } {
+export function conditionSql(
+  projectId: number,
+  condition: Condition,
+): { sql: string; parameters: Parameters } {
   const parameters: Parameters = {};
   let count = 0;
   const parameter = (value: unknown, type: string) => {

@@ -10,7 +10,21 @@ const readMs = 30_000;
  * (https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp): time-outs, too many queries or parts,
  * memory, disk, a server that starts or stops, and credentials.
  */
-const unavailable = new Set(["159", "160", "164", "202", "203", "236", "241", "243", "252", "394", "497", "516", "734"]);
+const unavailable = new Set([
+  "159",
+  "160",
+  "164",
+  "202",
+  "203",
+  "236",
+  "241",
+  "243",
+  "252",
+  "394",
+  "497",
+  "516",
+  "734",
+]);
 
 /** Values of `{name:Type}` in a statement. */
 export type Parameters = Record<string, unknown>;
@@ -19,7 +33,12 @@ export type Parameters = Record<string, unknown>;
 export type ClickHouse = {
   read: <Row>(sql: string, parameters?: Parameters, timeoutMs?: number) => Promise<Row[]>;
   run: (sql: string, parameters?: Parameters, timeoutMs?: number) => Promise<void>;
-  insert: (table: string, rows: AsyncIterable<object>, settings: Record<string, string | number>, timeoutMs: number) => Promise<void>;
+  insert: (
+    table: string,
+    rows: AsyncIterable<object>,
+    settings: Record<string, string | number>,
+    timeoutMs: number,
+  ) => Promise<void>;
   close: () => Promise<void>;
 };
 

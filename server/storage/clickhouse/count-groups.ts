@@ -1,4 +1,4 @@
-import type { Cut, CountedGroup, GroupsQuery } from "../postgres/older.ts";
+import type { CountedGroup, Cut, GroupsQuery } from "../postgres/older.ts";
 import type { Split } from "../split.ts";
 import { conditionSql } from "./condition.ts";
 import type { ClickHouse } from "./connection.ts";

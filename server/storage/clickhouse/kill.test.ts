@@ -37,7 +37,12 @@ const open = () =>
   );
 
 /** Records events from a number on until it is killed. Returns how many were acknowledged. */
-async function recordUntilKilled(projectId: number, from: number, ms: number, alsoClickHouse: boolean): Promise<number> {
+async function recordUntilKilled(
+  projectId: number,
+  from: number,
+  ms: number,
+  alsoClickHouse: boolean,
+): Promise<number> {
   const child = Bun.spawn(
     ["bun", join(import.meta.dir, "kill-child.ts"), database.url, clickHouseUrl, `${projectId}`, `${from}`],
     { stdin: "ignore", stdout: "pipe", stderr: "pipe" },

@@ -159,7 +159,10 @@ export class Ranges {
 
   /** Deletes a range's rows, and what came back of earlier ones. Nothing else changes: the events still exist. */
   async clear({ block, to }: Range, nowMs: number): Promise<void> {
-    await this.#runQuery("UPDATE shipped_ranges SET cleared_at = coalesce(cleared_at, $2) WHERE block = $1", [block, nowMs]);
+    await this.#runQuery("UPDATE shipped_ranges SET cleared_at = coalesce(cleared_at, $2) WHERE block = $1", [
+      block,
+      nowMs,
+    ]);
     await this.#runQuery("DELETE FROM events WHERE arrival <= $1", [to], rangeMs);
     await this.#runQuery("UPDATE shipped_ranges SET gone_at = $2 WHERE block = $1", [block, nowMs]);
   }

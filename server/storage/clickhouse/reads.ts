@@ -10,7 +10,15 @@ import type { Cut, OlderReads, OlderRow } from "../postgres/older.ts";
 import { conditionSql } from "./condition.ts";
 import type { ClickHouse, Parameters } from "./connection.ts";
 import { countGroups } from "./count-groups.ts";
-import { type FoundRow, foundColumns, halvesOf, rowOf, type WholeRow, wholeColumns, wholeRowOf } from "./rows.ts";
+import {
+  type FoundRow,
+  foundColumns,
+  halvesOf,
+  rowOf,
+  type WholeRow,
+  wholeColumns,
+  wholeRowOf,
+} from "./rows.ts";
 
 /** Rows of a statement whose events must be checked with the filter, at first and at most. */
 const checkedMin = 500;
@@ -26,7 +34,13 @@ const latest = 2 ** 53;
 export function createReads(clickHouse: ClickHouse): OlderReads {
   /** Reads rows, in order, up to a number of bytes, but at least one. Tells whether there can be more. */
   async function readBounded<Found extends FoundRow>(
-    { columns, where, order, limit, bytes }: { columns: string; where: string; order: string; limit: number; bytes: number },
+    {
+      columns,
+      where,
+      order,
+      limit,
+      bytes,
+    }: { columns: string; where: string; order: string; limit: number; bytes: number },
     parameters: Parameters,
   ): Promise<{ rows: Found[]; isCut: boolean }> {
     const rows = await clickHouse.read<Found & { bytes: string }>(
@@ -120,7 +134,9 @@ export function createReads(clickHouse: ClickHouse): OlderReads {
     async countNewer(cut, { projectId, channels, max }: NewerQuery) {
       const from = channels.map(({ afterMs }) => arrivalOf({ ms: afterMs + 1, sequence: 0 }));
       // Most channels were read since the last block.
-      const asked = channels.map((channel, at) => ({ ...channel, at })).filter(({ at }) => BigInt(from[at]!) <= cut.arrival);
+      const asked = channels
+        .map((channel, at) => ({ ...channel, at }))
+        .filter(({ at }) => BigInt(from[at]!) <= cut.arrival);
       const counts = channels.map(() => 0);
       for (const { at, name, afterMs } of asked) {
         const [row] = await clickHouse.read<{ events: string }>(

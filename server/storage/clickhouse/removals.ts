@@ -65,7 +65,11 @@ export function createRemovals(clickHouse: ClickHouse, runQuery: Query) {
 
     /** Begins to rewrite the files that still contain deleted events. */
     async rewrite(): Promise<void> {
-      await clickHouse.run("ALTER TABLE events APPLY DELETED MASK SETTINGS mutations_sync = 0", {}, rewriteMs);
+      await clickHouse.run(
+        "ALTER TABLE events APPLY DELETED MASK SETTINGS mutations_sync = 0",
+        {},
+        rewriteMs,
+      );
     },
   };
 }

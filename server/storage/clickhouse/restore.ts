@@ -1,7 +1,7 @@
-import { Partitions } from "../postgres/partitions.ts";
 import type { AcceptedEvent } from "../event-store.ts";
 import { arrivals, bigints, integers, texts, uuids } from "../postgres/arrays.ts";
 import { stampOf } from "../postgres/arrival.ts";
+import { Partitions } from "../postgres/partitions.ts";
 import type { Query } from "../postgres/query.ts";
 import type { ClickHouse } from "./connection.ts";
 import type { Ranges } from "./ranges.ts";

@@ -79,10 +79,13 @@ export async function prepareSchema(clickHouse: ClickHouse, runQuery: Query): Pr
   for (const [index, statements] of versions.entries()) {
     if (index < version) continue;
     for (const statement of statements) await clickHouse.run(statement);
-    await clickHouse.run("INSERT INTO tidings_schema (version, owner) SELECT {version:UInt32}, {owner:String}", {
-      version: index + 1,
-      owner,
-    });
+    await clickHouse.run(
+      "INSERT INTO tidings_schema (version, owner) SELECT {version:UInt32}, {owner:String}",
+      {
+        version: index + 1,
+        owner,
+      },
+    );
   }
 }
 
@@ -99,6 +102,8 @@ async function ownerOf(runQuery: Query): Promise<string> {
     ownerSetting,
     crypto.randomUUID(),
   ]);
-  const [row] = await runQuery<{ value: string }>("SELECT value FROM settings WHERE name = $1", [ownerSetting]);
+  const [row] = await runQuery<{ value: string }>("SELECT value FROM settings WHERE name = $1", [
+    ownerSetting,
+  ]);
   return row!.value;
 }

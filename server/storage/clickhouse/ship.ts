@@ -39,8 +39,15 @@ type Sent = { events: number; checksum: string; newestMs: number };
  */
 export function createShip({ clickHouse, ranges, removals, lease, options, onError }: Deps) {
   let isChecked = false;
+  let running: Promise<void> = Promise.resolve();
 
-  return async function ship(pause: Pause, nowMs: number): Promise<void> {
+  /** One call at a time: within a process, the lease doesn't tell them apart. */
+  return function ship(pause: Pause, nowMs: number): Promise<void> {
+    running = running.catch(() => {}).then(() => shipNow(pause, nowMs));
+    return running;
+  };
+
+  async function shipNow(pause: Pause, nowMs: number): Promise<void> {
     if (!(await lease.take())) {
       isChecked = false;
       return;
@@ -63,7 +70,7 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
       if (!(await lease.take())) return;
     }
     await lease.release();
-  };
+  }
 
   /**
    * Deletes blocks that PostgreSQL knows nothing of: it was restored from a backup that is older than they are. A block
@@ -90,7 +97,8 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
     for (let next = range, renewals = 0; ; renewals++) {
       const sent = await send(next);
       if (await isStored(next, sent)) {
-        while (!(await ranges.finish(next, sent.events, sent.newestMs, nowMs))) await removals.apply(next.block);
+        while (!(await ranges.finish(next, sent.events, sent.newestMs, nowMs)))
+          await removals.apply(next.block);
         return;
       }
       if (renewals === renewalsMax) {

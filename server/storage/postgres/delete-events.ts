@@ -45,12 +45,7 @@ export function createDeleteEvents(
   ): Promise<string[]> {
     const [removed] = await runQuery<{ ids: string[] }>(
       "SELECT remove_events_of_users($1, $2, $3, $4)::text[] AS ids",
-      [
-        projectId,
-        bigints(rows.map(({ ms }) => ms)),
-        uuids(rows.map(({ id }) => id)),
-        jobId ?? null,
-      ],
+      [projectId, bigints(rows.map(({ ms }) => ms)), uuids(rows.map(({ id }) => id)), jobId ?? null],
     );
     return removed!.ids;
   }

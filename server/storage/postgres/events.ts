@@ -56,7 +56,9 @@ type Options = {
 
 /** Throws `UnfitDatabase` if events were moved to ClickHouse, which is not configured. */
 async function requireAllHere(runQuery: Query): Promise<void> {
-  const [row] = await runQuery<{ has: boolean }>("SELECT EXISTS (SELECT FROM shipped_ranges WHERE shipped_at IS NOT NULL) AS has");
+  const [row] = await runQuery<{ has: boolean }>(
+    "SELECT EXISTS (SELECT FROM shipped_ranges WHERE shipped_at IS NOT NULL) AS has",
+  );
   if (row!.has) {
     throw new UnfitDatabase(
       "Most events of this database were moved to ClickHouse. Set CLICKHOUSE_URL to the address of the database that has them.",

@@ -47,17 +47,14 @@ export function createLateEvents(runQuery: Query, older: OlderEvents | null) {
          FROM unnest($2::bigint[], $3::uuid[]) WITH ORDINALITY AS asked (ms, id, place)
          LEFT JOIN events ON events.project_id = $1 AND events.created_at = asked.ms AND events.id = asked.id
          ORDER BY asked.place`,
-        [
-          projectId,
-          events.map(({ ms }) => ms),
-          events.map(({ id }) => id),
-          from,
-        ],
+        [projectId, events.map(({ ms }) => ms), events.map(({ id }) => id), from],
       );
       const missing = events.filter((_, at) => rows[at]!.is_later === null);
       const cut = older && missing.length > 0 ? await older.cut() : null;
       const found = older && cut ? await older.find(cut, projectId, missing) : [];
-      const later = new Set(found.flatMap(({ arrival, id }) => (BigInt(arrival) >= BigInt(from) ? [id] : [])));
+      const later = new Set(
+        found.flatMap(({ arrival, id }) => (BigInt(arrival) >= BigInt(from) ? [id] : [])),
+      );
       return events.map(({ id }, at) => rows[at]!.is_later ?? later.has(id));
     },
   };

@@ -69,11 +69,7 @@ export function createRead(
   }
 
   /** Like `readPage`, however many rows fail the filter. An aborted signal ends it between two queries. */
-  async function readFullPage(
-    query: EventQuery,
-    limit: number,
-    signal?: AbortSignal,
-  ): Promise<RowPage> {
+  async function readFullPage(query: EventQuery, limit: number, signal?: AbortSignal): Promise<RowPage> {
     const rows: Row[] = [];
     for (let after = query.after; ; ) {
       signal?.throwIfAborted();

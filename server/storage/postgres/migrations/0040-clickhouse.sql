@@ -87,18 +87,19 @@ BEGIN
 END
 $$;
 
--- The timestamp of a channel's newest event, which is in its last hour with events; null if there is none. If its events
--- of that hour are in ClickHouse, the start of the hour: whoever removes events there looks further.
+-- The timestamp of a channel's newest event, which is in its last hour with events; null if there is none. With ClickHouse,
+-- the start of that hour: whoever removed the events looks there, too.
 CREATE OR REPLACE FUNCTION newest_event(in_project integer, in_channel text) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
   last_ms bigint;
 BEGIN
   SELECT max(hour)::bigint * 3600000 INTO last_ms FROM channel_counters WHERE project_id = in_project AND channel = in_channel;
   IF last_ms IS NULL THEN RETURN NULL; END IF;
-  RETURN coalesce((
+  IF EXISTS (SELECT FROM shipped_ranges WHERE shipped_at IS NOT NULL) THEN RETURN last_ms; END IF;
+  RETURN (
     SELECT max(created_at) FROM events
     WHERE project_id = in_project AND ('{' || body || '}')::json ->> 'channelId' = in_channel
-      AND created_at >= last_ms AND created_at < last_ms + 3600000), last_ms);
+      AND created_at >= last_ms AND created_at < last_ms + 3600000);
 END
 $$;
 
