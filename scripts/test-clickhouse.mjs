@@ -50,6 +50,9 @@ function filesOn(engine) {
     .map((path) => `server/${path}`.replaceAll("\\", "/"))
     .filter((path) => path.endsWith(".test.ts") && !path.includes("/node_modules/"))
     .filter((path) =>
-      /^\/\/ @engines (.+)$/m.exec(readFileSync(root + path, "utf8"))?.[1].split(", ").includes(engine),
+      /^\/\/ @engines (.+)$/m
+        .exec(readFileSync(root + path, "utf8"))?.[1]
+        .split(", ")
+        .includes(engine),
     );
 }

@@ -81,7 +81,9 @@ const plan = planFor(
 );
 for (const engine of engines) plan[engine] = filesOfPart(plan[engine], engine);
 const postgres =
-  plan.postgres.length + plan.clickhouse.length > 0 && !process.env.TIDINGS_TEST_POSTGRES ? await startPostgres() : null;
+  plan.postgres.length + plan.clickhouse.length > 0 && !process.env.TIDINGS_TEST_POSTGRES
+    ? await startPostgres()
+    : null;
 // SQLite's output is shown immediately, PostgreSQL's afterwards, so that they don't mix.
 const log = join(results, "postgres.log");
 const logFile = openSync(log, "w");

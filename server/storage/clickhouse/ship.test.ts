@@ -1,0 +1,238 @@
+// @engines clickhouse
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import type { ProblemError } from "../../core/problems.ts";
+import type { Event } from "../../event/event.ts";
+import { ArrivalClock } from "../../event/id.ts";
+import { createProject } from "../../projects/projects.ts";
+import { acceptedEvent } from "../../testing/accepted-event.ts";
+import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
+import { openPostgresStore } from "../postgres/index.ts";
+import type { Store } from "../store.ts";
+import { openClickHouse } from "./index.ts";
+
+const day = Date.UTC(2026, 0, 31);
+const options = { events: 10, ageMs: 60_000, keepMs: 60_000 };
+
+/** Between Tidings and ClickHouse. `before` and `after` are called with each statement. */
+let proxy: ReturnType<typeof startProxy>;
+let before: (statement: string) => void | Promise<void>;
+let after: (statement: string) => void | Promise<void>;
+let isAway: boolean;
+let storage: TestStorage;
+let clickHouseUrl: string;
+let store: Store;
+let clock: ArrivalClock;
+let projectId: number;
+const errors: string[] = [];
+
+function startProxy(origin: () => string) {
+  return Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const { pathname, search, searchParams } = new URL(request.url);
+      const body = await request.text();
+      const statement = searchParams.get("query") ?? body;
+      if (isAway) return Response.error();
+      await before(statement);
+      const response = await fetch(`${origin()}${pathname}${search}`, { method: request.method, body });
+      const answer = await response.text();
+      await after(statement);
+      return new Response(answer, { status: response.status, headers: response.headers });
+    },
+  });
+}
+
+beforeAll(() => {
+  proxy = startProxy(() => new URL(storage.clickhouseUrl!).origin);
+});
+afterAll(() => proxy.stop(true));
+
+beforeEach(async () => {
+  before = after = () => {};
+  isAway = false;
+  errors.length = 0;
+  storage = await makeStorage("clickhouse");
+  clickHouseUrl = `http://default@127.0.0.1:${proxy.port}${new URL(storage.clickhouseUrl!).pathname}`;
+  store = await open();
+  clock = new ArrivalClock(null);
+  projectId = (await createProject(store.control, "Test", null)).id;
+  return async () => {
+    await store.close();
+    await removeStorage(storage);
+  };
+});
+
+function open(url: string | null = clickHouseUrl, databaseUrl = storage.databaseUrl!): Promise<Store> {
+  const watch = { ...testWatch, onError: (error: unknown) => void errors.push((error as Error).message) };
+  const openOlder = url === null ? null : openClickHouse(url, options);
+  return openPostgresStore({ url: databaseUrl, connections: 3 }, watch, undefined, undefined, openOlder);
+}
+
+async function append(count: number, event: Partial<Event> = {}): Promise<string[]> {
+  const events = Array.from({ length: count }, () =>
+    acceptedEvent({
+      projectId,
+      arrival: clock.next(),
+      event: { channelId: "c", ...event },
+      hasClientId: event.id !== undefined,
+    }),
+  );
+  await store.events.appendAll(events);
+  return events.map(({ event }) => event.id);
+}
+
+/** @param inMs - how much later */
+const ship = (inMs = 0) => store.events.indexBlocks(async () => {}, Date.now() + inMs);
+
+async function listed(query: { limit?: number } = {}): Promise<string[]> {
+  const { events } = await store.events.page({ projectId, filter: {}, order: "desc" }, query.limit ?? 1_000);
+  return events.map((json) => (JSON.parse(json) as Event).id).reverse();
+}
+
+const codeOf = (error: unknown) => (error as ProblemError).code;
+
+async function inClickHouse(): Promise<number> {
+  const { origin, pathname } = new URL(storage.clickhouseUrl!);
+  const sql = `SELECT count() FROM ${pathname.slice(1)}.events`;
+  return Number(await (await fetch(origin, { method: "POST", body: sql })).text());
+}
+
+async function inPostgres(): Promise<number> {
+  const { rows } = await import("kysely").then(({ sql }) =>
+    sql<{ events: number }>`SELECT count(*)::integer AS events FROM events`.execute(store.control),
+  );
+  return rows[0]!.events;
+}
+
+test("full ranges move at once, others when they are old enough, and rows are deleted later", async () => {
+  const ids = await append(25);
+  await ship();
+  expect([await inClickHouse(), await inPostgres()]).toEqual([20, 25]);
+  expect(await listed()).toEqual(ids);
+  await ship(options.ageMs + 1_000);
+  expect([await inClickHouse(), await inPostgres()]).toEqual([25, 5]);
+  await ship(3 * options.keepMs);
+  expect([await inClickHouse(), await inPostgres()]).toEqual([25, 0]);
+  expect(await listed()).toEqual(ids);
+  expect(await store.events.find(projectId, ids[3]!)).toContain(ids[3]!);
+});
+
+test("a block whose answer was lost is sent again, and stored once", async () => {
+  const ids = await append(10);
+  let sends = 0;
+  after = (statement) => {
+    if (statement.startsWith("INSERT INTO events") && ++sends === 1) throw new Error("The answer is lost");
+  };
+  await ship().catch(() => {});
+  expect(await listed()).toEqual(ids);
+  await ship();
+  expect([sends, await inClickHouse()]).toEqual([2, 10]);
+  expect(await listed()).toEqual(ids);
+});
+
+test("an event that is removed while its block is on its way stays removed", async () => {
+  const ids = await append(10);
+  before = async (statement) => {
+    if (!statement.startsWith("INSERT INTO events")) return;
+    before = () => {};
+    await store.events.remove({ projectId, id: ids[4]! }, 1);
+  };
+  await ship();
+  const rest = ids.filter((id) => id !== ids[4]);
+  expect(await listed()).toEqual(rest);
+  await ship(3 * options.keepMs);
+  expect(await listed()).toEqual(rest);
+  expect([await inClickHouse(), await inPostgres()]).toEqual([9, 0]);
+});
+
+test("a removal counts once, wherever the events are", async () => {
+  const ids = await append(30, { userId: "u" });
+  await ship();
+  await ship(3 * options.keepMs);
+  const more = await append(5, { userId: "u" });
+  const channel = () =>
+    store.control.selectFrom("channels").select(["events", "lastEventAt"]).executeTakeFirst();
+  expect((await channel())!.events).toBe(35);
+  const [one, two] = await Promise.all([1, 2].map(() => store.events.remove({ projectId, id: ids[0]! }, 1)));
+  expect([...one!.ids, ...two!.ids]).toEqual([ids[0]!]);
+  expect((await channel())!.events).toBe(34);
+  expect(await store.events.countRemovable({ projectId, userId: "u" })).toBe(34);
+  const removed = await store.events.remove({ projectId, userId: "u" }, 1_000);
+  expect(new Set(removed.ids)).toEqual(new Set([...ids.slice(1), ...more]));
+  expect((await channel())!.events).toBe(0);
+  expect([await inClickHouse(), await listed()]).toEqual([0, []]);
+});
+
+test("an event that is sent again is a duplicate after it moved, with the same JSON", async () => {
+  const id = "019c0000-0000-7000-8000-000000000001";
+  await append(10);
+  const event = acceptedEvent({
+    projectId,
+    arrival: clock.next(),
+    event: { id, name: "First" },
+    hasClientId: true,
+    createdAtMs: day,
+  });
+  expect(await store.events.append(event)).toEqual({ kind: "created" });
+  await ship(options.ageMs + 1_000);
+  await ship(3 * options.keepMs);
+  expect(await inPostgres()).toBe(0);
+  const again = acceptedEvent({
+    projectId,
+    arrival: clock.next(),
+    event: { id, name: "Second" },
+    hasClientId: true,
+  });
+  expect(await store.events.append(again)).toEqual({ kind: "duplicate", json: event.json });
+  expect((await listed()).filter((each) => each === id)).toEqual([id]);
+});
+
+test("without ClickHouse, events are recorded, the newest are shown, and others are unavailable", async () => {
+  await append(10);
+  await ship();
+  const ids = await append(3);
+  isAway = true;
+  expect(await listed({ limit: 2 })).toEqual(ids.slice(1));
+  expect(await listed().catch(codeOf)).toEqual("storage-unavailable" as never);
+  await append(10);
+  expect(await ship().catch(codeOf)).toBe("storage-unavailable" as never);
+  isAway = false;
+  await ship();
+  expect((await listed()).length).toBe(23);
+});
+
+test("blocks that PostgreSQL knows nothing of are deleted before the next one is sent", async () => {
+  const ids = await append(10);
+  await ship();
+  await store.close();
+  const { origin, pathname } = new URL(storage.clickhouseUrl!);
+  // As after PostgreSQL was restored from a backup.
+  const copy = `INSERT INTO ${pathname.slice(1)}.events SELECT * REPLACE (block + 5 AS block) FROM ${pathname.slice(1)}.events`;
+  expect((await fetch(origin, { method: "POST", body: copy })).ok).toBe(true);
+  store = await open();
+  const more = await append(60);
+  await ship();
+  expect(await inClickHouse()).toBe(70);
+  expect(await listed()).toEqual([...ids, ...more]);
+});
+
+test("rows stay in PostgreSQL if ClickHouse has lost some of their block", async () => {
+  await append(10);
+  await ship();
+  const { origin, pathname } = new URL(storage.clickhouseUrl!);
+  await fetch(origin, { method: "POST", body: `TRUNCATE TABLE ${pathname.slice(1)}.events` });
+  await ship(3 * options.keepMs);
+  expect(await inPostgres()).toBe(10);
+  expect(errors).toEqual([expect.stringContaining("ClickHouse has 0 of 10 events")]);
+});
+
+test("the databases must belong together", async () => {
+  await append(10);
+  await ship();
+  expect(open(null)).rejects.toThrow("Set CLICKHOUSE_URL");
+  const other = await makeStorage("clickhouse");
+  expect(open(clickHouseUrl, other.databaseUrl!)).rejects.toThrow("another database of Tidings");
+  expect(open(other.clickhouseUrl!)).rejects.toThrow("is empty");
+  await removeStorage(other);
+});
