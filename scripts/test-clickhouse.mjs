@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const packages = `${root}node_modules/.cache/tidings-clickhouse`;
-const chdb = "CHDB_VERSION";
+const chdb = "3.4.0";
 const environment = { ...process.env, PATH: `${root}node_modules/.bin:${process.env.PATH}` };
 
 if (!existsSync(`${packages}/node_modules/chdb`)) {

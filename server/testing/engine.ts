@@ -183,16 +183,24 @@ export async function openEngineStore(storage: TestStorage, blockEvents?: number
   if (databaseUrl === null) return openSqliteStore(dataDirectory, testWatch, blockEvents);
   const address = { url: databaseUrl, connections: 5 };
   if (!clickhouseUrl) return openPostgresStore(address, testWatch, blockEvents);
-  const open = openClickHouse(clickhouseUrl, { events: shippedAtOnce, ageMs: 0, keepMs: 0 });
+  const open = openClickHouse(clickhouseUrl, { events: shippedAtOnce, ageMs: 0, keepMs: 0, announceMs: 0 });
   return shipsAtOnce(await openPostgresStore(address, testWatch, blockEvents, undefined, open));
 }
 
-const shippedAtOnce = 50;
+const shippedAtOnce = 1_000;
 
 function shipsAtOnce(store: Store): Store {
   const { events } = store;
+  let next: Promise<void> | null = null;
+  let running: Promise<void> = Promise.resolve();
+  // Calls that wait at the same time share a run.
   const ship = async <Result>(result: Result): Promise<Result> => {
-    await events.indexBlocks(async () => {}, Date.now() + 1);
+    next ??= running.then(() => {
+      next = null;
+      running = events.indexBlocks(async () => {}, Date.now() + 1);
+      return running;
+    });
+    await next;
     return result;
   };
   return {

@@ -1,9 +1,10 @@
 import { Readable } from "node:stream";
-import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhouse/client";
+import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { ProblemError, problem } from "../../core/problems.ts";
 
-/** The default time limit of a statement, on both sides. */
+/** The time limit of a statement, on both sides: by default, and at most. */
 const readMs = 30_000;
+const longestMs = 600_000;
 
 /**
  * Codes of failures that pass by themselves or once the server is fixed
@@ -47,9 +48,16 @@ export function connect(url: string): ClickHouse {
   const client: ClickHouseClient = createClient({
     url,
     application: "tidings",
+    // Errors are reported with what failed because of them.
+    log: { level: ClickHouseLogLevel.OFF },
     // Statements have limits of their own.
-    request_timeout: 24 * 3_600_000,
-    clickhouse_settings: { output_format_json_quote_64bit_integers: 1 },
+    request_timeout: longestMs,
+    clickhouse_settings: {
+      output_format_json_quote_64bit_integers: 1,
+      // Keeps proxies from closing the connection of a long statement.
+      send_progress_in_http_headers: 1,
+      http_headers_progress_interval_ms: "20000",
+    },
   });
 
   /** The server ends a statement too, so that one that nobody waits for doesn't go on. */

@@ -16,7 +16,7 @@ export async function countGroups(
   const value = valueSql(split);
   const lookedAt = values ? `if(has({values:Array(String)}, ${value}), ${value}, NULL)` : value;
   const rows = await clickHouse.read<{ value: string | null; start: string; events: string }>(
-    `SELECT ${split ? lookedAt : "NULL"} AS value, roundDown(created, [${bounds.join(", ")}]) AS start, count() AS events
+    `SELECT ${split ? lookedAt : "NULL"} AS value, roundDown(created, CAST([${bounds.join(", ")}], 'Array(Int64)')) AS start, count() AS events
      FROM events
      WHERE project = ${projectId} AND block <= ${cut.block} AND created >= ${range.fromMs} AND created < ${range.toMs} AND ${sql}
      GROUP BY value, start LIMIT ${groupsMax}`,

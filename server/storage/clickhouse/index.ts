@@ -1,3 +1,5 @@
+import { stampOfId } from "../../event/id.ts";
+import { arrivalOf } from "../postgres/arrival.ts";
 import type { OlderEvents, OpenOlderEvents } from "../postgres/older.ts";
 import { connect } from "./connection.ts";
 import { ShippingLease } from "./lease.ts";
@@ -18,6 +20,7 @@ const usual: Options = {
   bytes: 33_554_432,
   ageMs: 60 * 60_000,
   keepMs: 15 * 60_000,
+  announceMs: 30_000,
   sendMs: 60_000,
   leaseMs: 180_000,
 };
@@ -38,6 +41,7 @@ export function openClickHouse(url: string, given: Partial<Options> = {}): OpenO
       throw error;
     }
     const ranges = new Ranges(runQuery);
+    const restore = createRestore(clickHouse, runQuery, ranges);
     const removals = createRemovals(clickHouse, runQuery);
     const lease = new ShippingLease(runQuery, options.leaseMs);
     return {
@@ -45,7 +49,12 @@ export function openClickHouse(url: string, given: Partial<Options> = {}): OpenO
       cut: () => ranges.cut(),
       clearedTo: () => ranges.clearedTo(),
       ship: createShip({ clickHouse, ranges, removals, lease, options, onError }),
-      restore: createRestore(clickHouse, runQuery, ranges),
+      restore,
+      async restoreBefore(events) {
+        const clearedTo = await ranges.clearedBefore();
+        const old = events.filter(({ event }) => BigInt(arrivalOf(stampOfId(event.id))) <= clearedTo);
+        if (old.length > 0) await restore(old);
+      },
       applyRemovals: async () => removals.apply((await ranges.newestCut())?.block ?? 0),
       rewrite: removals.rewrite,
       ping: async () => {

@@ -14,7 +14,14 @@ const batchEvents = 40;
 const startMs = Date.UTC(2026, 0, 1);
 
 /** Small blocks that are cleared at once. */
-export const shippingOptions = { events: 100, ageMs: 0, keepMs: 0, leaseMs: 500, sendMs: 20_000 };
+export const shippingOptions = {
+  events: 100,
+  ageMs: 0,
+  keepMs: 0,
+  announceMs: 0,
+  leaseMs: 500,
+  sendMs: 20_000,
+};
 
 /** The id of an event with a number. */
 export function idOf(number: number): string {

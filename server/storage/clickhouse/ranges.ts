@@ -29,6 +29,8 @@ export class Ranges {
   readonly #runQuery: Query;
   #cut: Promise<Cut | null> | null = null;
   #cutAtMs = 0;
+  #cleared = -1n;
+  #clearedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(runQuery: Query) {
     this.#runQuery = runQuery;
@@ -59,6 +61,17 @@ export class Ranges {
     return row ? { block: row.block, arrival: BigInt(row.arrival), newestMs: row.newest_ms } : null;
   }
 
+  /** The same, at most `cutMs` old. */
+  async clearedBefore(): Promise<bigint> {
+    const now = performance.now();
+    if (now - this.#clearedAtMs >= cutMs) {
+      this.#cleared = await this.clearedTo();
+      this.#clearedAtMs = now;
+    }
+    return this.#cleared;
+  }
+
+  /** The last arrival whose row may be gone. */
   async clearedTo(): Promise<bigint> {
     const [row] = await this.#runQuery<{ arrival: string }>(
       "SELECT coalesce(max(to_arrival), -1)::text AS arrival FROM shipped_ranges WHERE cleared_at IS NOT NULL",
@@ -138,12 +151,21 @@ export class Ranges {
     return row!.is_finished;
   }
 
-  /** The oldest range that moved before a time and whose rows are still here. */
-  async nextToClear(shippedToMs: number): Promise<Range | null> {
+  /** Announces that the rows of ranges that moved before a time will be deleted. */
+  async announceClearing(shippedToMs: number, nowMs: number): Promise<void> {
+    await this.#runQuery(
+      "UPDATE shipped_ranges SET cleared_at = $2 WHERE gone_at IS NULL AND cleared_at IS NULL AND shipped_at <= $1",
+      [shippedToMs, nowMs],
+    );
+    this.#clearedAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The oldest range whose rows are still here, and that was announced before a time. */
+  async nextToClear(announcedToMs: number): Promise<Range | null> {
     const [row] = await this.#runQuery<Range>(
       `SELECT block, after_arrival::text AS after, to_arrival::text AS "to", token FROM shipped_ranges
-       WHERE gone_at IS NULL AND shipped_at <= $1 ORDER BY block LIMIT 1`,
-      [shippedToMs],
+       WHERE gone_at IS NULL AND cleared_at <= $1 ORDER BY block LIMIT 1`,
+      [announcedToMs],
     );
     return row ?? null;
   }
@@ -159,10 +181,6 @@ export class Ranges {
 
   /** Deletes a range's rows, and what came back of earlier ones. Nothing else changes: the events still exist. */
   async clear({ block, to }: Range, nowMs: number): Promise<void> {
-    await this.#runQuery("UPDATE shipped_ranges SET cleared_at = coalesce(cleared_at, $2) WHERE block = $1", [
-      block,
-      nowMs,
-    ]);
     await this.#runQuery("DELETE FROM events WHERE arrival <= $1", [to], rangeMs);
     await this.#runQuery("UPDATE shipped_ranges SET gone_at = $2 WHERE block = $1", [block, nowMs]);
   }

@@ -104,7 +104,7 @@ export function createReads(clickHouse: ClickHouse): OlderReads {
       );
       return rows.map((row) => {
         const { id, body, ms } = rowOf(row);
-        return { arrival: stampOf(row.arrival), json: jsonOf(id, body, ms) };
+        return { arrival: stampOf(row.arrived), json: jsonOf(id, body, ms) };
       });
     },
 
@@ -170,7 +170,7 @@ export function createReads(clickHouse: ClickHouse): OlderReads {
           },
           {},
         );
-        const own = rows.map((row) => ({ ...rowOf(row), arrivedMs: stampOf(row.arrival).ms }));
+        const own = rows.map((row) => ({ ...rowOf(row), arrivedMs: stampOf(row.arrived).ms }));
         late.push(
           own
             .filter((row) => row.ms <= ms && row.arrivedMs - row.ms <= age)

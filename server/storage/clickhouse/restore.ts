@@ -1,3 +1,4 @@
+import { stampOfId } from "../../event/id.ts";
 import type { AcceptedEvent } from "../event-store.ts";
 import { arrivals, bigints, integers, texts, uuids } from "../postgres/arrays.ts";
 import { stampOf } from "../postgres/arrival.ts";
@@ -16,13 +17,20 @@ export function createRestore(clickHouse: ClickHouse, runQuery: Query, ranges: R
 
   return async function restore(events: readonly AcceptedEvent[]): Promise<void> {
     const sent = events.filter(({ hasClientId }) => hasClientId);
+    // An id that the server made is not in `sent_ids`: its event has the time in it.
     const gone = await runQuery<{ project_id: number; ms: number; id: string }>(
-      `SELECT sent.project_id, sent.created_at AS ms, sent.id FROM sent_ids AS sent
-       JOIN unnest($1::integer[], $2::uuid[]) AS listed (project_id, id) USING (project_id, id)
+      `SELECT placed.* FROM (
+         SELECT project_id, coalesce(sent_ids.created_at, listed.id_ms) AS ms, id
+         FROM unnest($1::integer[], $2::uuid[], $3::bigint[]) AS listed (project_id, id, id_ms)
+         LEFT JOIN sent_ids USING (project_id, id)) AS placed
        WHERE NOT EXISTS (
          SELECT FROM events
-         WHERE events.project_id = sent.project_id AND events.created_at = sent.created_at AND events.id = sent.id)`,
-      [integers(sent.map(({ projectId }) => projectId)), uuids(sent.map(({ event }) => event.id))],
+         WHERE events.project_id = placed.project_id AND events.created_at = placed.ms AND events.id = placed.id)`,
+      [
+        integers(sent.map(({ projectId }) => projectId)),
+        uuids(sent.map(({ event }) => event.id)),
+        bigints(sent.map(({ event }) => stampOfId(event.id).ms)),
+      ],
     );
     const cut = await ranges.newestCut();
     for (const [projectId, keys] of Map.groupBy(gone, ({ project_id }) => project_id)) {

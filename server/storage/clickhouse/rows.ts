@@ -21,21 +21,26 @@ export function halvesOf(id: string): [high: string, low: string] {
   return [String(BigInt(`0x${hex.slice(0, 16)}`)), String(BigInt(`0x${hex.slice(16)}`))];
 }
 
-/** SQL for the columns of `FoundRow`. */
+/** SQL for the columns of `FoundRow` and `WholeRow`. Conditions see these names, too, so none is that of another column. */
 export const foundColumns =
   "created AS ms, lower(concat(leftPad(hex(id_hi), 16, '0'), leftPad(hex(id_lo), 16, '0'))) AS id, body";
-export const wholeColumns = `${foundColumns}, toString(arrival) AS arrival, notified, arrayStringConcat(tokens, ' ') AS tokens, block`;
+export const wholeColumns = `${foundColumns}, toString(arrival) AS arrived, notified, arrayStringConcat(tokens, ' ') AS token_list, block`;
 
 export type FoundRow = { ms: string; id: string; body: string };
-export type WholeRow = FoundRow & { arrival: string; notified: number; tokens: string; block: string };
+export type WholeRow = FoundRow & { arrived: string; notified: number; token_list: string; block: string };
 
 export function rowOf({ ms, id, body }: FoundRow): Cursor & { body: string } {
   return { ms: Number(ms), id: dashed(id), body };
 }
 
 export function wholeRowOf(row: WholeRow): OlderRow {
-  const { arrival, notified, tokens, block } = row;
-  return { ...rowOf(row), arrival, notified: Number(notified) === 1, tokens, block: Number(block) };
+  return {
+    ...rowOf(row),
+    arrival: row.arrived,
+    notified: Number(row.notified) === 1,
+    tokens: row.token_list,
+    block: Number(row.block),
+  };
 }
 
 /** SQL for the sum of a hash of each row, by which two copies of a block are compared. The sum wraps at 2^64. */

@@ -1,5 +1,6 @@
 import { Turns } from "../../scheduling/turns.ts";
 import type { Pause } from "../event-store.ts";
+import { UnfitDatabase } from "../postgres/failure.ts";
 import type { ClickHouse } from "./connection.ts";
 import type { ShippingLease } from "./lease.ts";
 import type { Range, RangeLimits, Ranges, StoredRow } from "./ranges.ts";
@@ -14,6 +15,11 @@ const renewalsMax = 2;
 export type ShippingOptions = RangeLimits & {
   /** How long rows stay in PostgreSQL after their block was shipped: longer than any read takes. */
   keepMs: number;
+  /**
+   * How long before it their deletion is announced: longer than a batch takes, so that one which doesn't know of it can't
+   * miss a duplicate.
+   */
+  announceMs: number;
   /** The time limit of sending a block. */
   sendMs: number;
 };
@@ -63,8 +69,9 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
       await pause();
       if (!(await lease.take())) return;
     }
+    await ranges.announceClearing(nowMs - options.keepMs, nowMs);
     for (;;) {
-      const range = await ranges.nextToClear(nowMs - options.keepMs);
+      const range = await ranges.nextToClear(nowMs - options.announceMs);
       if (!range || !(await clear(range, nowMs))) break;
       await pause();
       if (!(await lease.take())) return;
@@ -102,7 +109,7 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
         return;
       }
       if (renewals === renewalsMax) {
-        throw new Error(
+        throw new UnfitDatabase(
           `Block ${next.block} in ClickHouse differs from the events that were sent. They stay in PostgreSQL, and are sent again.`,
         );
       }
@@ -164,7 +171,7 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
     );
     if (Number(row!.events) < kept) {
       onError(
-        new Error(
+        new UnfitDatabase(
           `ClickHouse has ${row!.events} of ${kept} events of block ${range.block}. PostgreSQL keeps them. Was ClickHouse restored from an older backup?`,
         ),
       );

@@ -82,6 +82,8 @@ export type OlderEvents = OlderReads & {
   clearedTo: () => Promise<bigint>;
   /** Moves events to ClickHouse, and deletes those in PostgreSQL that moved a while ago. */
   ship: (pause: Pause, nowMs: number) => Promise<void>;
+  /** Puts events back that are only in ClickHouse and whose ids are as old as they are. Call it before a batch is stored. */
+  restoreBefore: (events: readonly AcceptedEvent[]) => Promise<void>;
   /** Puts events back that are only in ClickHouse and whose ids are being sent again. */
   restore: (events: readonly AcceptedEvent[]) => Promise<void>;
   /** Deletes removed events in ClickHouse. Those on their way there are deleted before they can be read. */

@@ -66,6 +66,8 @@ export function createWriter({ runQuery, node, partitions, older, onCommit, onEr
   }
 
   async function storeTogether(units: Unit[]): Promise<Outcome[]> {
+    const sent = older ? units.flatMap(({ events }) => events.filter(({ hasClientId }) => hasClientId)) : [];
+    if (older && sent.length > 0) await older.restoreBefore(sent);
     const stored = await appendOrMend(units, mendsMax);
     onCommit(stored.commit);
     return stored.results;
