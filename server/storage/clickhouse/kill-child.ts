@@ -1,6 +1,6 @@
 /**
- * Records numbered events and ships them, until it is killed. Prints a line for each batch: how many events, from the
- * first on, are acknowledged. With ids of their own, events that are sent again are duplicates.
+ * Records numbered events and ships them, until it is killed. Prints a line when it begins, and one for each batch: how
+ * many events, from the first on, are acknowledged. With ids of their own, events that are sent again are duplicates.
  *
  *   bun server/storage/clickhouse/kill-child.ts DATABASE_URL CLICKHOUSE_URL PROJECT FROM
  */
@@ -39,6 +39,7 @@ if (import.meta.main) {
     openClickHouse(clickHouseUrl!, shippingOptions),
   );
   const clock = new ArrivalClock(await store.events.lastArrival());
+  console.log("ready");
   void ship();
   for (let next = Number(from); ; next += batchEvents) {
     const batch = Array.from({ length: batchEvents }, (_, index) => {
