@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { openClickHouse } from "../storage/clickhouse/index.ts";
+import type { AcceptedEvent } from "../storage/event-store.ts";
 import { openPostgresStore } from "../storage/postgres/index.ts";
 import { SecretBox } from "../storage/secret-box.ts";
 import { openSqliteStore } from "../storage/sqlite/index.ts";
@@ -173,8 +174,8 @@ export function effort<Amount>(quick: Amount, long: Amount): Amount {
 export const patienceMs = effort(30_000, 120_000);
 
 /**
- * Opens a store. On ClickHouse, each event is moved there before the call that stored it returns, a few in each block,
- * and nothing is kept in PostgreSQL: every read then finds what it needs in ClickHouse.
+ * Opens a store. On ClickHouse, all events move there before each read, and nothing is kept in PostgreSQL: every read
+ * then finds what it needs in ClickHouse.
  *
  * @param blockEvents - events per block
  */
@@ -189,28 +190,52 @@ export async function openEngineStore(storage: TestStorage, blockEvents?: number
 
 const shippedAtOnce = 1_000;
 
+/** What finds or removes events. */
+const reads = [
+  ...([
+    "page",
+    "find",
+    "arrivedAfter",
+    "count",
+    "countNewer",
+    "lateEvents",
+    "arrivedLater",
+    "users",
+  ] as const),
+  ...([
+    "measure",
+    "funnel",
+    "retention",
+    "paths",
+    "activity",
+    "countedUsers",
+    "sessions",
+    "usersWith",
+  ] as const),
+  ...(["countRemovable", "remove"] as const),
+];
+
 function shipsAtOnce(store: Store): Store {
   const { events } = store;
-  let next: Promise<void> | null = null;
-  let running: Promise<void> = Promise.resolve();
-  // Calls that wait at the same time share a run.
-  const ship = async <Result>(result: Result): Promise<Result> => {
-    next ??= running.then(() => {
-      next = null;
-      running = events.indexBlocks(async () => {}, Date.now() + 1);
-      return running;
-    });
-    await next;
-    return result;
+  const ship = () => events.indexBlocks(async () => {}, Date.now() + 1);
+  // A duplicate is then an event in ClickHouse.
+  const shipDuplicates = async (all: readonly AcceptedEvent[]) => {
+    if (all.some(({ hasClientId }) => hasClientId)) await ship();
   };
-  return {
-    ...store,
-    events: Object.assign(Object.create(events), {
-      append: (event) => events.append(event).then(ship),
-      appendAll: (all) => events.appendAll(all).then(ship),
-      appendWith: (all, companion) => events.appendWith(all, companion).then(ship),
-    } satisfies Partial<Store["events"]>),
-  };
+  const shipping: Store["events"] = Object.assign(Object.create(events), {
+    append: (event) => shipDuplicates([event]).then(() => events.append(event)),
+    appendAll: (all) => shipDuplicates(all).then(() => events.appendAll(all)),
+    appendWith: (all, companion) => shipDuplicates(all).then(() => events.appendWith(all, companion)),
+    async *stream(query) {
+      await ship();
+      yield* events.stream(query);
+    },
+  } satisfies Partial<Store["events"]>);
+  for (const name of reads) {
+    const read = events[name] as (...parameters: unknown[]) => Promise<unknown>;
+    Object.assign(shipping, { [name]: (...parameters: unknown[]) => ship().then(() => read(...parameters)) });
+  }
+  return { ...store, events: shipping };
 }
 
 /** A storage engine to run the store's suite on. */

@@ -1,5 +1,5 @@
 import { stampOfId } from "../../event/id.ts";
-import { arrivalOf } from "../postgres/arrival.ts";
+import { stampOf } from "../postgres/arrival.ts";
 import type { OlderEvents, OpenOlderEvents } from "../postgres/older.ts";
 import { connect } from "./connection.ts";
 import { ShippingLease } from "./lease.ts";
@@ -14,6 +14,9 @@ type Options = ShippingOptions & {
   /** How long another node waits after the one that ships has died. More than twice `sendMs`. */
   leaseMs: number;
 };
+
+/** How long a node can go on with what it knows of shipping. */
+const cacheMs = 1_000;
 
 const usual: Options = {
   events: 50_000,
@@ -40,7 +43,7 @@ export function openClickHouse(url: string, given: Partial<Options> = {}): OpenO
       await clickHouse.close();
       throw error;
     }
-    const ranges = new Ranges(runQuery);
+    const ranges = new Ranges(runQuery, Math.min(cacheMs, options.announceMs));
     const restore = createRestore(clickHouse, runQuery, ranges);
     const removals = createRemovals(clickHouse, runQuery);
     const lease = new ShippingLease(runQuery, options.leaseMs);
@@ -52,7 +55,7 @@ export function openClickHouse(url: string, given: Partial<Options> = {}): OpenO
       restore,
       async restoreBefore(events) {
         const clearedTo = await ranges.clearedBefore();
-        const old = events.filter(({ event }) => BigInt(arrivalOf(stampOfId(event.id))) <= clearedTo);
+        const old = events.filter(({ event }) => stampOfId(event.id).ms <= stampOf(String(clearedTo)).ms);
         if (old.length > 0) await restore(old);
       },
       applyRemovals: async () => removals.apply((await ranges.newestCut())?.block ?? 0),

@@ -4,8 +4,6 @@ import type { Query } from "../postgres/query.ts";
 
 /** Reading or deleting the rows of a range can take long on a busy disk. */
 const rangeMs = 120_000;
-/** A cut can be used for a while: the rows of the next block stay in PostgreSQL for longer. */
-const cutMs = 1_000;
 
 /** Arrivals that become a block. They are as in the column `arrival`. */
 export type Range = { block: number; after: string; to: string; token: string };
@@ -27,18 +25,21 @@ export type RangeLimits = { events: number; bytes: number; ageMs: number };
 /** The ranges of arrivals in PostgreSQL: those that are in ClickHouse, and the next one. */
 export class Ranges {
   readonly #runQuery: Query;
+  readonly #cacheMs: number;
   #cut: Promise<Cut | null> | null = null;
   #cutAtMs = 0;
   #cleared = -1n;
   #clearedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(runQuery: Query) {
+  /** @param cacheMs - how long a cut can be used. The rows of the next block stay in PostgreSQL for much longer. */
+  constructor(runQuery: Query, cacheMs: number) {
     this.#runQuery = runQuery;
+    this.#cacheMs = cacheMs;
   }
 
   /** Null as long as there is no block. */
   async cut(): Promise<Cut | null> {
-    if (this.#cut && performance.now() - this.#cutAtMs < cutMs) return this.#cut;
+    if (this.#cut && performance.now() - this.#cutAtMs < this.#cacheMs) return this.#cut;
     return this.newestCut();
   }
 
@@ -61,10 +62,10 @@ export class Ranges {
     return row ? { block: row.block, arrival: BigInt(row.arrival), newestMs: row.newest_ms } : null;
   }
 
-  /** The same, at most `cutMs` old. */
+  /** The same, as old as a cut. */
   async clearedBefore(): Promise<bigint> {
     const now = performance.now();
-    if (now - this.#clearedAtMs >= cutMs) {
+    if (now - this.#clearedAtMs >= this.#cacheMs) {
       this.#cleared = await this.clearedTo();
       this.#clearedAtMs = now;
     }

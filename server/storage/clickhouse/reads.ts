@@ -43,14 +43,15 @@ export function createReads(clickHouse: ClickHouse): OlderReads {
     }: { columns: string; where: string; order: string; limit: number; bytes: number },
     parameters: Parameters,
   ): Promise<{ rows: Found[]; isCut: boolean }> {
-    const rows = await clickHouse.read<Found & { bytes: string }>(
+    const rows = await clickHouse.read<Found & { found: string }>(
       `SELECT * FROM (
-         SELECT *, sum(length(body)) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes
+         SELECT *, count() OVER () AS found,
+           sum(length(body)) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes
          FROM (SELECT ${columns} FROM events WHERE ${where} ORDER BY ${order} LIMIT ${limit}))
-       WHERE bytes - length(body) < ${bytes}`,
+       WHERE bytes <= ${bytes} OR bytes = length(body)`,
       parameters,
     );
-    return { rows, isCut: rows.length === limit || Number(rows.at(-1)?.bytes ?? 0) >= bytes };
+    return { rows, isCut: rows.length === limit || rows.length < Number(rows[0]?.found ?? 0) };
   }
 
   return {

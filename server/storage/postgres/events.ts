@@ -76,10 +76,11 @@ export async function createPostgresEvents({
   openOlder,
 }: Options): Promise<EventStore & { close: () => Promise<void> }> {
   const node = crypto.randomUUID();
-  const writePool = openPool({ ...address, connections: batchesMax + 1 }, onError);
+  // With ClickHouse, one more: shipping and ids that are sent again must not wait for reads either.
+  const writePool = openPool({ ...address, connections: batchesMax + (openOlder ? 2 : 1) }, onError);
   const runQuery = createQuery(pool, readMs);
   const runWriteQuery = createQuery(writePool, readMs);
-  const older = openOlder && (await openOlder(runQuery, onError));
+  const older = openOlder && (await openOlder(runWriteQuery, onError));
   if (!older) await requireAllHere(runQuery);
   // Blocks are for many events. With ClickHouse, few are here.
   const blocks = older ? noBlocks(runQuery) : createBlocks(runQuery);

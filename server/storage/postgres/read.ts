@@ -165,8 +165,11 @@ export function createRead(
     /** The newest arrival after a stamp, once it and everything before it are durable. */
     async durableArrival(after: ArrivalStamp): Promise<ArrivalStamp | null> {
       const [row] = await runQuery<ArrivalStamp>(
-        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence, ${waitForLog}
-         FROM events WHERE arrival > $1 ORDER BY arrival DESC LIMIT 1`,
+        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence, ${waitForLog} FROM (
+           SELECT greatest(
+             (SELECT arrival FROM events WHERE arrival > $1 ORDER BY arrival DESC LIMIT 1),
+             (SELECT max(to_arrival) FROM shipped_ranges WHERE to_arrival > $1)) AS arrival) AS last
+         WHERE arrival IS NOT NULL`,
         [arrivalOf(after)],
       );
       return row ? { ms: row.ms, sequence: row.sequence } : null;

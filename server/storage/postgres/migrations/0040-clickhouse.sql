@@ -21,7 +21,7 @@ CREATE TABLE shipped_ranges (
 );
 CREATE UNIQUE INDEX shipped_ranges_planned ON shipped_ranges ((shipped_at IS NULL)) WHERE shipped_at IS NULL;
 CREATE INDEX shipped_ranges_kept ON shipped_ranges (block) WHERE gone_at IS NULL;
-CREATE INDEX shipped_ranges_cleared ON shipped_ranges (to_arrival) WHERE cleared_at IS NOT NULL;
+CREATE INDEX shipped_ranges_arrival ON shipped_ranges (to_arrival);
 
 -- Events that were removed when they were in ClickHouse or on their way: those in blocks up to `block`. They are kept
 -- for a while after they were deleted there, so that a second removal of the same event is not counted.
