@@ -6,9 +6,9 @@ import { createProject } from "../../projects/projects.ts";
 import { startClickHouse, type TestClickHouse } from "../../testing/clickhouse.ts";
 import { effort, makeTables, testWatch } from "../../testing/engine.ts";
 import { type TestDatabase, testDatabase } from "../../testing/postgres.ts";
+import { idOf, shippingOptions } from "../../testing/shipping-child.ts";
 import { openPostgresStore } from "../postgres/index.ts";
 import { openClickHouse } from "./index.ts";
-import { idOf, shippingOptions } from "./kill-child.ts";
 
 const kills = effort(16, 100);
 /** Events that are sent again after each kill: among them some that were shipped and cleared. */
@@ -44,7 +44,14 @@ async function recordUntilKilled(
   alsoClickHouse: boolean,
 ): Promise<number> {
   const child = Bun.spawn(
-    ["bun", join(import.meta.dir, "kill-child.ts"), database.url, clickHouseUrl, `${projectId}`, `${from}`],
+    [
+      "bun",
+      join(import.meta.dir, "../../testing/shipping-child.ts"),
+      database.url,
+      clickHouseUrl,
+      `${projectId}`,
+      `${from}`,
+    ],
     { stdin: "ignore", stdout: "pipe", stderr: "pipe" },
   );
   const errors = new Response(child.stderr).text();

@@ -2,13 +2,13 @@
  * Records numbered events and ships them, until it is killed. Prints a line when it begins, and one for each batch: how
  * many events, from the first on, are acknowledged. With ids of their own, events that are sent again are duplicates.
  *
- *   bun server/storage/clickhouse/kill-child.ts DATABASE_URL CLICKHOUSE_URL PROJECT FROM
+ *   bun server/testing/shipping-child.ts DATABASE_URL CLICKHOUSE_URL PROJECT FROM
  */
-import { ArrivalClock } from "../../event/id.ts";
-import { acceptedEvent } from "../../testing/accepted-event.ts";
-import { testWatch } from "../../testing/engine.ts";
-import { openPostgresStore } from "../postgres/index.ts";
-import { openClickHouse } from "./index.ts";
+import { ArrivalClock } from "../event/id.ts";
+import { openClickHouse } from "../storage/clickhouse/index.ts";
+import { openPostgresStore } from "../storage/postgres/index.ts";
+import { acceptedEvent } from "./accepted-event.ts";
+import { testWatch } from "./engine.ts";
 
 const batchEvents = 40;
 const startMs = Date.UTC(2026, 0, 1);
