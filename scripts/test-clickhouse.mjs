@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const packages = `${root}node_modules/.cache/tidings-clickhouse`;
 const chdb = "3.4.0";
+const clickHouseServer = "server/testing/clickhouse.ts";
 const environment = { ...process.env, PATH: `${root}node_modules/.bin:${process.env.PATH}` };
 
 if (!existsSync(`${packages}/node_modules/chdb`)) {
@@ -27,7 +28,7 @@ if (!existsSync(`${packages}/node_modules/chdb`)) {
 
 const paths = process.argv.slice(2);
 const files = paths.length > 0 ? paths : filesOn("clickhouse");
-const server = spawn("bun", ["server/testing/clickhouse.ts"], {
+const server = spawn("bun", [clickHouseServer], {
   cwd: root,
   env: environment,
   stdio: ["pipe", "pipe", "inherit"],

@@ -1,4 +1,5 @@
 import { UnfitDatabase } from "../postgres/failure.ts";
+import { hasShipped } from "../postgres/older.ts";
 import type { Query } from "../postgres/query.ts";
 import type { ClickHouse } from "./connection.ts";
 
@@ -87,14 +88,6 @@ export async function prepareSchema(clickHouse: ClickHouse, runQuery: Query): Pr
       },
     );
   }
-}
-
-/** Whether events were moved out of PostgreSQL. */
-export async function hasShipped(runQuery: Query): Promise<boolean> {
-  const [row] = await runQuery<{ has: boolean }>(
-    "SELECT EXISTS (SELECT FROM shipped_ranges WHERE shipped_at IS NOT NULL) AS has",
-  );
-  return row!.has;
 }
 
 async function ownerOf(runQuery: Query): Promise<string> {

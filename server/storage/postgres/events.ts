@@ -26,7 +26,7 @@ import { UnfitDatabase } from "./failure.ts";
 import { Feed } from "./feed.ts";
 import { createKnownTexts } from "./known-texts.ts";
 import { createLateEvents } from "./late-events.ts";
-import type { OpenOlderEvents } from "./older.ts";
+import { hasShipped, type OpenOlderEvents } from "./older.ts";
 import { scanRowsUsual } from "./page.ts";
 import { analyzeTables, Partitions } from "./partitions.ts";
 import { peopleSource } from "./people.ts";
@@ -56,10 +56,7 @@ type Options = {
 
 /** Throws `UnfitDatabase` if events were moved to ClickHouse, which is not configured. */
 async function requireAllHere(runQuery: Query): Promise<void> {
-  const [row] = await runQuery<{ has: boolean }>(
-    "SELECT EXISTS (SELECT FROM shipped_ranges WHERE shipped_at IS NOT NULL) AS has",
-  );
-  if (row!.has) {
+  if (await hasShipped(runQuery)) {
     throw new UnfitDatabase(
       "Most events of this database were moved to ClickHouse. Set CLICKHOUSE_URL to the address of the database that has them.",
     );

@@ -98,6 +98,14 @@ export type OlderEvents = OlderReads & {
 /** Opens ClickHouse for a database of PostgreSQL. */
 export type OpenOlderEvents = (runQuery: Query, onError: (error: unknown) => void) => Promise<OlderEvents>;
 
+/** Whether events were moved out of PostgreSQL. */
+export async function hasShipped(runQuery: Query): Promise<boolean> {
+  const [row] = await runQuery<{ has: boolean }>(
+    "SELECT EXISTS (SELECT FROM shipped_ranges WHERE shipped_at IS NOT NULL) AS has",
+  );
+  return row!.has;
+}
+
 /** The SQLSTATE of a batch with ids of events that are only in ClickHouse (`migrations/0040-clickhouse.sql`). */
 export const shippedIdCode = "TD001";
 
