@@ -218,14 +218,13 @@ const reads = [
 function shipsAtOnce(store: Store): Store {
   const { events } = store;
   const ship = () => events.indexBlocks(async () => {}, Date.now() + 1);
-  // A duplicate is then an event in ClickHouse.
-  const shipDuplicates = async (all: readonly AcceptedEvent[]) => {
-    if (all.some(({ hasClientId }) => hasClientId)) await ship();
-  };
+  // A duplicate is then an event in ClickHouse. Other events are stored at once.
+  const append = <Result>(all: readonly AcceptedEvent[], store: () => Promise<Result>): Promise<Result> =>
+    all.some(({ hasClientId }) => hasClientId) ? ship().then(store) : store();
   const shipping: Store["events"] = Object.assign(Object.create(events), {
-    append: (event) => shipDuplicates([event]).then(() => events.append(event)),
-    appendAll: (all) => shipDuplicates(all).then(() => events.appendAll(all)),
-    appendWith: (all, companion) => shipDuplicates(all).then(() => events.appendWith(all, companion)),
+    append: (event) => append([event], () => events.append(event)),
+    appendAll: (all) => append(all, () => events.appendAll(all)),
+    appendWith: (all, companion) => append(all, () => events.appendWith(all, companion)),
     async *stream(query) {
       await ship();
       yield* events.stream(query);
