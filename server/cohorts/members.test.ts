@@ -1,4 +1,4 @@
-// @engines sqlite, postgres, clickhouse
+// @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { commandActor } from "../audit/audit-log.ts";
