@@ -37,6 +37,8 @@ const copyWaitMs = 3_600_000;
 const copyPollMs = 100;
 /** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
 const chunkEvents = 2_000;
+/** Steps of packing bodies, each of some hundred, between two looks for events without a block. */
+const packSteps = 200;
 
 /**
  * Opens the store of a data directory, creates it if it is missing, and migrates it to this program's version.
@@ -186,6 +188,24 @@ async function openLocked(
     }),
   };
 
+  async function buildBlocks(pause: Pause, nowMs: number): Promise<void> {
+    for (let isNew = true; ; isNew = false) {
+      const next: BuildStep = await reader.request({ kind: "nextBuildStep", isNew, nowMs });
+      if (!next) return;
+      if (next.step) while (await writer.buildBlock(next.step)) await pause();
+      await pause();
+    }
+  }
+
+  /** Compresses some bodies. Returns whether there are more; blocks that can be built by then go first. */
+  async function packBodies(pause: Pause): Promise<boolean> {
+    for (let step = 0; step < packSteps; step++) {
+      if (!(await writer.packBodies(blockEvents / 2))) return false;
+      await pause();
+    }
+    return true;
+  }
+
   async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
     while (await writer.purge(step)) await pause();
   }
@@ -214,18 +234,16 @@ async function openLocked(
     shrink: (pause) => runPurgeStep("shrink", pause),
     async indexBlocks(pause, nowMs) {
       await writer.flushCounters();
-      for (let isNew = true; ; isNew = false) {
-        const next: BuildStep = await reader.request({ kind: "nextBuildStep", isNew, nowMs });
-        if (!next) return;
-        if (next.step) while (await writer.buildBlock(next.step)) await pause();
-        await pause();
-      }
+      do await buildBlocks(pause, nowMs);
+      while (await packBodies(pause));
+      await runPurgeStep("shrinkSparse", pause);
     },
     async purge(pause, userIds = []) {
       await writer.purge("beginMerge");
       const steps = [
         "merge",
         "purgeUnfinished",
+        "purgeBodies",
         "purgeColumns",
         "purgeTokens",
         "shrink",
