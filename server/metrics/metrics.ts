@@ -10,6 +10,7 @@ import type { Store } from "../storage/store.ts";
 import {
   countAll,
   countFailingDestinations,
+  countUncompressed,
   countUnfinishedJobs,
   countUnindexed,
   deliveriesByState,
@@ -99,6 +100,11 @@ export class Metrics {
       this.#backupGauge(store);
       this.#gauge("tidings_database_damaged", "1 if damage was found since the start, otherwise 0", () =>
         damage.isFound ? 1 : 0,
+      );
+      this.#databaseGauge(
+        "tidings_uncompressed_events",
+        "Events in blocks of the index whose content is not compressed yet",
+        () => countUncompressed(store.control),
       );
       this.#gauge("tidings_disk_free_bytes", "Free space on the data directory's disk", () =>
         freeBytes(dataDirectory),

@@ -11,7 +11,7 @@ import {
 } from "./body-group.ts";
 
 /** Memory for groups and what was decompressed of them, in characters of one or two bytes. */
-const cacheCharacters = 8 * 1_024 * 1_024;
+const cacheCharactersUsual = 8 * 1_024 * 1_024;
 
 export type Bodies = ReturnType<typeof createBodies>;
 
@@ -19,7 +19,7 @@ export type Bodies = ReturnType<typeof createBodies>;
  * The bodies of rows. Readers don't know that a row can have a reference to a group in place of its body: they pass
  * what the column `body` has through `of`.
  */
-export function createBodies(database: Database) {
+export function createBodies(database: Database, cacheCharacters = cacheCharactersUsual) {
   const selectGroup = database.prepare<BodyGroup, [number]>(
     "SELECT events, frames, bytes FROM body_groups WHERE id = ?1",
   );

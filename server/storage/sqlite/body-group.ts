@@ -23,12 +23,16 @@ const frameTableHeaderBytes = 2;
 const frameEntryBytes = 10;
 const framesMax = Math.floor((frameTableBytes - frameTableHeaderBytes) / frameEntryBytes);
 
-/** Overflow pages of a group, except one whose first frame alone needs more. */
+/** Overflow pages of a group, and of one whose first bodies need more. */
 const overflowPages = 2;
+const overflowPagesMax = 16;
 const overflowBytes = 4_092;
 
 /** The row of a group, without its id. */
 export type BodyGroup = { events: number; frames: Uint8Array; bytes: Uint8Array };
+
+/** A compressed frame. */
+type Part = { count: number; bytes: Uint8Array };
 
 /** A group that can't be read. The code makes it the same as a damaged page. */
 export class DamagedGroup extends Error {
@@ -39,7 +43,8 @@ export class DamagedGroup extends Error {
   }
 }
 
-type Frame = { count: number; length: number; checksum: number };
+/** `first` is the ordinal of its first body, `at` its place in `bytes`. */
+type Frame = { first: number; count: number; at: number; length: number; checksum: number };
 
 /** Whether these are the `frames` of a group, of this version or a newer one. */
 export function isGroup(frames: Uint8Array): boolean {
@@ -80,20 +85,18 @@ export function parseReference(text: string): number {
 
 /** Puts the first of these bodies into a group, as many as fit. */
 export function packGroup(bodies: readonly string[]): BodyGroup {
-  const frames: Frame[] = [];
-  const parts: Uint8Array[] = [];
+  const parts: Part[] = [];
   const candidates = bodies.slice(0, ordinalsOfGroup);
   let [count, length] = [0, 0];
-  while (count < candidates.length && frames.length < framesMax) {
-    const inFrame = frameOf(candidates, count);
-    const part = compressed(inFrame);
-    if (count > 0 && length + part.length > paddedBytes(overflowPages)) break;
-    frames.push({ count: inFrame.length, length: part.length, checksum: Bun.hash.crc32(part) });
+  while (count < candidates.length && parts.length < framesMax) {
+    const part = compressed(frameOf(candidates, count));
+    const pages = count < frameBodies ? overflowPagesMax : overflowPages;
+    if (count > 0 && length + part.bytes.length > paddedBytes(pages)) break;
     parts.push(part);
-    count += inFrame.length;
-    length += part.length;
+    count += part.count;
+    length += part.bytes.length;
   }
-  return { events: count, ...joined(frames, parts) };
+  return { events: count, ...joined(parts) };
 }
 
 /** Reads bodies of a group, and decompresses only the frames that have them. */
@@ -112,24 +115,20 @@ export class GroupReader {
   }
 
   read(ordinal: number): string {
-    let [first, at] = [0, 0];
-    for (const frame of this.#frames) {
-      if (ordinal < first + frame.count) {
-        frame.bodies ??= this.#decompressed(frame, at);
-        const body = frame.bodies[ordinal - first]!;
-        if (body === "") break;
-        return body;
-      }
-      first += frame.count;
-      at += frame.length;
+    const frame = this.#frames.find(({ first, count }) => ordinal < first + count);
+    if (frame && !frame.bodies) {
+      frame.bodies = decompressed(this.#id, frame, this.#bytes);
+      for (const body of frame.bodies) this.size += body.length;
     }
-    throw new DamagedGroup(this.#id, `it has no body ${ordinal}`);
+    const body = frame?.bodies?.[ordinal - frame.first];
+    // A removed body is empty.
+    if (!body) throw new DamagedGroup(this.#id, `it has no body ${ordinal}`);
+    return body;
   }
 
-  #decompressed(frame: Frame, at: number): string[] {
-    const bodies = decompressed(this.#id, frame, this.#bytes.subarray(at, at + frame.length));
-    for (const body of bodies) this.size += body.length;
-    return bodies;
+  /** Throws if a checksum is wrong. */
+  check(): void {
+    for (const frame of this.#frames) partOf(this.#id, frame, this.#bytes);
   }
 }
 
@@ -139,22 +138,19 @@ export function withoutBodies(
   { frames, bytes }: BodyGroup,
   ordinals: ReadonlySet<number>,
 ): BodyGroup | null {
-  let [first, at, events] = [0, 0, 0];
-  const parts: Uint8Array[] = [];
-  const changed = framesOf(id, frames).map((frame) => {
-    const part = bytes.subarray(at, at + frame.length);
-    const bodies = decompressed(id, frame, part).map((body, index) =>
-      ordinals.has(first + index) ? "" : body,
+  const parts: Part[] = [];
+  let events = 0;
+  for (const frame of framesOf(id, frames)) {
+    const bodies = decompressed(id, frame, bytes);
+    const kept = bodies.map((body, index) => (ordinals.has(frame.first + index) ? "" : body));
+    events += kept.filter((body) => body !== "").length;
+    parts.push(
+      kept.every((body, index) => body === bodies[index])
+        ? { ...frame, bytes: partOf(id, frame, bytes) }
+        : compressed(kept),
     );
-    first += frame.count;
-    at += frame.length;
-    events += bodies.filter((body) => body !== "").length;
-    const isChanged = bodies.some((_, index) => ordinals.has(first - frame.count + index));
-    const kept = isChanged ? compressed(bodies) : part;
-    parts.push(kept);
-    return { count: frame.count, length: kept.length, checksum: Bun.hash.crc32(kept) };
-  });
-  return events === 0 ? null : { events, ...joined(changed, parts) };
+  }
+  return events === 0 ? null : { events, ...joined(parts) };
 }
 
 function frameOf(bodies: readonly string[], from: number): string[] {
@@ -165,14 +161,22 @@ function frameOf(bodies: readonly string[], from: number): string[] {
   return bodies.slice(from, end);
 }
 
-function compressed(bodies: readonly string[]): Uint8Array {
-  return Bun.zstdCompressSync(bodies.join("\n"), { level: zstdLevel });
+function compressed(bodies: readonly string[]): Part {
+  return { count: bodies.length, bytes: Bun.zstdCompressSync(bodies.join("\n"), { level: zstdLevel }) };
 }
 
-function decompressed(id: number, { count, checksum }: Frame, part: Uint8Array): string[] {
+function partOf(id: number, { at, length, checksum }: Frame, bytes: Uint8Array): Uint8Array {
+  const part = bytes.subarray(at, at + length);
   if (Bun.hash.crc32(part) !== checksum) throw new DamagedGroup(id, "a checksum is wrong");
-  const bodies = Bun.zstdDecompressSync(part).toString().split("\n");
-  if (bodies.length !== count) throw new DamagedGroup(id, `${bodies.length} bodies instead of ${count}`);
+  return part;
+}
+
+function decompressed(id: number, frame: Frame, bytes: Uint8Array): string[] {
+  const bodies = Bun.zstdDecompressSync(partOf(id, frame, bytes))
+    .toString()
+    .split("\n");
+  if (bodies.length !== frame.count)
+    throw new DamagedGroup(id, `${bodies.length} bodies instead of ${frame.count}`);
   return bodies;
 }
 
@@ -190,36 +194,40 @@ function paddedBytes(pages: number): number {
   return pages * overflowBytes;
 }
 
-function joined(
-  frames: readonly Frame[],
-  parts: readonly Uint8Array[],
-): { frames: Uint8Array; bytes: Uint8Array } {
+function joined(parts: readonly Part[]): { frames: Uint8Array; bytes: Uint8Array } {
   const table = new DataView(new ArrayBuffer(frameTableBytes));
   table.setUint8(0, groupVersion);
-  table.setUint8(1, frames.length);
-  for (const [index, { count, length, checksum }] of frames.entries()) {
-    const at = frameTableHeaderBytes + index * frameEntryBytes;
-    table.setUint16(at, count);
-    table.setUint32(at + 2, length);
-    table.setUint32(at + 6, checksum);
-  }
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const bytes = new Uint8Array(paddedBytes(Math.ceil(length / overflowBytes)));
+  table.setUint8(1, parts.length);
+  const length = parts.reduce((sum, part) => sum + part.bytes.length, 0);
+  const all = new Uint8Array(paddedBytes(Math.ceil(length / overflowBytes)));
   let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
+  for (const [index, { count, bytes }] of parts.entries()) {
+    const entry = frameTableHeaderBytes + index * frameEntryBytes;
+    table.setUint16(entry, count);
+    table.setUint32(entry + 2, bytes.length);
+    table.setUint32(entry + 6, Bun.hash.crc32(bytes));
+    all.set(bytes, at);
+    at += bytes.length;
   }
-  return { frames: new Uint8Array(table.buffer), bytes };
+  return { frames: new Uint8Array(table.buffer), bytes: all };
 }
 
 function framesOf(id: number, bytes: Uint8Array): Frame[] {
-  if (bytes.length !== frameTableBytes || bytes[0] !== groupVersion || bytes[1]! > framesMax) {
+  if (bytes.length !== frameTableBytes || bytes[0] !== groupVersion || bytes[1]! > framesMax)
     throw new DamagedGroup(id, `its format is ${bytes[0]}, and this program's is ${groupVersion}`);
-  }
   const table = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let [first, at] = [0, 0];
   return Array.from({ length: bytes[1]! }, (_, index) => {
-    const at = frameTableHeaderBytes + index * frameEntryBytes;
-    return { count: table.getUint16(at), length: table.getUint32(at + 2), checksum: table.getUint32(at + 6) };
+    const entry = frameTableHeaderBytes + index * frameEntryBytes;
+    const frame = {
+      first,
+      count: table.getUint16(entry),
+      at,
+      length: table.getUint32(entry + 2),
+      checksum: table.getUint32(entry + 6),
+    };
+    first += frame.count;
+    at += frame.length;
+    return frame;
   });
 }

@@ -73,11 +73,14 @@ export type WriterAnswer = {
   | { kind: "closed" }
 );
 
+/** The writer reads bodies only to remove events and to answer for duplicates. */
+const cacheCharacters = 512 * 1_024;
+
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
 const counterWriter = createCounterWriter(database);
 const merging = createMerging(database);
 const blockWriter = createBlockWriter(database);
-const bodies = createBodies(database);
+const bodies = createBodies(database, cacheCharacters);
 const packBodies = createPackBodies(database);
 const append = createAppend(database, counterWriter, merging, blockWriter, bodies);
 const appendWith = createAppendWith(database, append);
