@@ -13,6 +13,8 @@ const ordinalsOfGroup = 1_296;
 const frameBodies = 64;
 /** Characters after which a frame ends, so that long bodies are decompressed a few at a time. */
 const frameCharacters = 32_768;
+/** A frame is expected to have at least this share of the mean length of those before. */
+const frameMargin = 0.95;
 /** Level 6 makes groups a twentieth smaller, for three times the processor time. */
 const zstdLevel = 3;
 
@@ -24,7 +26,7 @@ const frameEntryBytes = 10;
 const framesMax = Math.floor((frameTableBytes - frameTableHeaderBytes) / frameEntryBytes);
 
 /** Overflow pages of a group, and of one whose first bodies need more. */
-const overflowPages = 2;
+const overflowPages = 3;
 const overflowPagesMax = 16;
 const overflowBytes = 4_092;
 
@@ -89,9 +91,11 @@ export function packGroup(bodies: readonly string[]): BodyGroup {
   const candidates = bodies.slice(0, ordinalsOfGroup);
   let [count, length] = [0, 0];
   while (count < candidates.length && parts.length < framesMax) {
+    const bytesMax = paddedBytes(count < frameBodies ? overflowPagesMax : overflowPages);
+    // The next frame is about as long as the others: don't compress one that does not fit.
+    if (count > 0 && length + (length / parts.length) * frameMargin > bytesMax) break;
     const part = compressed(frameOf(candidates, count));
-    const pages = count < frameBodies ? overflowPagesMax : overflowPages;
-    if (count > 0 && length + part.bytes.length > paddedBytes(pages)) break;
+    if (count > 0 && length + part.bytes.length > bytesMax) break;
     parts.push(part);
     count += part.count;
     length += part.bytes.length;

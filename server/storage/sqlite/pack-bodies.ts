@@ -13,19 +13,23 @@ import {
 } from "./body-group.ts";
 import { type RowKey, rowKeyAt, rowKeySql } from "./row-key.ts";
 
-/** Rows that one step looks through for bodies to pack. */
-const stepRows = 1_280;
+/**
+ * Rows that a step looks through for bodies to pack: at first and at least, at most, and how many more than the bodies
+ * of the last group.
+ */
+const stepRowsMin = 128;
+const stepRowsMax = 1_280;
+const stepRowsFactor = 1.06;
 /** Fewer bodies than this stay in their rows: a group would save little. */
 const groupBodiesMin = 64;
-/** Bodies that a step reads in the first group, and how many more than the last group had. */
-const readRowsMin = 128;
-const readRowsFactor = 1.125;
 /** What a page has for rows, and what a row takes there besides its body, or with a reference. */
 const pageBytes = 4_088;
 const rowBytes = 36;
 const packedRowBytes = 40;
 /** What a row with a long body has on its page, more or less. The rest is on pages of its own. */
 const rowBytesMax = 2_048;
+/** Rows that have at least two pages, whatever their bodies. */
+const lastRows = 128;
 /** How many pages of rows can become one, at most; and how much more than a page they may have by this estimate. */
 const mergedPagesMax = 15;
 const mergedBytesMax = pageBytes * 1.01;
@@ -40,13 +44,14 @@ type PackableBlock = { fromMs: number; toMs: number; buildId: number };
  *
  * A row stays where it is when a reference replaces its body. SQLite merges pages only when a row is deleted from one that
  * is nearly empty: then this page and the two beside it become one, if that is enough. So some rows are deleted and
- * inserted again. This waits until the bodies after them are packed too: copies of moved rows can stay in unallocated
- * space, and if these had bodies, most erasures would find one (residue-scan.ts) and rewrite the whole file.
+ * inserted again. This waits until the bodies on the next pages are packed too: copies of moved rows can stay in
+ * unallocated space, and if these had bodies, most erasures would find one (residue-scan.ts) and rewrite the whole file.
  */
 export function createPackBodies(database: Database) {
   const selectBlock = database.prepare<PackableBlock, [number]>(
     `SELECT from_ms AS fromMs, to_ms AS toMs, build_id AS buildId FROM blocks
-     WHERE packed = 0 AND events >= ?1 ORDER BY from_ms LIMIT 1`,
+     WHERE packed = 0 AND events > 0 AND from_ms <= (SELECT max(from_ms) FROM blocks WHERE events >= ?1)
+     ORDER BY from_ms LIMIT 1`,
   );
   const markPacked = database.prepare("UPDATE blocks SET packed = 1 WHERE from_ms = ?1");
   const selectNth = database.prepare<{ rowKey: bigint }, [bigint, bigint, number]>(
@@ -56,9 +61,22 @@ export function createPackBodies(database: Database) {
   selectNth.safeIntegers(true);
   const selectPlain = database.prepare(
     `SELECT row_key >> 21, row_key & 2097151, body, octet_length(body) FROM events
-     WHERE row_key >= ?1 AND row_key < ?2 AND unicode(body) = unicode('"') ORDER BY row_key LIMIT ?3`,
+     WHERE row_key >= ?1 AND row_key < ?2 AND unicode(body) = unicode('"') ORDER BY row_key`,
   );
-  const updateBody = database.prepare(`UPDATE events SET body = ?3 WHERE row_key = ${rowKeySql("?1", "?2")}`);
+  // One statement with a function takes half as long as a statement for each row.
+  let references: { rows: PlainRow[]; group: number; ordinal: number } = { rows: [], group: 0, ordinal: 0 };
+  database.function("next_reference", (ms: number, sequence: number): string => {
+    const { rows, group, ordinal } = references;
+    const [expectedMs, expectedSequence] = rows[ordinal] ?? [];
+    if (ms !== expectedMs || sequence !== expectedSequence)
+      throw new Error("SQLite updates rows in another order than it reads them.");
+    references.ordinal++;
+    return referenceText(referenceOf(group, ordinal));
+  });
+  const updateBodies = database.prepare(
+    `UPDATE events SET body = next_reference(row_key >> 21, row_key & 2097151)
+     WHERE row_key BETWEEN ?1 AND ?2 AND unicode(body) = unicode('"')`,
+  );
   const deleteRow = database.prepare<MovedRow, [number, number]>(
     `DELETE FROM events WHERE row_key = ${rowKeySql("?1", "?2")}
      RETURNING project_id AS projectId, hex(id) AS id, arrival, body`,
@@ -86,8 +104,8 @@ export function createPackBodies(database: Database) {
   const deleteRemovedIn = database.prepare("DELETE FROM removed_bodies WHERE reference BETWEEN ?1 AND ?2");
 
   let next: { buildId: number; low: RowKey } = { buildId: 0, low: 0n };
-  let readRows = readRowsMin;
-  /** Rows of the last group at which pages are to be merged. A restart forgets them, and wastes these pages. */
+  let stepRows = stepRowsMin;
+  /** The last rows at which pages are to be merged. A restart forgets them, and wastes these pages. */
   let unmerged: PlainRow[] = [];
   const rowsToMerge = createRowsToMerge();
 
@@ -95,12 +113,11 @@ export function createPackBodies(database: Database) {
   function packIn({ fromMs, toMs, buildId }: PackableBlock, blockEventsMin: number): void {
     const low = next.buildId === buildId ? next.low : rowKeyAt(fromMs);
     const high = selectNth.get(low, rowKeyAt(toMs), stepRows)?.rowKey ?? rowKeyAt(toMs);
-    const rows = selectPlain.values(low, high, readRows) as PlainRow[];
-    const isAll = rows.length < readRows;
+    const rows = selectPlain.values(low, high) as PlainRow[];
     const packed = rows.length < Math.min(groupBodiesMin, blockEventsMin) ? rows.length : pack(rows);
-    const isThrough = isAll && packed === rows.length;
-    next = { buildId, low: isThrough ? high : rowKeyAt(rows[packed - 1]![0], rows[packed - 1]![1]) + 1n };
-    if (isThrough && high === rowKeyAt(toMs)) markPacked.run(fromMs);
+    const rest = rows[packed];
+    next = { buildId, low: rest ? keyOf(rest) : high };
+    if (next.low === rowKeyAt(toMs)) markPacked.run(fromMs);
   }
 
   /** Packs the first of these bodies into a group. Returns how many. */
@@ -108,16 +125,19 @@ export function createPackBodies(database: Database) {
     const { events, frames, bytes } = packGroup(rows.map(([, , body]) => body));
     const { lastInsertRowid } = insertGroup.run(events, frames, bytes);
     const packed = rows.slice(0, events);
-    for (const [ordinal, [ms, sequence]] of packed.entries())
-      updateBody.run(ms, sequence, referenceText(referenceOf(Number(lastInsertRowid), ordinal)));
-    for (const [ms, sequence] of unmerged) mergePages(ms, sequence);
-    unmerged = rowsToMerge(packed);
-    readRows = Math.min(Math.max(readRowsMin, Math.ceil(events * readRowsFactor)), stepRows);
+    references = { rows: packed, group: Number(lastInsertRowid), ordinal: 0 };
+    updateBodies.run(keyOf(packed[0]!), keyOf(packed.at(-1)!));
+    const last = new Set(packed.slice(-lastRows));
+    const toMerge = [...unmerged, ...rowsToMerge(packed)];
+    unmerged = toMerge.filter((row) => last.has(row));
+    for (const row of toMerge) if (!last.has(row)) mergePages(row);
+    const wanted = events === rows.length ? events * 2 : Math.ceil(events * stepRowsFactor);
+    stepRows = Math.min(Math.max(stepRowsMin, wanted), stepRowsMax);
     return events;
   }
 
   /** Merges the page of a row with the two beside it, if it is nearly empty. */
-  function mergePages(ms: number, sequence: number): void {
+  function mergePages([ms, sequence]: PlainRow): void {
     const row = deleteRow.get(ms, sequence);
     if (row) insertRow.run(ms, sequence, row.projectId, row.id, row.arrival, row.body);
   }
@@ -149,7 +169,8 @@ export function createPackBodies(database: Database) {
     /**
      * Takes removed bodies out of a group, or packs some bodies. Returns whether it did anything.
      *
-     * @param blockEventsMin - events of a block that is not one of the small newest ones
+     * @param blockEventsMin - the newest block with so many events is packed, and all older ones: those after it are
+     *   small, and soon merged into a larger one
      */
     step(blockEventsMin: number): boolean {
       if (removeSome()) return true;
@@ -168,6 +189,10 @@ export function createPackBodies(database: Database) {
     isBehind: (blockEventsMin: number): boolean =>
       selectRemoved.get() !== null || selectBlock.get(blockEventsMin) !== null,
   };
+}
+
+function keyOf([ms, sequence]: PlainRow): RowKey {
+  return rowKeyAt(ms, sequence);
 }
 
 export type PackBodies = ReturnType<typeof createPackBodies>;

@@ -21,6 +21,8 @@ export function createPurge(database: Database, blockWriter: BlockWriter, packBo
   const allPages = (): number =>
     (database.query("PRAGMA page_count").get() as { page_count: number }).page_count;
 
+  let freeBefore = 0;
+
   /** Moves pages from the end of the file into free ones, and truncates the file. */
   function shrink(): boolean {
     const before = freePages();
@@ -46,8 +48,14 @@ export function createPurge(database: Database, blockWriter: BlockWriter, packBo
 
     shrink,
 
-    /** Shrinks the file while much of it is free. New events use the other free pages. */
-    shrinkSparse: (): boolean => freePages() > allPages() * freeShareMax && shrink(),
+    /** Shrinks the file if much of it is free, and new events have not begun to use that since the last call. */
+    shrinkSparse(): boolean {
+      const free = freePages();
+      const isUnused = Math.abs(free - freeBefore) < vacuumPages;
+      const isMore = isUnused && free > allPages() * freeShareMax && shrink();
+      freeBefore = freePages();
+      return isMore;
+    },
 
     /** Rewrites the whole file: the only step that is not short. */
     rewrite(): boolean {
