@@ -37,8 +37,8 @@ const copyWaitMs = 3_600_000;
 const copyPollMs = 100;
 /** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
 const chunkEvents = 2_000;
-/** Steps of packing bodies, each of some hundred, between two looks for events without a block. */
-const packSteps = 200;
+/** Steps of packing some hundred bodies, after which the rest waits: new events get their blocks first. */
+const packSteps = 500;
 
 /**
  * Opens the store of a data directory, creates it if it is missing, and migrates it to this program's version.
@@ -197,13 +197,11 @@ async function openLocked(
     }
   }
 
-  /** Compresses some bodies. Returns whether there are more; blocks that can be built by then go first. */
-  async function packBodies(pause: Pause): Promise<boolean> {
+  async function packBodies(pause: Pause): Promise<void> {
     for (let step = 0; step < packSteps; step++) {
-      if (!(await writer.packBodies(blockEvents / 2))) return false;
+      if (!(await writer.packBodies(blockEvents / 2))) return;
       await pause();
     }
-    return true;
   }
 
   async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
@@ -234,8 +232,8 @@ async function openLocked(
     shrink: (pause) => runPurgeStep("shrink", pause),
     async indexBlocks(pause, nowMs) {
       await writer.flushCounters();
-      do await buildBlocks(pause, nowMs);
-      while (await packBodies(pause));
+      await buildBlocks(pause, nowMs);
+      await packBodies(pause);
       await runPurgeStep("shrinkSparse", pause);
     },
     async purge(pause, userIds = []) {
