@@ -23,7 +23,7 @@ export function createBodies(database: Database, cacheCharacters = cacheCharacte
   const selectGroup = database.prepare<BodyGroup, [number]>(
     "SELECT events, frames, bytes FROM body_groups WHERE id = ?1",
   );
-  // What is cached of a group stays valid: the bodies in it keep their ordinals, and nobody asks for removed ones.
+  // A cached group stays valid: the bodies in it keep their ordinals, and nobody asks for removed ones.
   const cache = new LRUCache<number, GroupReader>({
     maxSize: cacheCharacters,
     sizeCalculation: ({ size }) => size,

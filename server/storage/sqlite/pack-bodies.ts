@@ -22,11 +22,11 @@ const stepRowsMax = 1_280;
 const stepRowsFactor = 1.06;
 /** Fewer bodies than this stay in their rows: a group would save little. */
 const groupBodiesMin = 64;
-/** What a page has for rows, and what a row takes there besides its body, or with a reference. */
+/** Bytes of a page for rows; of a row besides its body; and of a row with a reference. */
 const pageBytes = 4_088;
 const rowBytes = 36;
 const packedRowBytes = 40;
-/** What a row with a long body has on its page, more or less. The rest is on pages of its own. */
+/** Bytes that a row with a long body has on its page, more or less. The rest is on pages of its own. */
 const rowBytesMax = 2_048;
 /** Rows that have at least two pages, whatever their bodies. */
 const lastRows = 128;
