@@ -18,7 +18,7 @@ const frameMargin = 0.95;
 /** Level 6 makes groups a twentieth smaller, for three times the processor time. */
 const zstdLevel = 3;
 
-/** The length of `frames`: with it, the row has more before `bytes` than it must have on its page, see `paddedBytes`. */
+/** The length of `frames`. With it, a row has more before `bytes` than SQLite puts on its page at least (489 bytes). */
 const frameTableBytes = 512;
 const frameTableHeaderBytes = 2;
 /** Of each frame the number of bodies (16 bits), the length (32) and the CRC-32 (32). */
