@@ -17,6 +17,7 @@ import { memory } from "./rows/memory.ts";
 import { neighbors } from "./rows/neighbors.ts";
 import { notifying } from "./rows/notifying.ts";
 import { growth, pages } from "./rows/pages.ts";
+import { people } from "./rows/people.ts";
 import { postTails } from "./rows/post-tails.ts";
 import { postsOnPostgres } from "./rows/posts-on-postgres.ts";
 import { singlePosts } from "./rows/single-posts.ts";
@@ -55,6 +56,7 @@ const sqliteRows: Record<string, Benchmark> = {
   "hostile-bodies": hostileBodiesCost,
   neighbors,
   alerting,
+  people,
   "ingest-while-expiring": ingestWhileExpiring,
 };
 

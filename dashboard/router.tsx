@@ -208,6 +208,10 @@ const insights = page(
   "/insights",
   lazyPart(async () => (await boardPages()).InsightsPage),
 );
+const annotations = page(
+  "/annotations",
+  lazyPart(async () => (await boardPages()).AnnotationsPage),
+);
 const connectionPages = () => import("./connections/pages.ts");
 const keys = page(
   "/keys",
@@ -236,6 +240,14 @@ const user = createRoute({
   validateSearch: textsIn("erasure"),
   component: lazyPart(async () => (await userPages()).UserPage),
 });
+const cohorts = page(
+  "/cohorts",
+  lazyPart(async () => (await userPages()).CohortsPage),
+);
+const cohort = page(
+  "/cohorts/$cohort",
+  lazyPart(async () => (await userPages()).CohortPage),
+);
 const who = createRoute({
   getParentRoute: () => project,
   path: "/who",
@@ -324,8 +336,11 @@ const short = [
   "/events/$",
   "/users",
   "/users/$",
+  "/cohorts",
+  "/cohorts/$",
   "/who",
   "/insights",
+  "/annotations",
   "/keys",
   "/members",
   "/rules",
@@ -372,10 +387,13 @@ export const router = createRouter({
         feed.addChildren([allEvents, channel, event]),
         users,
         user,
+        cohorts,
+        cohort,
         who,
         boards,
         board,
         insights,
+        annotations,
         keys,
         members,
         rules,

@@ -78,7 +78,12 @@ export default defineConfig({
             // Without this, every module shared with a lazily loaded page becomes its own file.
             { name: "app", tags: ["$initial"], priority: 1 },
             // Otherwise a file for each part that the feed's histogram and boards share.
-            { name: "charts", test: /dashboard\/charts\/|node_modules\/uplot\// },
+            {
+              name: "charts",
+              test: /dashboard\/charts\/|dashboard\/annotations\/use-marks|node_modules\/uplot\//,
+            },
+            // Otherwise a file for each part that some of the pages with forms share.
+            { name: "edits", test: /dashboard\/edits\// },
             // Otherwise a file for each icon that two pages share, and all their names in the first load.
             { name: "icons", test: /node_modules\/lucide-react\// },
           ],
@@ -89,6 +94,8 @@ export default defineConfig({
   server: {
     proxy: {
       "/api": "http://localhost:4242",
+      // The script of web pages, and what it sends.
+      "^/(t|t\\.js|[st]/.*)$": "http://localhost:4242",
       "/unsubscribe": pageAndRoute,
       "/alert/": pageAndRoute,
     },

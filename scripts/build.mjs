@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const stamp = `${root}dashboard/dist/.built-from`;
-/** The build's sources: the dashboard, the server modules that it imports, and the documentation. */
+/** The build's sources: the dashboard, the server modules that it imports, the script of web pages, and the documentation. */
 const sources = [
   "dashboard",
   "server/drop-in",
@@ -21,6 +21,10 @@ const sources = [
   "docs-site",
   "docs",
   "client/README.md",
+  "clients/python/README.md",
+  "clients/go/README.md",
+  "client/src/script",
+  "client/website-script.mjs",
   "ARCHITECTURE.md",
   "CHANGELOG.md",
   "CONTRIBUTING.md",

@@ -141,12 +141,10 @@ function copyAssets(directory) {
     join(directory, "passwords.json"),
   );
   mkdirSync(join(directory, "picture"));
-  const fonts = "@fontsource-variable/hanken-grotesk/files";
   for (const file of [
     "@resvg/resvg-wasm/index_bg.wasm",
-    ...["latin", "latin-ext", "cyrillic-ext", "vietnamese"].map(
-      (letters) => `${fonts}/hanken-grotesk-${letters}-wght-normal.woff2`,
-    ),
+    "@fontsource-variable/hanken-grotesk/files/hanken-grotesk-latin-wght-normal.woff2",
+    "@fontsource/dejavu-sans/files/dejavu-sans-latin-400-normal.woff2",
   ])
     copyFileSync(join(root, "node_modules", file), join(directory, "picture", basename(file)));
 }

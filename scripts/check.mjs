@@ -15,6 +15,8 @@ const checks = {
   "server types": ["tsc", "-p", "server"],
   "dashboard types": ["tsc", "-p", "dashboard"],
   "client types": ["tsc", "-p", "client"],
+  // With integrations/.
+  "clients types": ["tsc", "-p", "clients"],
   "documentation types": ["tsc", "-p", "docs-site"],
   "lint and format": ["biome", "check", "--error-on-warnings"],
   "generated files": ["bun", "server/docs/generate.ts", "--check"],
@@ -29,6 +31,7 @@ const checks = {
   "lock files": ["node", "scripts/locks.mjs"],
   "known vulnerabilities": ["node", "scripts/audit.mjs"],
   "size of the client": ["node", "client/size.mjs"],
+  "size of the script of web pages": ["node", "client/website-script.mjs", "--check"],
   "size of the first load": ["bun", "server/e2e/browser/first-load-budget.ts"],
 };
 

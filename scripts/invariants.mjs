@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 // New files too, before they are committed.
 const listing = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
-const folders = ["server", "dashboard", "client", "scripts"];
+const folders = ["server", "dashboard", "client", "clients", "scripts"];
 const files = execFileSync("git", [...listing, "--", ...folders], { cwd: root, encoding: "utf8" })
   .split("\0")
   .filter((path) => /\.(?:[cm]?[jt]sx?|css|sql)$/.test(path) && existsSync(root + path));

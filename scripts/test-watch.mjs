@@ -9,7 +9,7 @@ import { watch } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folders = ["server", "dashboard", "client", "docs-site", "docs", "bench"];
+const folders = ["server", "dashboard", "client", "clients", "integrations", "docs-site", "docs", "bench"];
 /** What installing, building and testing write. */
 const ignored = /(^|[/\\])(node_modules|dist|screenshots)([/\\]|$)/;
 /** An editor writes a file in several steps, and git writes many files. */

@@ -76,7 +76,9 @@ if (isFullRun) {
 runOrExit("node", ["scripts/build.mjs"]);
 mkdirSync(cache, { recursive: true });
 
-const plan = planFor(["server", "client", "dashboard", "bench", "scripts"].flatMap(testsIn));
+const plan = planFor(
+  ["server", "client", "clients", "integrations", "dashboard", "bench", "scripts"].flatMap(testsIn),
+);
 for (const engine of engines) plan[engine] = filesOfPart(plan[engine], engine);
 const postgres =
   plan.postgres.length > 0 && !process.env.TIDINGS_TEST_POSTGRES ? await startPostgres() : null;

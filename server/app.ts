@@ -1,5 +1,6 @@
 import { cors } from "hono/cors";
 import { addAlertRoutes } from "./alerts/routes.ts";
+import { addAnnotationRoutes } from "./annotations/routes.ts";
 import { findLastChange } from "./audit/audit-log.ts";
 import { addAuditRoutes } from "./audit/routes.ts";
 import { addAccountRoutes } from "./auth/account-routes.ts";
@@ -13,6 +14,7 @@ import { addJobRoutes } from "./background/routes.ts";
 import { addPublicBoardRoutes } from "./boards/public-routes.ts";
 import { addBoardRoutes } from "./boards/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
+import { addCohortRoutes } from "./cohorts/routes.ts";
 import { addConnectionRoutes } from "./connections/routes.ts";
 import { dataHeaders, problem } from "./core/problems.ts";
 import { answerHandshake, cloudEventsPath } from "./drop-in/cloudevents/routes.ts";
@@ -36,6 +38,7 @@ import { addPreferenceRoutes } from "./notifications/preference-routes.ts";
 import { addProjectDestinationRoutes } from "./notifications/project-destination-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
 import { addOnCallRoutes } from "./on-call/routes.ts";
+import { addPeopleRoutes } from "./people/routes.ts";
 import type { Services } from "./process/services.ts";
 import { addStatusRoutes } from "./process/status.ts";
 import { addMemberRoutes } from "./projects/member-routes.ts";
@@ -45,10 +48,14 @@ import { addReportRoutes } from "./reports/routes.ts";
 import { addRuleRoutes } from "./rules/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
 import { addSilenceRoutes } from "./silences/routes.ts";
+import { addActivityRoutes } from "./stats/activity-routes.ts";
+import { addPathRoutes } from "./stats/path-routes.ts";
 import { addStatsRoutes } from "./stats/routes.ts";
+import { addCountedUserRoutes } from "./stats/user-routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { addViewRoutes } from "./views/routes.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
+import { addWebsiteRoutes, websitePaths } from "./website/routes.ts";
 
 export type App = {
   fetch: (request: Request) => Response | Promise<Response>;
@@ -99,11 +106,20 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/stats",
     "/api/funnel",
     "/api/retention",
+    "/api/paths",
+    "/api/stickiness",
+    "/api/lifecycle",
     "/api/boards",
     "/api/boards/*",
+    "/api/annotations",
+    "/api/annotations/*",
     "/api/insights",
     "/api/insights/*",
+    "/api/identify",
+    "/api/alias",
     "/api/users",
+    "/api/cohorts",
+    "/api/cohorts/*",
     "/api/users/*",
     "/api/jobs/*",
     "/api/audit",
@@ -127,6 +143,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/heartbeats",
     "/api/heartbeats/*",
     "/mcp",
+    ...websitePaths,
   ])
     app.use(
       path,
@@ -143,9 +160,15 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addChannelRoutes(routes, services); //      /api/channels
   addViewRoutes(routes, services); //         /api/views … /api/sidebar …
   addUserRoutes(routes, services); //         /api/users …
-  addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention, and their users
+  addPeopleRoutes(routes, services); //       /api/identify /api/alias /api/users/{userId}/merge …/split
+  addCohortRoutes(routes, services); //       /api/cohorts …
+  addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention
+  addPathRoutes(routes, services); //         /api/paths
+  addActivityRoutes(routes, services); //     /api/stickiness … /api/lifecycle …
+  addCountedUserRoutes(routes, services); //  /api/stats/users … /api/paths/users
   addBoardRoutes(routes, services); //        /api/boards …
   addPublicBoardRoutes(routes, services); //  /api/public/boards …
+  addAnnotationRoutes(routes, services); //   /api/annotations …
   addInsightRoutes(routes, services); //      /api/insights …
   addKeyRoutes(routes, services); //          /api/keys …
   addProjectRoutes(routes, services); //      /api/projects …
@@ -176,6 +199,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addSignUpRoutes(routes, services); //       /api/setup /api/sign-in /api/sign-up … /api/password-reset
   addAuthRoutes(routes, services); //         /api/auth …
   addDropInRoutes(routes, services); //       /v1/batch /v1/logs /v1/log /batch/ /cloudevents /slack/{key} …
+  addWebsiteRoutes(routes, services); //      /t.js /t /s/{name} …
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
   addMcpRoutes(routes, async (request) =>

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Funnel } from "../../server/schemas/funnel.ts";
+import type { Paths } from "../../server/schemas/paths.ts";
 import type { Stats } from "../../server/schemas/stats.ts";
 import { runReads } from "../generators.ts";
 import { dayMs, type Month } from "../month.ts";
@@ -75,9 +76,30 @@ const questions: Question[] = [
        ), firsts AS (SELECT user, min(week) AS first FROM weeks GROUP BY user)
        SELECT first, week, count(*) FROM weeks JOIN firsts ON firsts.user = weeks.user GROUP BY 1, 2`,
   },
+  {
+    what: "paths of three steps",
+    path: "/api/paths?anchor=channel:channel-1&q=-channel:channel-1&length=3&repeats=keep&names=10&window=1d",
+    sql: (month) =>
+      `WITH anchors AS (
+         SELECT user, min(ms) AS first FROM events
+         WHERE ${inMonth(month)} AND channel = 'channel-1' AND user <> '' GROUP BY user
+       ), numbered AS (
+         SELECT events.user, name, row_number() OVER (PARTITION BY events.user ORDER BY ms, name) AS step
+         FROM anchors JOIN events ON events.user = anchors.user
+         WHERE ${inMonth(month)} AND ms >= first AND ms <= first + ${dayMs} AND channel <> 'channel-1'
+       ), paths AS (
+         SELECT user, max(CASE WHEN step = 1 THEN name END) AS one, max(CASE WHEN step = 2 THEN name END) AS two,
+           max(CASE WHEN step = 3 THEN name END) AS three
+         FROM numbered WHERE step <= 3 GROUP BY user
+       ) SELECT count(*), one, two, three FROM paths GROUP BY 2, 3, 4`,
+    check: {
+      ofTidings: (({ nodes }: Paths) => nodes[0]!.users - nodes[0]!.ended!) as never,
+      ofSql: total(0),
+    },
+  },
 ];
 
-/** Metrics, funnels and retention over a month, beside SQL over a plain table. */
+/** Metrics, funnels, retention and paths over a month, beside SQL over a plain table. */
 export async function analysis({ seconds, events, quick, month, log }: RowOptions): Promise<Line[]> {
   const loaded = await month();
   const durationMs = (seconds * 1_000) / 4;

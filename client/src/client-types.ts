@@ -104,6 +104,12 @@ export type IdentifiedUser = Pick<User, "userId" | "properties"> & Partial<User>
 /** Properties of a user. Dates and bigints are sent as strings; undefined ones are omitted. */
 export type IdentifiedProperties = Record<string, TagValue>;
 
+/** `signature`: of the user ID, which publishable keys need (docs/people.md). */
+export type AliasOptions = CallOptions & { signature?: string };
+
+/** `anonymousId`: the ID that the user's events had before. Both become one person, for past events too. */
+export type IdentifyOptions = AliasOptions & { anonymousId?: string };
+
 export type TidingsClient<Events extends object = AnyEvents> = {
   /**
    * Sends an event and resolves to the stored event once it is on the server's disk. The client creates the event's
@@ -159,12 +165,28 @@ export type TidingsClient<Events extends object = AnyEvents> = {
   /**
    * Sets properties of a user and leaves its others as they are; null removes one. Needs a secret key with the scope
    * `ingest`. Resolves to the user; with a key that may not read users, only to what was sent. With a publishable key,
-   * which everybody can read in a web page, it sends nothing: set properties on your server.
+   * which everybody can read in a web page, it sends no properties: set them on your server.
+   *
+   * With `anonymousId`, that ID becomes one of the user, for past events too. Rejects with `TidingsError` and the code
+   * `user-known` or `id-taken` if it belongs to another known user.
    *
    * @example
-   * await tidings.identify("u1", { name: "Ada Lovelace", plan: "pro" });
+   * await tidings.identify("u1", { name: "Ada Lovelace", plan: "pro" }, { anonymousId: visitorId });
    */
-  identify(userId: string, properties: IdentifiedProperties, options?: CallOptions): Promise<IdentifiedUser>;
+  identify(
+    userId: string,
+    properties: IdentifiedProperties,
+    options?: IdentifyOptions,
+  ): Promise<IdentifiedUser>;
+
+  /**
+   * Makes an anonymous ID one of a user, for past events too. Rejects with `TidingsError` and the code `user-known` if
+   * something identified the previous ID before.
+   *
+   * @example
+   * await tidings.alias("u1", visitorId);
+   */
+  alias(userId: string, previousId: string, options?: AliasOptions): Promise<void>;
 
   /**
    * Lists events, newest first.

@@ -41,9 +41,9 @@ export function createClient<Events extends object = AnyEvents>(
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     retries,
     timeoutMs,
-    signals: [signal, ...signals].filter((one) => one !== undefined),
+    signals: [signal, ...signals].filter((one) => !!one),
   });
-  const connection: Connection = { baseUrl, headers, disabled, policyOf };
+  const connection: Connection = { baseUrl, headers, post, disabled, policyOf };
 
   // The types of events are checked where callers see them; here any event will do.
   const beforeSend = (event: object) =>
@@ -66,8 +66,8 @@ export function createClient<Events extends object = AnyEvents>(
   }
 
   let queue: Queue | undefined;
-  const openQueue = () =>
-    createQueue({
+  const queueOf = () =>
+    (queue ??= createQueue({
       maxEvents,
       maxWaitMs,
       queueMax,
@@ -85,9 +85,9 @@ export function createClient<Events extends object = AnyEvents>(
         const policy = { ...policyOf(queueSignal), retries: 0 };
         return sendMany(address, { ...post, keepalive }, events, policy);
       },
-    });
+    }));
   // Events of earlier sessions are sent even if none is captured.
-  if (options.storage && !disabled) queue = openQueue();
+  if (options.storage && !disabled) queueOf();
 
   const client: TidingsClient<Events> = {
     async track(event, call = {}) {
@@ -111,8 +111,7 @@ export function createClient<Events extends object = AnyEvents>(
         const kept = beforeSend(event);
         if (!kept) return;
         const prepared = prepareEvent({ createdAt: Date.now(), ...kept });
-        queue ??= openQueue();
-        queue.add(prepared);
+        queueOf().add(prepared);
       } catch (error) {
         drop([event as TrackedEvent], "invalid", error as Error);
       }
@@ -120,19 +119,18 @@ export function createClient<Events extends object = AnyEvents>(
 
     flush: async () => queue?.flush() ?? true,
 
-    async shutdown({ timeoutMs = 10_000 } = {}) {
-      queue ??= openQueue();
-      await queue.close(timeoutMs);
-    },
+    shutdown: async ({ timeoutMs = 10_000 } = {}) => queueOf().close(timeoutMs),
 
     [Symbol.asyncDispose]: () => client.shutdown(),
 
     identify: async (...args) => (await loadReader()).identify(connection, ...args),
 
+    alias: async (...args) => (await loadReader()).alias(connection, ...args),
+
     list: async (...args) => (await loadReader()).list(connection, ...args),
 
     async *events(...args) {
-      yield* (await loadReader()).pages(connection, ...args);
+      yield* (await loadReader()).events(connection, ...args);
     },
 
     live(filters = {}, call = {}) {

@@ -1,8 +1,10 @@
 import type {
+  AliasOptions,
   CallOptions,
   EventPage,
   IdentifiedProperties,
   IdentifiedUser,
+  IdentifyOptions,
   ListFilters,
   LiveFilters,
   LiveOptions,
@@ -21,6 +23,8 @@ const eventsPageMax = 1_000;
 export type Connection = {
   baseUrl: string;
   headers: Record<string, string>;
+  /** Of a request with JSON. */
+  post: { method: string; headers: Record<string, string> };
   disabled: boolean;
   policyOf: (signal?: AbortSignal) => Policy;
 };
@@ -36,7 +40,7 @@ export async function list(
   return { events, nextCursor };
 }
 
-export async function* pages(
+export async function* events(
   connection: Connection,
   filters: ListFilters = {},
   call: CallOptions = {},
@@ -62,20 +66,43 @@ export async function* live(
 }
 
 export async function identify(
-  { baseUrl, headers, disabled, policyOf }: Connection,
+  connection: Connection,
   userId: string,
   properties: IdentifiedProperties,
-  call: CallOptions = {},
+  call: IdentifyOptions = {},
 ): Promise<IdentifiedUser> {
-  const body = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
-  // Everybody can read a web page's key, so the server would refuse it.
-  const isPublishable = headers["x-api-key"]?.startsWith("tdg_pk_");
-  if (disabled || isPublishable) return { userId, properties: JSON.parse(body) };
+  const { headers, disabled } = connection;
+  const json = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
+  const sent = JSON.parse(json);
+  const { anonymousId, signature } = call;
+  if (anonymousId) await send(connection, "identify", { userId, anonymousId, signature }, call);
+  // Everybody can read a web page's key, so the server would refuse properties.
+  const isPublishable = headers["x-api-key"]!.startsWith("tdg_pk_");
+  if (disabled || isPublishable) return { userId, properties: sent };
   // URLs lose the segments "." and "..", so the server takes them with a tilde.
   const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
-  const url = `${baseUrl}/api/users/${segment}`;
-  const init = { method: "PATCH", headers: { "content-type": "application/json", ...headers }, body };
-  return (await request<{ user: IdentifiedUser }>(url, init, policyOf(call.signal))).user;
+  return (await send(connection, `users/${segment}`, sent, call, "PATCH")).user;
+}
+
+export async function alias(
+  connection: Connection,
+  userId: string,
+  previousId: string,
+  call: AliasOptions = {},
+): Promise<void> {
+  await send(connection, "alias", { userId, previousId, signature: call.signature }, call);
+}
+
+/** Changes a user. A disabled client sends nothing. */
+async function send(
+  { baseUrl, post, disabled, policyOf }: Connection,
+  path: string,
+  body: object,
+  call: CallOptions,
+  method = "POST",
+): Promise<{ user: IdentifiedUser }> {
+  const init = { ...post, method, body: JSON.stringify(body) };
+  return disabled ? ({} as never) : request(`${baseUrl}/api/${path}`, init, policyOf(call.signal));
 }
 
 /** The event as the server would return it. */
@@ -100,8 +127,8 @@ function withQuery(url: string, { from, to, tags = {}, ...filters }: ListFilters
   for (const [name, value] of Object.entries(filters)) {
     if (value !== undefined && value !== null) query.set(name, String(value));
   }
-  if (from !== undefined) query.set("from", typeof from === "string" ? from : toIsoString(from, "from"));
-  if (to !== undefined) query.set("to", typeof to === "string" ? to : toIsoString(to, "to"));
+  for (const [name, time] of Object.entries({ from, to }))
+    if (time !== undefined) query.set(name, typeof time === "string" ? time : toIsoString(time, name));
   for (const [key, value] of tagStrings(tags)) query.set(`tag.${key}`, value);
   const text = query.toString();
   return text ? `${url}?${text}` : url;

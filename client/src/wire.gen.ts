@@ -82,7 +82,21 @@ export type Problem = {
 };
 
 export type User = {
+  /** The main ID of the person. */
   userId: string;
+  /** All IDs of the person, the main one first, then in the order in which they were joined. */
+  ids: Array<{
+    userId: string;
+    /** The ID that it was joined to: splitting that off takes this one along. Null for the main ID. */
+    joinedTo: string | null;
+    joinedAt: string | null;
+    /** `identify` and `alias` are calls, `event` is an event with both IDs, `merge` was done on purpose, `import` came with a file. Null for the main ID. */
+    joinedBy: "identify" | "alias" | "event" | "merge" | "import" | null;
+    /** The API key or account that did it. */
+    joinedName: string | null;
+  }>;
+  /** Whether a call identified the person. Anonymous people can still become a part of another one. */
+  isKnown: boolean;
   events: number;
   /** Null if the user has no events. */
   firstSeenAt: string | null;

@@ -45,7 +45,14 @@ const actions: Record<AuditAction, string> = {
   "key.created": "created the API key",
   "key.changed": "changed the API key",
   "key.rotated": "rotated the API key",
+  "key.identity-secret-replaced": "created a secret for signatures of the API key",
   "key.revoked": "revoked the API key",
+  "annotation.created": "created the annotation",
+  "annotation.changed": "changed the annotation",
+  "annotation.deleted": "deleted the annotation",
+  "cohort.created": "created the cohort",
+  "cohort.changed": "changed the cohort",
+  "cohort.deleted": "deleted the cohort",
   "board.created": "created the board",
   "board.changed": "changed the board",
   "board.deleted": "deleted the board",
@@ -79,6 +86,8 @@ const actions: Record<AuditAction, string> = {
   "event.deleted": "deleted the event",
   "events.exported": "exported events",
   "user.erased": "erased a user",
+  "user.merged": "merged two users",
+  "user.split": "split an ID off a user",
 };
 
 export function actionText({ action, target }: AuditEntry): string {
@@ -142,7 +151,9 @@ export const actionKinds = {
   rule: "Rules",
   alert: "Alerts",
   silence: "Silences",
+  cohort: "Cohorts",
   board: "Boards",
+  annotation: "Annotations",
   insight: "Deleted insights",
   webhook: "Webhooks",
   heartbeat: "Heartbeats",
@@ -153,5 +164,5 @@ export const actionKinds = {
   rejected: "Rejected events",
   event: "Deleted events",
   events: "Exports",
-  user: "Erased users",
+  user: "Users",
 };

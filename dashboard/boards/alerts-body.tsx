@@ -3,6 +3,7 @@ import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { AlertState } from "../alerts/alert-state.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { useTileSource } from "./boards.ts";
+import { TileScroll } from "./tile-scroll.tsx";
 
 /** The open alerts of the project, the newest first. */
 export function AlertsBody({ data, title }: { data: TileDataOf<"alerts">; title: string }) {
@@ -10,12 +11,7 @@ export function AlertsBody({ data, title }: { data: TileDataOf<"alerts">; title:
   const { open, alerts } = data;
   if (open === 0) return <p className="tile-empty">Nothing is wrong.</p>;
   return (
-    <section
-      className="tile-scroll tile-rows tile-feed"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-      tabIndex={0}
-      aria-label={`List of ${title}`}
-    >
+    <TileScroll className="tile-scroll tile-rows tile-feed" label={`List of ${title}`}>
       <ul>
         {alerts.map(({ id, state, title, openedAt, acknowledgedBy = null }) => (
           <li key={id} className="tile-event">
@@ -42,6 +38,6 @@ export function AlertsBody({ data, title }: { data: TileDataOf<"alerts">; title:
           <li className="tile-event text-faint text-xs">and {open - alerts.length} more</li>
         )}
       </ul>
-    </section>
+    </TileScroll>
   );
 }

@@ -7,6 +7,14 @@ export function amountText(value: number | null): string {
   return value === null ? "–" : formatAmount(value);
 }
 
+/** The same with a unit: "42%", "3 min 20 s". */
+export function withUnit(value: number | null, unit: "percent" | "seconds" | undefined): string {
+  if (value === null || unit === undefined) return amountText(value);
+  if (unit === "percent") return formatShare(value / 100);
+  const seconds = Math.round(value);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
 /** "12.3K", for axes and narrow places. */
 export function shortAmount(value: number | null): string {
   return value === null ? "–" : formatCompact(value);

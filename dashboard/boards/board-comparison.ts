@@ -98,19 +98,20 @@ function each<From, To>(all: readonly [From, From, From], map: (from: From) => T
 
 /** A tile's content without its position, in one form: with the defaults that the server adds. */
 function contentOf({ x: _x, y: _y, w: _w, h: _h, ...content }: Tile): string {
-  const limit = "metric" in content && content.type !== "number" ? { limit: limitOf(content) } : {};
+  const isLimited = ("metric" in content && content.type !== "number") || content.type === "sessions";
+  const limit = isLimited ? { limit: limitOf(content) } : {};
   return JSON.stringify(Object.entries({ ...content, ...limit }).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function limitOf({ type, limit }: Pick<Tile, "type"> & { limit?: number }): number {
-  return limit ?? (type === "table" ? 10 : 5);
+  return limit ?? (type === "table" || type === "sessions" ? 10 : 5);
 }
 
 /** Describes a tile for people. */
 function tileText(tile: Tile): string {
   const { type, title } = tile;
   const lines = [title ? `${tileTypes[type].label}: ${title}` : tileTypes[type].label];
-  if ("metric" in tile) lines.push(metricText(tile));
+  if ("metric" in tile || "show" in tile) lines.push(metricText(tile));
   if ("q" in tile) lines.push(tile.q ? `Events that match ${tile.q}` : "All events");
   if ("again" in tile) lines.push(tile.again ? `Returning with ${tile.again}` : "Returning with any event");
   if ("steps" in tile) {

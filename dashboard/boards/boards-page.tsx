@@ -16,6 +16,7 @@ import { PageHeader } from "../shell/page-header.tsx";
 import { useShortcuts } from "../shell/shortcuts.tsx";
 import type { BoardForm } from "./board-comparison.ts";
 import { BoardGrid } from "./board-grid.tsx";
+import { BoardLinks } from "./board-links.tsx";
 import type { BoardMenuProps } from "./board-menu.tsx";
 import { BoardTabs } from "./board-tabs.tsx";
 import { boardQuery, boardsQuery, savedTiles, TileSourceContext } from "./boards.ts";
@@ -77,7 +78,8 @@ export function BoardsPage() {
                 )
               }
             >
-              A board is a page of charts and numbers that everybody in the project sees.
+              A board is a page of charts and numbers that everybody in the project sees. For a website, one
+              comes by itself: the page “API keys” has the line to paste.
             </EmptyState>
           ) : null}
         </>
@@ -182,20 +184,7 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
           )
         }
       >
-        <Link
-          to="/p/$project/reports"
-          params={{ project }}
-          className={buttonClass({ variant: "ghost" }, "max-md:hidden")}
-        >
-          Reports
-        </Link>
-        <Link
-          to="/p/$project/insights"
-          params={{ project }}
-          className={buttonClass({ variant: "ghost" }, "max-md:hidden")}
-        >
-          Insights
-        </Link>
+        <BoardLinks project={project} />
       </PageHeader>
       <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-4 py-2 md:px-5">
         <BoardTabs boards={boards} shown={id} search={search} />
@@ -269,7 +258,8 @@ function BoardPage({ id, create, onEdit }: BoardPageProps) {
               )
             }
           >
-            Tiles show numbers, charts and events from a search.
+            Tiles show numbers, charts and events from a search. For a website, a board comes by itself: the
+            page “API keys” has the line to paste.
           </EmptyState>
         ) : (
           <TileSourceContext value={source}>

@@ -40,6 +40,9 @@ type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & 
   split?: string;
   text?: string;
   stepNames?: (string | null)[];
+  show?: string;
+  anchorName?: string | null;
+  direction?: string;
 };
 
 type LoadOptions = { signal: AbortSignal; onProgress?: (share: number) => void };
@@ -52,6 +55,8 @@ export type TileSource = {
   shown?: readonly unknown[];
   /** Null: on a public board, nothing leads into the project. */
   project: string | null;
+  /** The board whose notes charts show; undefined while it is new. */
+  board?: string;
   load: (tile: ShownTile, query: Record<string, string>, options: LoadOptions) => Promise<TileData>;
 };
 
@@ -59,6 +64,7 @@ export function savedTiles(project: string, { id, version }: Board): TileSource 
   return {
     key: ["tile", project, id, version],
     project,
+    board: id,
     load: (tile, query, options) =>
       load(`/api/boards/${id}/tiles/${tile.id}/data`, { query: { ...query, project }, ...options }),
   };
@@ -68,7 +74,7 @@ export function savedTiles(project: string, { id, version }: Board): TileSource 
 export function draftTiles(project: string, board?: Board): TileSource {
   return {
     key: ["tile", project, "draft"],
-    ...(board && { shown: savedTiles(project, board).key }),
+    ...(board && { shown: savedTiles(project, board).key, board: board.id }),
     project,
     load: (tile, query, options) =>
       load("/api/boards/preview", {

@@ -1,12 +1,15 @@
 import { Suspense, useEffect, useRef, useState } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { labelOf, metricText, titleOf } from "../../server/schemas/tile-texts.ts";
+import type { NewAnnotationProps } from "../annotations/annotation-dialogs.tsx";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { colorsOfValues, distinctColors, type SeriesColor } from "../charts/colors.ts";
 import { bucketLabel } from "../charts/labels.ts";
 import { Legend } from "../charts/legend.tsx";
+import { MarkTable } from "../charts/mark-table.tsx";
 import { TimeChart, type TimeSeries } from "../charts/time-chart.tsx";
+import { TimeTable } from "../charts/time-table.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { amountText, shortAmount } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
@@ -14,20 +17,33 @@ import { isLastPartial, lastEndOf } from "./buckets.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
 import { drillDownsOf } from "./drill-down.tsx";
 import type { BoardRange } from "./ranges.ts";
+import { TileScroll } from "./tile-scroll.tsx";
+import { useBoardMarks } from "./use-board-marks.ts";
 
+const NewAnnotationDialog = lazyPart<NewAnnotationProps>(
+  async () => (await import("../annotations/annotation-dialogs.tsx")).NewAnnotationDialog,
+);
 const ChartMenu = lazyPart<ChartMenuProps>(async () => (await import("./chart-menu.tsx")).default);
 
 type ChartData = TileDataOf<"line">;
 /** A null value is everything, or everything else. Undefined: it is of the period before. */
 type LegendSeries = TimeSeries & { total: number | null; value: string | null | undefined };
+type ChartBodyProps = {
+  tile: ShownTile;
+  data: ChartData;
+  range: BoardRange;
+  /** As a table of the values and the marks. */
+  isTable: boolean;
+};
 type Picked = { bucket: number; leftPx: number };
 
 const kinds = { line: "line", area: "area", bar: "bars" } as const;
 
 /** A chart over time. Areas and bars of a split are stacked. */
-export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartData; range: BoardRange }) {
+export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [picked, setPicked] = useState<Picked | null>(null);
+  const [noted, setNoted] = useState<Date | null>(null);
   const [box, height] = useHeight();
   const source = useTileSource();
   const { project } = source;
@@ -36,6 +52,7 @@ export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartD
   // On a public board, which leads to no channels, the names alone decide.
   const channelColors = useChannelColors(project ?? "");
   const metric = "metric" in tile ? tile.metric : "events";
+  const { marks, omitted } = useBoardMarks(range);
   if (data.series.length === 0) return <p className="tile-empty">No events in this period.</p>;
 
   const values = data.series.flatMap(({ value }) => (value === null ? [] : [value]));
@@ -74,16 +91,27 @@ export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartD
       const amount = amounts[bucket];
       if (value === undefined || !amount) return [];
       const part = value === null ? { not: isSplit ? values : [] } : { value };
-      const drillDown = drillDownsOf(tile, { data, range, bucket: bounds, part })!.main;
-      return [{ key, name, color, value: amountText(amount), drillDown }];
+      const drillDown = drillDownsOf(tile, { data, range, bucket: bounds, part })?.main;
+      return drillDown === undefined ? [] : [{ key, name, color, value: amountText(amount), drillDown }];
     });
     const title = bucketLabel(starts[bucket]!, starts[bucket + 1] ?? endMs);
     const close = () => {
       setPicked(null);
       box.current?.querySelector<HTMLElement>("[role=slider]")?.focus();
     };
-    return { project, title, series: leading, events: all.events, users: all.users, leftPx, close };
+    const annotate = () => setNoted(new Date(starts[bucket]!));
+    return { project, title, series: leading, events: all.events, users: all.users, leftPx, close, annotate };
   }
+  if (isTable)
+    return (
+      <TileScroll label={`${titleOf(tile)}, as a table`}>
+        <TimeTable
+          caption="Times without events are left out."
+          {...{ starts, endMs, series, format: amountText, isLastPartial: isLastPartial(data) }}
+        />
+        {project !== null && <MarkTable marks={marks} omitted={omitted} project={project} />}
+      </TileScroll>
+    );
   const menu = picked && picked.bucket < starts.length ? menuOf(picked) : null;
   const leadsOn = project !== null && "q" in tile;
 
@@ -103,12 +131,18 @@ export function ChartBody({ tile, data, range }: { tile: ShownTile; data: ChartD
             height={height}
             isCount={metric === "events" || metric === "users"}
             format={amountText}
+            annotations={marks}
             {...(leadsOn && { onPick: (bucket: number, leftPx: number) => setPicked({ bucket, leftPx }) })}
           />
         )}
         {menu && (
           <Suspense fallback={null}>
             <ChartMenu key={picked!.bucket} {...menu} />
+          </Suspense>
+        )}
+        {noted && (
+          <Suspense fallback={null}>
+            <NewAnnotationDialog note={{ at: noted, board: source.board }} close={() => setNoted(null)} />
           </Suspense>
         )}
       </div>

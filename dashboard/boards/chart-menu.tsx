@@ -1,8 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import { Newspaper, UserRound } from "lucide-react";
+import { Newspaper, StickyNote, UserRound } from "lucide-react";
 import type { SeriesColor } from "../charts/colors.ts";
 import { Swatch } from "../charts/readout.tsx";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
+import { useCan } from "../projects/can.ts";
 import { useDark } from "../theme/theme.ts";
 import type { DrillDown } from "./drill-down.tsx";
 
@@ -12,15 +13,20 @@ export type ChartMenuProps = {
   title: string;
   /** The series with values, with where each leads. */
   series: { key: string; name: string; color: SeriesColor; value: string; drillDown: DrillDown }[];
-  events: DrillDown;
+  /** The events of all series, if a page lists them. */
+  events?: DrillDown;
   users: DrillDown;
   /** The bucket's position, in pixels from the chart's left edge. */
   leftPx: number;
   close: () => void;
+  /** Writes a note about the bucket. */
+  annotate?: () => void;
 };
 
 /** The menu of a chart's bucket. It leads to the events and users that the bucket counts, of all series or of one. */
-export default function ChartMenu({ project, title, series, events, users, leftPx, close }: ChartMenuProps) {
+export default function ChartMenu(props: ChartMenuProps) {
+  const { project, title, series, events, users, leftPx, close, annotate } = props;
+  const canAnnotate = useCan()("annotations:change");
   const isDark = useDark();
   const link = ({ page, search }: DrillDown) => ({
     to: page === "feed" ? ("/p/$project" as const) : ("/p/$project/who" as const),
@@ -51,18 +57,29 @@ export default function ChartMenu({ project, title, series, events, users, leftP
             </MenuItem>
           ))}
         {series.length > 1 && <MenuSeparator />}
-        <MenuItem asChild>
-          <Link {...link(events)}>
-            <Newspaper aria-hidden />
-            {series.length > 1 ? "All events" : "Events"}
-          </Link>
-        </MenuItem>
+        {events && (
+          <MenuItem asChild>
+            <Link {...link(events)}>
+              <Newspaper aria-hidden />
+              {series.length > 1 ? "All events" : "Events"}
+            </Link>
+          </MenuItem>
+        )}
         <MenuItem asChild>
           <Link {...link(users)}>
             <UserRound aria-hidden />
             {series.length > 1 ? "All users" : "Users"}
           </Link>
         </MenuItem>
+        {canAnnotate && annotate && (
+          <>
+            <MenuSeparator />
+            <MenuItem onSelect={annotate}>
+              <StickyNote aria-hidden />
+              Write a note…
+            </MenuItem>
+          </>
+        )}
       </Menu>
     </div>
   );

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { parseSearch, printSearch, type Search } from "../../server/event/search.ts";
 import type { TileData, TileDataOf } from "../../server/schemas/tile-data.ts";
 import type { Filters } from "../feed/filters.ts";
-import { addressOf, type Question } from "../who/question.ts";
+import { addressOf, type Question, type Took } from "../who/question.ts";
 import type { ShownTile } from "./boards.ts";
 import { type BoardRange, feedTimeOf } from "./ranges.ts";
 
@@ -21,11 +21,29 @@ export function drillDownsOf(
   { data, range, bucket, part }: { data: TileData; range: BoardRange; bucket?: Bucket; part?: Part },
 ): { events: DrillDown; users: DrillDown; main: DrillDown } | null {
   if (!("q" in tile) || tile.q === undefined || !("from" in data)) return null;
+  const property = part && propertyOf(tile);
+  if (property !== undefined) {
+    // Searches know no properties, so that only users can be listed, of one value.
+    if (!("value" in part!)) return null;
+    const time = bucket ?? { from: data.from, to: data.to };
+    const users = drillDownOf({
+      of: "events",
+      filters: filtersOf(tile, time),
+      property: { key: property, value: part.value },
+    });
+    return { events: users, users, main: users };
+  }
   const computed = bucket ?? { from: data.from, to: data.to };
   // The feed of a time that grows is live.
   const events: DrillDown = { page: "feed", search: filtersOf(tile, bucket ?? feedTimeOf(range), part) };
   const users = drillDownOf({ of: "events", filters: filtersOf(tile, computed, part) });
   return { events, users, main: "metric" in tile && tile.metric === "users" ? users : events };
+}
+
+/** The property of users that a tile is split by. */
+function propertyOf(tile: ShownTile): string | undefined {
+  const split = "split" in tile ? tile.split : undefined;
+  return split?.startsWith("user.") ? split.slice("user.".length) : undefined;
 }
 
 function drillDownOf(question: Question): DrillDown {
@@ -77,12 +95,13 @@ export function stepDrillDown(
   tile: ShownTile,
   { from, to }: TileDataOf<"funnel">,
   step: number,
-  { isDropped = false, value }: { isDropped?: boolean; value?: string } = {},
+  { isDropped = false, value, took }: { isDropped?: boolean; value?: string; took?: Took } = {},
 ): DrillDown | null {
   if (!("steps" in tile)) return null;
   const { steps, stepNames = [], windowSeconds, split } = tile;
   return drillDownOf({
     ...{ of: "funnel", from, to, steps, names: stepNames, windowSeconds, reached: step, isDropped },
+    ...(took && { took }),
     ...(value !== undefined && split !== undefined && { split: { by: split, value } }),
   });
 }

@@ -8,6 +8,7 @@ import { measured, rowWidths } from "../feed/chip-widths.ts";
 import { isExcluding, type PickFilter, without } from "../feed/filters.ts";
 import { TagChips } from "../feed/tag-chips.tsx";
 import { useTileSource } from "./boards.ts";
+import { TileScroll } from "./tile-scroll.tsx";
 
 type FeedEvent = TileDataOf<"feed">["events"][number];
 
@@ -34,19 +35,13 @@ function FeedRows({ events, title }: { events: readonly FeedEvent[]; title: stri
     void navigate({ to: "/p/$project", params: { project: project! }, search });
   };
   return (
-    <section
-      ref={list}
-      className="tile-scroll tile-rows tile-feed"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-      tabIndex={0}
-      aria-label={`List of ${title}`}
-    >
+    <TileScroll ref={list} className="tile-scroll tile-rows tile-feed" label={`List of ${title}`}>
       <ul>
         {events.map((event) => (
           <FeedRow key={event.id} event={event} project={project} textPx={widthPx - asidePx} pick={pick} />
         ))}
       </ul>
-    </section>
+    </TileScroll>
   );
 }
 

@@ -1,10 +1,12 @@
 import { Fragment } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
-import { labelOf, titleOf } from "../../server/schemas/tile-texts.ts";
+import { labelOf, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
+import { secondsText } from "../components/durations.ts";
 import { formatShare } from "../components/locale.ts";
 import { amountText, changeText, stepText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";
+import { TileScroll } from "./tile-scroll.tsx";
 
 /**
  * A funnel's steps, each with a bar for the users who got there, and who dropped out after it; of a split, the shares
@@ -18,8 +20,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
     return <p className="tile-empty">No users took the first step in this period.</p>;
   const labels = steps.map((_, index) => stepText(tile, index));
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll" tabIndex={0} aria-label={`Steps of ${title}`}>
+    <TileScroll label={`Steps of ${title}`}>
       <ol>
         {steps.map(({ users, conversion, medianSeconds }, index) => {
           const next = steps[index + 1];
@@ -72,7 +73,9 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
         <table className="tile-table">
           <thead>
             <tr>
-              <th scope="col">First step by</th>
+              <th scope="col">
+                {splitOf(tile)?.startsWith("user.") ? splitHead(splitOf(tile)!) : "First step by"}
+              </th>
               <th scope="col">Users</th>
               <th scope="col">All steps</th>
             </tr>
@@ -112,14 +115,10 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
           </tbody>
         </table>
       )}
-    </section>
+    </TileScroll>
   );
 }
 
-/** "40 s", "12 min", "3.5 h", "2 days". */
-function secondsText(seconds: number): string {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 36 * 3_600) return `${amountText(Math.round(seconds / 360) / 10)} h`;
-  return `${amountText(Math.round(seconds / 8_640) / 10)} days`;
+function splitOf(tile: ShownTile): string | undefined {
+  return "split" in tile ? tile.split : undefined;
 }

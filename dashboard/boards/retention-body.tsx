@@ -6,6 +6,7 @@ import { formatShare } from "../components/locale.ts";
 import { amountText } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { cohortDrillDown, DrillDownLink } from "./drill-down.tsx";
+import { TileScroll } from "./tile-scroll.tsx";
 
 /** Seven days may be an hour short. */
 const weekMs = (7 * 24 - 1) * 3_600_000;
@@ -18,8 +19,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
   const last = starts.length - 1;
   const isLastOver = Date.parse(data.to) - Date.parse(starts[last]!) >= weekMs;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-    <section className="tile-scroll tile-rows" tabIndex={0} aria-label={`Table of ${titleOf(tile)}`}>
+    <TileScroll className="tile-scroll tile-rows" label={`Table of ${titleOf(tile)}`}>
       <table className="tile-retention">
         <caption className="tile-caption">
           By the week of their first {startText(tile)} {first === "range" ? "in this period" : "ever"}
@@ -92,7 +92,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
           ))}
         </tbody>
       </table>
-    </section>
+    </TileScroll>
   );
 }
 

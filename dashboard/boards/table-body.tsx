@@ -26,8 +26,11 @@ export function TableBody({ tile, data, range }: Props) {
   const drillDowns = data.rows.map(({ value }) =>
     drillDownsOf(tile, { data, range, part: value === null ? { not: values } : { value } }),
   );
+  const nameOf = (value: string | null) =>
+    (split === "tag.country" && countryOf(value)) || labelOf(value, true);
+  const metric = metricText("metric" in tile || "show" in tile ? tile : {});
   const compares = data.rows.some(({ before }) => before !== undefined);
-  const isShare = "metric" in tile && (tile.metric === "events" || tile.metric === "sum");
+  const isShare = "metric" in tile ? tile.metric === "events" || tile.metric === "sum" : "show" in tile;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
     <section className="tile-scroll tile-rows" tabIndex={0} aria-label={`Table of ${titleOf(tile)}`}>
@@ -35,7 +38,9 @@ export function TableBody({ tile, data, range }: Props) {
         <thead>
           <tr>
             <th scope="col">{splitHead(split)}</th>
-            <th scope="col">{metricText("metric" in tile ? tile : {})}</th>
+            <th scope="col" title={metric}>
+              {metric}
+            </th>
             {compares && (
               <th scope="col" title="Against the period before">
                 Change
@@ -61,7 +66,7 @@ export function TableBody({ tile, data, range }: Props) {
                     drillDown={drillDowns[index]?.events}
                     className="hover:underline"
                   >
-                    {labelOf(value, true)}
+                    {nameOf(value)}
                   </DrillDownLink>
                 </span>
               </th>
@@ -86,4 +91,10 @@ export function TableBody({ tile, data, range }: Props) {
       </table>
     </section>
   );
+}
+
+/** "Germany" for "DE", in the reader's language; null for what is no code of a country (ISO 3166-1). */
+function countryOf(value: string | null): string | null {
+  if (value === null || !/^[A-Z]{2}$/.test(value)) return null;
+  return new Intl.DisplayNames(navigator.languages, { type: "region" }).of(value) ?? null;
 }

@@ -10,10 +10,20 @@ import { mistakeIn } from "../feed/filters.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { SearchField } from "../rules/search-field.tsx";
 import { draftTiles, TileSourceContext, tileDataQuery } from "./boards.ts";
+import { PathFields } from "./path-fields.tsx";
 import { type BoardRange, rangeQuery } from "./ranges.ts";
 import { TileBox } from "./tile.tsx";
-import { InsightField, StepFields, TagField } from "./tile-fields.tsx";
-import { formOf, missingIn, needsTag, newTileForm, type TileForm, tileOf, tileTypes } from "./tile-form.ts";
+import { FirstField, InsightField, StepFields, TagField } from "./tile-fields.tsx";
+import {
+  formOf,
+  isTableOfSessions,
+  missingIn,
+  needsTag,
+  newTileForm,
+  type TileForm,
+  tileOf,
+  tileTypes,
+} from "./tile-form.ts";
 
 type Props = {
   /** Null: a new tile. */
@@ -31,9 +41,22 @@ const metricLabels: Record<Metric, string> = {
   minimum: "Minimum of a tag",
   maximum: "Maximum of a tag",
 };
+const sessionLabels: Record<TileForm["figure"], string> = {
+  sessions: "Number of sessions",
+  bounceRate: "Bounce rate: share with a single event",
+  duration: "Average duration",
+  eventsPerSession: "Events per session",
+  entries: "First value of a tag",
+  exits: "Last value of a tag",
+  live: "Users in the last 5 minutes",
+};
 const firstHints = {
   ever: "Each week has the same users, whatever period the board shows.",
   range: "Those who began earlier count as new in the first week in which they come back.",
+};
+const newHints = {
+  ever: "A user is new once, whatever period the board shows.",
+  range: "Those who began earlier are new when they first come back in the period.",
 };
 /** How long to wait for the next key before the preview follows. */
 const previewDelayMs = 300;
@@ -61,6 +84,8 @@ export default function TileEditor({ tile, range, save, close }: Props) {
   const { type } = form;
   const isChart = type === "line" || type === "area" || type === "bar";
   const hasMetric = isChart || type === "number" || type === "table";
+  const ofSessions = isTableOfSessions(form);
+  const isTable = type === "table" || ofSessions;
 
   return (
     <FormDialog
@@ -111,10 +136,11 @@ export default function TileEditor({ tile, range, save, close }: Props) {
         autoComplete="off"
         member="tile/title"
       />
-      {(hasMetric || type === "feed") && (
+      {(hasMetric || type === "feed" || type === "stickiness" || type === "lifecycle") && (
         <SearchField q={form.q} onChange={(q) => change({ q })} member="tile/q" />
       )}
       {type === "funnel" && <StepFields form={form} change={change} />}
+      {type === "paths" && <PathFields form={form} change={change} />}
       {type === "retention" && (
         <>
           <SearchField
@@ -131,17 +157,45 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             onChange={(again) => change({ again })}
             member="tile/again"
           />
-          <SelectField
+          <FirstField
             label="A user belongs to the week of"
             hint={firstHints[form.first]}
-            value={form.first}
-            onChange={(event) => change({ first: event.target.value as TileForm["first"] })}
-            member="tile/first"
+            {...{ form, change }}
+          />
+        </>
+      )}
+      {type === "sessions" && (
+        <>
+          <SearchField
+            label="Events that count"
+            hint="A search, as in the feed. Sessions begin with these."
+            q={form.q}
+            onChange={(q) => change({ q })}
+            member="tile/q"
+          />
+          <SearchField
+            label="Events that keep a session going"
+            hint="A session ends after half an hour without any. Empty: all events."
+            q={form.activity}
+            onChange={(activity) => change({ activity })}
+            member="tile/activity"
+          />
+          <SelectField
+            label="Show"
+            value={form.figure}
+            onChange={(event) => change({ figure: event.target.value as TileForm["figure"] })}
+            member="tile/show"
           >
-            <option value="ever">the first such event ever</option>
-            <option value="range">the first such event in the board's period</option>
+            {Object.entries(sessionLabels).map(([each, label]) => (
+              <option key={each} value={each}>
+                {label}
+              </option>
+            ))}
           </SelectField>
         </>
+      )}
+      {type === "lifecycle" && (
+        <FirstField label="A user is new with" hint={newHints[form.first]} {...{ form, change }} />
       )}
       {hasMetric && (
         <div className="flex gap-4 max-md:flex-col">
@@ -163,36 +217,38 @@ export default function TileEditor({ tile, range, save, close }: Props) {
           )}
         </div>
       )}
-      {(isChart || type === "table" || type === "funnel") && (
+      {(isChart || isTable || type === "funnel") && (
         <div className="flex gap-4 max-md:flex-col">
           <SelectField
-            label={type === "table" ? "A row for each" : "Split by"}
+            label={isTable ? "A row for each" : "Split by"}
             className="flex-1"
-            value={type === "table" ? form.splitBy || "name" : form.splitBy}
+            value={isTable ? form.splitBy || "name" : form.splitBy}
             onChange={(event) => change({ splitBy: event.target.value as TileForm["splitBy"] })}
-            member={form.splitBy === "tag" ? undefined : "tile/split"}
+            member={form.splitBy === "tag" || form.splitBy === "user" ? undefined : "tile/split"}
           >
-            {type !== "table" && <option value="">Nothing</option>}
+            {!isTable && <option value="">Nothing</option>}
             <option value="channel">Channel</option>
             <option value="name">Name</option>
             <option value="tag">Tag</option>
+            <option value="user">Property of the user</option>
           </SelectField>
-          {form.splitBy === "tag" && (
+          {(form.splitBy === "tag" || form.splitBy === "user") && (
             <TagField
-              label="Tag to split by"
-              value={form.splitTag}
-              onChange={(splitTag) => change({ splitTag })}
+              label={form.splitBy === "tag" ? "Tag to split by" : "Property to split by"}
+              placeholder={form.splitBy === "tag" ? "amount" : "plan"}
+              value={form.splitKey}
+              onChange={(splitKey) => change({ splitKey })}
               member="tile/split"
             />
           )}
           {type !== "funnel" && (
             <Field
-              label={type === "table" ? "Rows" : "Series"}
+              label={isTable ? "Rows" : "Series"}
               type="number"
               min={1}
-              max={type === "table" ? limits.tableRows : limits.tileSeries}
+              max={isTable ? limits.tableRows : limits.tileSeries}
               value={form.limit}
-              placeholder={type === "table" ? "10" : "5"}
+              placeholder={isTable ? "10" : "5"}
               onChange={(event) => change({ limit: event.target.value })}
               member="tile/limit"
               className="md:w-24"
@@ -225,7 +281,12 @@ export default function TileEditor({ tile, range, save, close }: Props) {
 
 function searchesOf(tile: Tile): string[] {
   if ("steps" in tile) return tile.steps;
-  return [...("q" in tile ? [tile.q ?? ""] : []), ...("again" in tile ? [tile.again ?? ""] : [])];
+  return [
+    ...("anchor" in tile ? [tile.anchor] : []),
+    ...("q" in tile ? [tile.q ?? ""] : []),
+    ...("again" in tile ? [tile.again ?? ""] : []),
+    ...("activity" in tile ? [tile.activity ?? ""] : []),
+  ];
 }
 
 /** A tile some time after its last change, so that not every key is a request. */

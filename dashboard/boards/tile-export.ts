@@ -15,7 +15,7 @@ export function csvOf(tile: ShownTile, data: TileData): string {
 }
 
 function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
-  const metric = metricText("metric" in tile ? tile : {});
+  const metric = metricText("metric" in tile || "show" in tile ? tile : {});
   switch (data.type) {
     case "number":
       return [["from", metric], ...data.starts.map((start, index) => [start, data.values[index]])];
@@ -35,12 +35,13 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
       ];
     case "funnel":
       return [
-        ["Step", "Users", "Conversion", "Median seconds"],
-        ...data.steps.map(({ users, conversion, medianSeconds }, index) => [
+        ["Step", "Users", "Conversion", "Median seconds", "90% within seconds"],
+        ...data.steps.map(({ users, conversion, medianSeconds, p90Seconds }, index) => [
           stepText(tile, index),
           users,
           conversion,
           medianSeconds,
+          p90Seconds,
         ]),
       ];
     case "retention":
@@ -51,6 +52,19 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
           users,
           ...returned.slice(1),
         ]),
+      ];
+    case "stickiness":
+      return [[`${data.by}s`, "Users"], ...data.distribution.map((users, index) => [index + 1, users])];
+    case "lifecycle":
+      return [
+        ["from", "New", "Returning"],
+        ...data.starts.map((start, index) => [start, data.new[index], data.returning[index]]),
+      ];
+    case "paths":
+      return [
+        ["Source", "Target", "Users"],
+        ...data.links.map(({ source, target, users }) => [source, target, users]),
+        ...data.nodes.flatMap(({ id, ended }) => (ended ? [[id, "end", ended]] : [])),
       ];
     case "feed":
       return [

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { limits } from "../../server/core/limits.ts";
 import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { Button } from "../components/ui/button.tsx";
-import { Field } from "../components/ui/field.tsx";
+import { Field, SelectField } from "../components/ui/field.tsx";
 import type { MemberProps } from "../components/ui/form-errors.tsx";
 import { SearchField } from "../rules/search-field.tsx";
 import { insightsQuery } from "./boards.ts";
@@ -14,9 +14,18 @@ type StepProps = {
 };
 
 /** The steps of a funnel, and how long users may take. */
-export function StepFields({ form: { steps, windowHours }, change }: StepProps) {
+export function StepFields({ form: { steps, windowHours, show }, change }: StepProps) {
   return (
     <>
+      <SelectField
+        label="Show"
+        value={show}
+        onChange={(event) => change({ show: event.target.value as TileForm["show"] })}
+        member="tile/show"
+      >
+        <option value="steps">how many users take each step</option>
+        <option value="times">how long they take from step to step</option>
+      </SelectField>
       {steps.map((step, index) => (
         <div
           // biome-ignore lint/suspicious/noArrayIndexKey: steps have no other identity, and only the last is removed
@@ -78,9 +87,26 @@ export function StepFields({ form: { steps, windowHours }, change }: StepProps) 
   );
 }
 
+/** Which first event of a user counts. */
+export function FirstField({ form, change, ...about }: StepProps & { label: string; hint: string }) {
+  return (
+    <SelectField
+      value={form.first}
+      onChange={(event) => change({ first: event.target.value as TileForm["first"] })}
+      member="tile/first"
+      {...about}
+    >
+      <option value="ever">the first such event ever</option>
+      <option value="range">the first such event in the board's period</option>
+    </SelectField>
+  );
+}
+
 type TextProps = MemberProps & { value: string; onChange: (value: string) => void };
 
-export function TagField({ label, value, onChange, ...about }: TextProps & { label: string }) {
+type TagFieldProps = TextProps & { label: string; placeholder?: string };
+
+export function TagField({ label, placeholder = "amount", value, onChange, ...about }: TagFieldProps) {
   return (
     <Field
       label={label}
@@ -89,7 +115,7 @@ export function TagField({ label, value, onChange, ...about }: TextProps & { lab
       onChange={(event) => onChange(event.target.value)}
       required
       maxLength={limits.tagKeyCharacters}
-      placeholder="amount"
+      placeholder={placeholder}
       autoComplete="off"
       autoCapitalize="none"
       spellCheck={false}

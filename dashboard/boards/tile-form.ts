@@ -1,4 +1,4 @@
-import type { Metric, Tile, TileType } from "../../server/schemas/tile.ts";
+import type { Metric, Tile, TileOf, TileType } from "../../server/schemas/tile.ts";
 
 /** The fields of the tile editor. They keep their values when another type is chosen. */
 export type TileForm = {
@@ -8,16 +8,29 @@ export type TileForm = {
   metric: Metric;
   tag: string;
   /** Empty: no split. */
-  splitBy: "" | "channel" | "name" | "tag";
-  splitTag: string;
+  splitBy: "" | "channel" | "name" | "tag" | "user";
+  /** The key of the tag, or the name of the users' property. */
+  splitKey: string;
   limit: string;
   /** Of a funnel. */
   steps: { q: string; name: string }[];
   windowHours: string;
+  show: "steps" | "times";
   /** Of retention: the search for events that count as a return. */
   again: string;
   /** Of retention: which first event counts. */
   first: "ever" | "range";
+  /** Of sessions: what is shown of them, and the search for other events that keep one going. */
+  figure: TileOf<"sessions">["show"];
+  activity: string;
+  /** Of paths: the event that they begin or end at, and which steps are followed. */
+  anchor: string;
+  anchorName: string;
+  direction: "after" | "before";
+  length: string;
+  names: string;
+  repeats: "merge" | "keep";
+  pathHours: string;
   key: string;
   text: string;
 };
@@ -31,6 +44,10 @@ export const tileTypes: Record<TileType, { label: string; w: number; h: number }
   table: { label: "Table", w: 4, h: 5 },
   funnel: { label: "Funnel", w: 4, h: 5 },
   retention: { label: "Retention", w: 6, h: 5 },
+  sessions: { label: "Sessions", w: 4, h: 5 },
+  paths: { label: "Paths", w: 8, h: 6 },
+  stickiness: { label: "Stickiness", w: 4, h: 5 },
+  lifecycle: { label: "New users", w: 6, h: 4 },
   feed: { label: "Events", w: 4, h: 5 },
   alerts: { label: "Alerts", w: 4, h: 4 },
   value: { label: "Insight", w: 3, h: 2 },
@@ -48,33 +65,51 @@ export const newTileForm: TileForm = {
   metric: "events",
   tag: "",
   splitBy: "",
-  splitTag: "",
+  splitKey: "",
   limit: "",
   steps: [newStep(), newStep()],
   windowHours: "168",
+  show: "steps",
   again: "",
   first: "ever",
+  figure: "sessions",
+  activity: "",
+  anchor: "",
+  anchorName: "",
+  direction: "after",
+  length: "3",
+  names: "5",
+  repeats: "merge",
+  pathHours: "24",
   key: "",
   text: "",
 };
 
 export function formOf(tile: Tile): TileForm {
   const split = "split" in tile ? (tile.split ?? "") : "";
-  const isTag = split.startsWith("tag.");
+  const [, of, key] = /^(tag|user)\.(.*)$/s.exec(split) ?? [];
   return {
     ...newTileForm,
     type: tile.type,
     title: tile.title,
     ...("q" in tile && { q: tile.q }),
     ...("metric" in tile && { metric: tile.metric, tag: tile.tag ?? "" }),
-    splitBy: isTag ? "tag" : (split as TileForm["splitBy"]),
-    splitTag: isTag ? split.slice("tag.".length) : "",
+    splitBy: (of ?? split) as TileForm["splitBy"],
+    splitKey: key ?? "",
     ...("limit" in tile && { limit: String(tile.limit) }),
     ...("steps" in tile && {
       steps: tile.steps.map((q, index) => ({ q, name: tile.stepNames?.[index] ?? "" })),
       windowHours: String(tile.windowSeconds / 3_600),
+      show: tile.show ?? "steps",
     }),
-    ...("again" in tile && { again: tile.again, first: tile.first ?? "ever" }),
+    ...("again" in tile && { again: tile.again }),
+    ...("first" in tile && { first: tile.first ?? "ever" }),
+    ...("anchor" in tile && {
+      ...{ anchor: tile.anchor, anchorName: tile.anchorName ?? "", direction: tile.direction },
+      ...{ length: String(tile.length), names: String(tile.names), repeats: tile.repeats },
+      pathHours: String(tile.windowSeconds / 3_600),
+    }),
+    ...("activity" in tile && { figure: tile.show, activity: tile.activity }),
     ...("key" in tile && { key: tile.key }),
     ...("text" in tile && { text: tile.text }),
   };
@@ -88,10 +123,31 @@ export function needsTag(metric: Metric): boolean {
 /** Says in a sentence what the form still needs; null if it is complete. */
 export function missingIn(form: TileForm): string | null {
   const { type, metric, splitBy } = form;
-  const hasMetric = !["funnel", "retention", "feed", "alerts", "value", "text"].includes(type);
-  const hasSplit = (hasMetric && type !== "number") || type === "funnel";
+  const hasMetric = ![
+    "funnel",
+    "retention",
+    "sessions",
+    "paths",
+    "stickiness",
+    "lifecycle",
+    "feed",
+    "alerts",
+    "value",
+    "text",
+  ].includes(type);
+  const hasSplit = (hasMetric && type !== "number") || type === "funnel" || isTableOfSessions(form);
   if (hasMetric && needsTag(metric) && form.tag.trim() === "") return "Enter the tag to compute it from.";
-  return hasSplit && splitBy === "tag" && form.splitTag.trim() === "" ? "Enter the tag to split by." : null;
+  if (!hasSplit || form.splitKey.trim() !== "") return null;
+  return splitBy === "tag"
+    ? "Enter the tag to split by."
+    : splitBy === "user"
+      ? "Enter the property of users to split by."
+      : null;
+}
+
+/** Whether sessions are shown by their first or last value. */
+export function isTableOfSessions({ type, figure }: Pick<TileForm, "type" | "figure">): boolean {
+  return type === "sessions" && (figure === "entries" || figure === "exits");
 }
 
 /** The tile that a form describes. The server reports its mistakes. */
@@ -120,10 +176,26 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
           stepNames: form.steps.map(({ name }) => name.trim()),
         }),
         windowSeconds: Math.round(Number(form.windowHours) * 3_600),
+        show: form.show,
         ...(split && { split }),
       };
     case "retention":
       return { type, ...common, q, again: form.again, first: form.first };
+    case "sessions": {
+      const { figure: show, activity } = form;
+      return { type, ...common, q, activity, show, split: split ?? "name", ...limit } as Tile;
+    }
+    case "paths":
+      return {
+        ...{ type, ...common, q, anchor: form.anchor, direction: form.direction, repeats: form.repeats },
+        ...(form.anchorName.trim() !== "" && { anchorName: form.anchorName.trim() }),
+        ...{ length: Number(form.length), names: Number(form.names) },
+        windowSeconds: Math.round(Number(form.pathHours) * 3_600),
+      };
+    case "stickiness":
+      return { type, ...common, q };
+    case "lifecycle":
+      return { type, ...common, q, first: form.first };
     case "feed":
       return { type, ...common, q };
     case "alerts":
@@ -135,8 +207,8 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
   }
 }
 
-function splitOf({ splitBy, splitTag }: TileForm): string | undefined {
-  if (splitBy === "tag") return `tag.${splitTag}`;
+function splitOf({ splitBy, splitKey }: TileForm): string | undefined {
+  if (splitBy === "tag" || splitBy === "user") return `${splitBy}.${splitKey}`;
   return splitBy === "" ? undefined : splitBy;
 }
 

@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Bell, Image, Newspaper, Table, UserRound } from "lucide-react";
+import { Bell, ChartLine, Image, Newspaper, Table, Table2, UserRound } from "lucide-react";
 import type { RefObject } from "react";
 import type { TileData } from "../../server/schemas/tile-data.ts";
 import { titleOf } from "../../server/schemas/tile-texts.ts";
@@ -23,18 +23,22 @@ export type TileMenuProps = MenuContentProps & {
   box: RefObject<HTMLElement | null>;
   /** Opens the dialog for a new rule. */
   alert: (rule: RuleForm) => void;
+  /** Whether a chart is shown as a table. */
+  isTable: boolean;
+  setTable: (isTable: boolean) => void;
 };
 
 /** The menu of a tile's result. */
-export default function TileMenu({ tile, data, range, box, alert, ...menu }: TileMenuProps) {
+export default function TileMenu(props: TileMenuProps) {
+  const { tile, data, range, box, alert, isTable, setTable, ...menu } = props;
   const { project } = useTileSource();
   const navigate = useNavigate();
   const rule = ruleFormOfTile(tile);
   const name = fileNameOf(titleOf(tile), range);
   const q = "q" in tile ? tile.q : undefined;
-  // A table of retention leads to users of its own.
-  const drillDowns =
-    q !== undefined && data && tile.type !== "retention" ? drillDownsOf(tile, { data, range }) : null;
+  // These lead to users of their own.
+  const hasOwnUsers = ["retention", "paths", "stickiness", "lifecycle"].includes(tile.type);
+  const drillDowns = q !== undefined && data && !hasOwnUsers ? drillDownsOf(tile, { data, range }) : null;
 
   async function savePng() {
     try {
@@ -65,7 +69,9 @@ export default function TileMenu({ tile, data, range, box, alert, ...menu }: Til
               search: {
                 ...(q !== "" && { q }),
                 ...feedTimeOf(range),
-                ...("split" in tile && tile.split && { split: tile.split }),
+                ...("split" in tile &&
+                  tile.split &&
+                  !tile.split.startsWith("user.") && { split: tile.split }),
               },
             })
           }
@@ -75,6 +81,12 @@ export default function TileMenu({ tile, data, range, box, alert, ...menu }: Til
         </MenuItem>
       )}
       {project !== null && rule && <AlertItem rule={rule} alert={alert} />}
+      {data && isChart(data) && (
+        <MenuItem onSelect={() => setTable(!isTable)}>
+          {isTable ? <ChartLine aria-hidden /> : <Table2 aria-hidden />}
+          {isTable ? "Show as chart" : "Show as table"}
+        </MenuItem>
+      )}
       {data && data.type !== "text" && (
         <MenuItem
           onSelect={() =>
@@ -91,6 +103,10 @@ export default function TileMenu({ tile, data, range, box, alert, ...menu }: Til
       </MenuItem>
     </Menu>
   );
+}
+
+function isChart({ type }: TileData): boolean {
+  return ["line", "area", "bar", "paths", "lifecycle"].includes(type);
 }
 
 /** Leads from a tile to a rule about its metric. Public boards have no account that could. */

@@ -13,13 +13,18 @@ import { type ShownTile, tileDataQuery, useTileSource } from "./boards.ts";
 import { FeedBody } from "./feed-body.tsx";
 import { FunnelBody } from "./funnel-body.tsx";
 import { NumberBody } from "./number-body.tsx";
+import type { PathsBodyProps } from "./paths-body.tsx";
 import type { BoardRange } from "./ranges.ts";
 import { RetentionBody } from "./retention-body.tsx";
+import { StickinessBody } from "./stickiness-body.tsx";
 import { TableBody } from "./table-body.tsx";
 import type { TileMenuProps } from "./tile-menu.tsx";
+import { TimesBody } from "./times-body.tsx";
 import { ValueBody } from "./value-body.tsx";
 
 const ChartBody = lazyPart(async () => (await import("./chart-body.tsx")).ChartBody);
+const LifecycleBody = lazyPart(async () => (await import("./lifecycle-body.tsx")).LifecycleBody);
+const PathsBody = lazyPart<PathsBodyProps>(async () => (await import("./paths-body.tsx")).default);
 const Markdown = lazyPart<{ text: string }>(async () => (await import("../event/markdown.tsx")).default);
 const NewRuleDialog = lazyPart<{ close: () => void; initial?: RuleForm }>(
   async () => (await import("../rules/rule-dialogs.tsx")).NewRuleDialog,
@@ -38,6 +43,7 @@ export function TileBox({ tile, range, actions }: TileProps) {
   const box = useRef<HTMLElement>(null);
   const [done, setDone] = useState(0);
   const [rule, setRule] = useState<RuleForm | null>(null);
+  const [isTable, setTable] = useState(false);
   const { data, error, isFetching } = useQuery(tileDataQuery(useTileSource(), tile, range, setDone));
   const title = tile.title || (data?.type === "value" && data.insight?.title) || titleOf(tile);
   const isUnset = "key" in tile && tile.key === "";
@@ -54,7 +60,7 @@ export function TileBox({ tile, range, actions }: TileProps) {
         {actions ?? (
           <LazyMenu
             menu={TileMenu}
-            props={{ tile, data, range, box, alert: setRule }}
+            props={{ tile, data, range, box, alert: setRule, isTable, setTable }}
             label={`Menu of ${title}`}
             className="tile-menu"
           >
@@ -82,7 +88,7 @@ export function TileBox({ tile, range, actions }: TileProps) {
               {errorMessage(error)}
             </p>
           ) : data ? (
-            <TileBody tile={tile} data={data} range={range} />
+            <TileBody tile={tile} data={data} range={range} isTable={isTable} />
           ) : (
             <Skeleton className="h-full w-full" />
           )}
@@ -108,20 +114,38 @@ function TileProgress({ share, title }: { share: number; title: string }) {
   );
 }
 
-function TileBody({ tile, data, range }: { tile: ShownTile; data: TileData; range: BoardRange }) {
+type TileBodyProps = {
+  tile: ShownTile;
+  data: TileData;
+  range: BoardRange;
+  /** Whether a chart is shown as a table. */
+  isTable: boolean;
+};
+
+function TileBody({ tile, data, range, isTable }: TileBodyProps) {
   switch (data.type) {
     case "number":
       return <NumberBody tile={tile} data={data} range={range} />;
     case "line":
     case "area":
     case "bar":
-      return <ChartBody tile={tile} data={data} range={range} />;
+      return <ChartBody tile={tile} data={data} range={range} isTable={isTable} />;
     case "table":
       return <TableBody tile={tile} data={data} range={range} />;
     case "funnel":
-      return <FunnelBody tile={tile} data={data} />;
+      return "show" in tile && tile.show === "times" ? (
+        <TimesBody tile={tile} data={data} />
+      ) : (
+        <FunnelBody tile={tile} data={data} />
+      );
     case "retention":
       return <RetentionBody tile={tile} data={data} />;
+    case "stickiness":
+      return <StickinessBody tile={tile} data={data} />;
+    case "lifecycle":
+      return <LifecycleBody tile={tile} data={data} range={range} isTable={isTable} />;
+    case "paths":
+      return <PathsBody tile={tile} data={data} isTable={isTable} />;
     case "feed":
       return <FeedBody data={data} title={titleOf(tile)} />;
     case "alerts":

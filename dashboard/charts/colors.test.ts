@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { palettes } from "../../server/boards/chart-palette.ts";
+import { palettes } from "../../server/schemas/chart-palette.ts";
 import { markColors } from "../components/marks.ts";
 import { colorsOfValues, distinctColors } from "./colors.ts";
 

@@ -1,4 +1,4 @@
-import { palettes } from "../../server/boards/chart-palette.ts";
+import { palettes } from "../../server/schemas/chart-palette.ts";
 import { hashOf } from "../components/hash.ts";
 import { markColors, markShapes, shapeOf } from "../components/marks.ts";
 

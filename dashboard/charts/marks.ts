@@ -1,4 +1,5 @@
 import type uPlot from "uplot";
+import { type ChartMark, drawMarks } from "./chart-marks.ts";
 
 /** Lines at some values of a chart, and times that stand out. */
 export type Marks = {
@@ -7,6 +8,9 @@ export type Marks = {
   spans: readonly { fromMs: number; toMs: number }[];
 };
 
+/** Also deployments, notes and others, which are drawn over the values. */
+type DrawnMarks = Marks & { annotations: readonly ChartMark[]; isDark: boolean };
+
 export const noMarks: Marks = { thresholds: [], spans: [] };
 
 /** How narrow a span can get, in pixels of the canvas. */
@@ -14,10 +18,16 @@ const spanPxMin = 2;
 const dash = [6, 4];
 
 /** Draws marks in a chart: spans behind its values, and thresholds over them. @param marks - read at each drawing */
-export function markHooks(marks: () => Marks): Pick<uPlot.Hooks.Arrays, "drawAxes" | "draw"> {
+export function markHooks(marks: () => DrawnMarks): Pick<uPlot.Hooks.Arrays, "drawAxes" | "draw"> {
   return {
     drawAxes: [(u) => drawSpans(u, marks())],
-    draw: [(u) => drawThresholds(u, marks())],
+    draw: [
+      (u) => {
+        const drawn = marks();
+        drawThresholds(u, drawn);
+        drawMarks(u, drawn.annotations, drawn.isDark);
+      },
+    ],
   };
 }
 

@@ -1,4 +1,4 @@
-import { palettes } from "../../server/boards/chart-palette.ts";
+import { palettes } from "../../server/schemas/chart-palette.ts";
 import "./valid-language.ts";
 import uPlot from "uplot";
 import "./chart.css";

@@ -1,4 +1,4 @@
-import { palettes } from "../../server/boards/chart-palette.ts";
+import { palettes } from "../../server/schemas/chart-palette.ts";
 import { colorOf, markShapeOf } from "./colors.ts";
 import type { TimeSeries } from "./plot.ts";
 

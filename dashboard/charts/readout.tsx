@@ -1,4 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "react";
+import { EventIcon } from "../components/event-icon.tsx";
+import { type ChartMark, marksByName } from "./chart-marks.ts";
 import { colorOf, markShapeOf, type SeriesColor } from "./colors.ts";
 
 type ReadoutProps = {
@@ -11,16 +13,19 @@ type ReadoutProps = {
   /** The position of the cursor and the width of the chart, in pixels. */
   at: number;
   width: number;
+  /** What is marked there. */
+  marks: readonly ChartMark[];
   /** Says what a click does. */
   hint?: string | undefined;
 };
 
 const rowsMax = 12;
+const marksMax = 5;
 /** From the window's edge, at least. */
 const marginPx = 8;
 
 /** The values under the cursor, next to it: on the side with more room, and within the window. Screen readers get them from the chart itself. */
-export function Readout({ title, rows, total, format, isDark, at, width, hint }: ReadoutProps) {
+export function Readout({ title, rows, total, format, isDark, at, width, marks, hint }: ReadoutProps) {
   const box = useRef<HTMLDivElement>(null);
   const [upPx, setUpPx] = useState(0);
   const known = rows.filter(({ value }) => value !== null && (value !== 0 || rows.length === 1));
@@ -28,6 +33,7 @@ export function Readout({ title, rows, total, format, isDark, at, width, hint }:
   const others = known.slice(some.length);
   const sumOf = (values: typeof rows) => values.reduce((left, { value }) => left + (value ?? 0), 0);
   const shownTotal = total === "sum" || (total === null && known.length === 0) ? sumOf(rows) : total;
+  const named = marksByName(marks);
   const side = at > width / 2 ? { right: width - at + 10 } : { left: at + 10 };
   // A long list is higher than its chart.
   useLayoutEffect(() => {
@@ -59,6 +65,22 @@ export function Readout({ title, rows, total, format, isDark, at, width, hint }:
         <p className="mt-1 flex justify-between gap-3 border-line border-t pt-1 text-muted">
           Total <span className="font-medium text-ink">{format(shownTotal)}</span>
         </p>
+      )}
+      {named.length > 0 && (
+        <ul className="mt-1 flex flex-col gap-0.5 border-line border-t pt-1">
+          {named.slice(0, marksMax).map(({ key, name, icon, color, count }) => (
+            <li key={key} className="flex items-center gap-1.5">
+              {icon === null ? (
+                <Swatch color={color} isDark={isDark} />
+              ) : (
+                <EventIcon icon={icon} name={name} size="sm" bare />
+              )}
+              <span className="hostile-line flex-1">{name}</span>
+              {count > 1 && <span className="pl-3 text-muted">× {count}</span>}
+            </li>
+          ))}
+          {named.length > marksMax && <li className="text-muted">{named.length - marksMax} more</li>}
+        </ul>
       )}
       {hint && <p className="mt-1 text-2xs text-faint pointer-coarse:hidden">{hint}</p>}
     </div>

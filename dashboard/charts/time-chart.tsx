@@ -1,63 +1,23 @@
-import {
-  type KeyboardEvent,
-  type Ref,
-  useEffect,
-  useImperativeHandle,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
+import { type KeyboardEvent, useEffect, useImperativeHandle, useMemo, useRef, useState } from "react";
 import type uPlot from "uplot";
 import { formatNumber } from "../components/locale.ts";
 import { zone } from "../components/zone.ts";
 import { useDark } from "../theme/theme.ts";
+import { bucketText } from "./bucket-text.ts";
+import { type ChartMark, marksBetween } from "./chart-marks.ts";
 import { bucketLabel, soFar } from "./labels.ts";
-import { type Marks, markHooks, noMarks } from "./marks.ts";
+import { markHooks, noMarks } from "./marks.ts";
 import { onPickIn } from "./pick.ts";
-import { drawPlot, type PlotKind, plotData, plotOptions, type TimeSeries } from "./plot.ts";
+import { drawPlot, plotData, plotOptions } from "./plot.ts";
 import { chartPng } from "./png.ts";
 import { Readout } from "./readout.tsx";
+import type { TimeChartProps } from "./time-chart-props.ts";
 import { followTouch } from "./touch.ts";
 
 export type { TimeSeries } from "./plot.ts";
+export type { ChartHandle, TimeRange } from "./time-chart-props.ts";
 
-export type TimeRange = { fromMs: number; toMs: number };
-
-export type ChartHandle = { toPng: (title: string) => Promise<Blob> };
-
-export type TimeChartProps = {
-  /** The chart's name for screen readers: "Events over time". */
-  label: string;
-  kind: PlotKind;
-  isStacked?: boolean;
-  /** When each bucket starts, in milliseconds since 1970. The last one ends at `endMs`. */
-  starts: readonly number[];
-  endMs: number;
-  /** From the bottom up if they are stacked. Hidden ones are left out by the caller. */
-  series: readonly TimeSeries[];
-  /** In pixels, with axes; reserved from the start, so nothing moves when the chart appears. */
-  height: number;
-  isCount?: boolean;
-  format?: (value: number) => string;
-  /**
-   * Called with the buckets that were dragged over or chosen with the keyboard. Without it, nothing can be selected.
-   */
-  onSelect?: (range: TimeRange) => void;
-  /** Called on double click and Escape. */
-  onZoomOut?: () => void;
-  /**
-   * Called with a bucket that was clicked, tapped a second time or chosen with Enter, and where it is, in pixels from
-   * the chart's left edge.
-   */
-  onPick?: (bucket: number, leftPx: number) => void;
-  /** The last bucket isn't over: it looks different, and its label says so. */
-  isLastPartial?: boolean;
-  /** The total of all series in each bucket. By default, stacked series are added up. */
-  totals?: readonly (number | null)[] | undefined;
-  /** Thresholds and times that stand out. */
-  marks?: Marks;
-  ref?: Ref<ChartHandle>;
-};
+const noAnnotations: readonly ChartMark[] = [];
 
 type Selection = { first: number; last: number };
 
@@ -81,6 +41,7 @@ export function TimeChart({
   isLastPartial = false,
   totals,
   marks = noMarks,
+  annotations = noAnnotations,
   ref,
 }: TimeChartProps) {
   const isDark = useDark();
@@ -92,8 +53,8 @@ export function TimeChart({
   /** The bucket at which a selection with the keyboard began. */
   const anchor = useRef<number | null>(null);
   // For uPlot's callbacks, which are made only once.
-  const latest = useRef({ starts, endMs, onSelect, onZoomOut, onPick, marks });
-  latest.current = { starts, endMs, onSelect, onZoomOut, onPick, marks };
+  const latest = useRef({ starts, endMs, onSelect, onZoomOut, onPick, marks, annotations });
+  latest.current = { starts, endMs, onSelect, onZoomOut, onPick, marks, annotations };
 
   // uPlot is created again only if its series or its look change, not for new values.
   const look = { kind, isStacked, isLastPartial, isDark, isCount, format, series };
@@ -106,7 +67,7 @@ export function TimeChart({
     zone(),
     series.map((each) => [each.key, each.color]),
   ]);
-  const marksKey = JSON.stringify(marks);
+  const marksKey = JSON.stringify([marks, annotations]);
   const data = useMemo(
     () => plotData(starts, series, { kind, isStacked, isLastPartial }),
     [starts, series, kind, isStacked, isLastPartial],
@@ -130,7 +91,7 @@ export function TimeChart({
       },
     };
     options.hooks = {
-      ...markHooks(() => latest.current.marks),
+      ...markHooks(() => ({ ...latest.current.marks, annotations: latest.current.annotations, isDark })),
       setCursor: [
         (u) => {
           const isOver = u.cursor.idx != null && (u.cursor.left ?? -1) >= 0;
@@ -266,10 +227,11 @@ export function TimeChart({
   const shown = active !== null && active < starts.length ? active : null;
   const title = shown === null ? "" : labelOf(shown);
   const total = shown === null ? undefined : totals?.[shown];
+  const inBucket = shown === null ? [] : marksBetween(annotations, starts[shown]!, endOf(shown));
   const text =
     shown === null
       ? undefined
-      : `${title}: ${series.map(({ name, values }) => `${name} ${format(values[shown] ?? 0)}`).join(", ")}${typeof total === "number" ? `, total ${format(total)}` : ""}${onPick ? ". Enter shows what is counted" : ""}`;
+      : bucketText({ title, series, bucket: shown, total, marks: inBucket, format, isPickable: !!onPick });
 
   return (
     <div className="relative" style={{ height }}>
@@ -297,6 +259,7 @@ export function TimeChart({
             value: values[shown] ?? null,
           }))}
           total={totals ? (totals[shown] ?? null) : isStacked && series.length > 1 ? "sum" : null}
+          marks={inBucket}
           hint={onPick ? "Click for events and users" : undefined}
           format={format}
           isDark={isDark}

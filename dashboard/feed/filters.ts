@@ -68,12 +68,20 @@ export function queryOf(filters: Filters): Record<string, string> {
   return { ...withoutTime(filters), ...timeQuery(timeIn(filters), Date.now()) };
 }
 
-/** Applies the filters as the server does, to events of the project's stream. */
+/** Whether only the server can tell which events match: a browser doesn't know who is in a cohort. */
+export function isForServer({ q }: Filters): boolean {
+  return q !== undefined && /cohort:/.test(q);
+}
+
+/**
+ * Applies the filters as the server does, to events of the project's stream. Of filters for the server, it leaves out
+ * the search.
+ */
 export function matcherOf(filters: Filters): (event: Event) => boolean {
   const { channel, userId, name, q } = filters;
   let search: Search | null = null;
   try {
-    search = q === undefined ? null : parseSearch(q);
+    search = q === undefined || isForServer(filters) ? null : parseSearch(q);
   } catch (error) {
     // The page shows the mistake.
     if (error instanceof SearchError) return () => false;

@@ -5,11 +5,13 @@ import { isFollowing, listen } from "../live/connection.ts";
 import { onTabMessage } from "../tabs.ts";
 import { boundsOf, timeIn } from "../time-range/time-range.ts";
 import { createFeed, type Feed, type FeedState } from "./feed-store.ts";
-import { type Filters, queryOf } from "./filters.ts";
+import { type Filters, isForServer, queryOf } from "./filters.ts";
 
 const pageEvents = "100";
 /** The listing waits for the stream to start, so that no event falls between the two, but no longer than this. */
 const streamWaitMs = 1_000;
+/** How often the server is asked for what arrived, if only it can tell what matches. */
+const askMs = 1_000;
 const feedsMax = 4;
 /** How often events that are too old for a range are removed. */
 const rangeCheckMs = 15_000;
@@ -89,12 +91,23 @@ export function closeFeeds(): void {
 }
 
 function openFeed(project: string, filters: Filters): CachedFeed {
-  const feed = createFeed(filters, (query, signal) =>
+  const fetchPage = (query: Record<string, string | undefined>, signal?: AbortSignal) =>
     api<EventList>("/api/events", {
       query: { project, limit: pageEvents, ...queryOf(filters), ...query },
-      signal,
-    }),
-  );
+      ...(signal && { signal }),
+    });
+  const feed = createFeed(filters, fetchPage);
+  let askTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Asks the server for the newest events when some have arrived. After a failure, the next arrival asks again. */
+  function ask() {
+    askTimer ??= setTimeout(() => {
+      askTimer = undefined;
+      void fetchPage({}).then(
+        ({ events }) => feed.addArrivals(events),
+        () => {},
+      );
+    }, askMs);
+  }
   let hasLoaded = false;
   function load() {
     clearTimeout(timer);
@@ -105,7 +118,7 @@ function openFeed(project: string, filters: Filters): CachedFeed {
   const timer = isStreaming ? undefined : setTimeout(load, streamWaitMs);
   if (isStreaming) load();
   const stopListening = listen(project, {
-    events: feed.addArrivals,
+    events: isForServer(filters) ? ask : feed.addArrivals,
     deleted: feed.removeDeleted,
     fresh: () => (hasLoaded ? feed.restart() : load()),
     reset: () => (hasLoaded ? feed.restart() : load()),
@@ -128,6 +141,7 @@ function openFeed(project: string, filters: Filters): CachedFeed {
     unfolded: new Set(),
     close() {
       clearTimeout(timer);
+      clearTimeout(askTimer);
       if (ageTimer) clearInterval(ageTimer);
       stopListening();
       stopTabs();

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "react";
 import type { EventCount } from "../../server/schemas/event-count.ts";
 import { api } from "../api.ts";
 import { listen } from "../live/connection.ts";
-import { type Filters, matcherOf, queryOf } from "./filters.ts";
+import { type Filters, isForServer, matcherOf, queryOf } from "./filters.ts";
 
 /** Events that arrive are added at once, and the exact number is asked for after this long, or after longer counts. */
 const recountMs = 3_000;
@@ -51,7 +51,7 @@ export function useMatchCount(project: string, filters: Filters, isEnabled: bool
         const arrived = batch.filter(matches).length;
         if (arrived === 0) return;
         const current = known();
-        if (current && client.isFetching({ queryKey }) === 0)
+        if (current && !isForServer(JSON.parse(key)) && client.isFetching({ queryKey }) === 0)
           client.setQueryData(queryKey, { ...current, count: current.count + arrived });
         recountLater();
       },

@@ -1,17 +1,14 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useId } from "react";
 import { limits } from "../../server/core/limits.ts";
 import type { Heartbeat } from "../../server/schemas/heartbeat.ts";
-import { api } from "../api.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { Choice, Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
-import { byParts, changedMembers } from "../edits/differences.ts";
-import { useDraftKey, useNewForm } from "../edits/draft-note.tsx";
-import { useEdit } from "../edits/use-edit.tsx";
+import { byParts } from "../edits/differences.ts";
+import { type FormProps, type ItemKind, useEditedItem, useNewItem } from "../edits/item-forms.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import {
   formOf,
   type HeartbeatForm,
@@ -23,102 +20,44 @@ import { heartbeatsQuery } from "./heartbeats.ts";
 import { LengthFields } from "./length-fields.tsx";
 import { ScheduleFields } from "./schedule-fields.tsx";
 
+const kind: ItemKind<Heartbeat, HeartbeatForm> = {
+  noun: "heartbeat",
+  path: "/api/heartbeats",
+  formOf,
+  bodyOf: heartbeatOf,
+  newBodyOf: (_, base) => (base ? { slug: base.slug, enabled: base.enabled } : {}),
+  keys: (project) => [heartbeatsQuery(project).queryKey],
+};
+
 /** Asks for a heartbeat, and opens its page, which has the address. */
 export function NewHeartbeatDialog({ close }: { close: () => void }) {
   const project = useProjectSlug();
   const navigate = useNavigate();
-  const { form, change, discard } = useNewForm(useDraftKey("heartbeat")(""), newHeartbeatForm);
-  const create = useMutation({
-    mutationFn: () =>
-      api<{ ok: true; heartbeat: Heartbeat }>("/api/heartbeats", {
-        method: "POST",
-        query: { project },
-        body: heartbeatOf(form),
-      }),
-    onSuccess({ heartbeat }) {
-      void refresh(heartbeatsQuery(project).queryKey);
-      discard();
-      close();
-      void navigate({
-        to: "/p/$project/heartbeats/$heartbeat",
-        params: { project, heartbeat: heartbeat.id },
-      });
-    },
+  const dialog = useNewItem(kind, {
+    initial: newHeartbeatForm,
+    created: ({ id }) =>
+      void navigate({ to: "/p/$project/heartbeats/$heartbeat", params: { project, heartbeat: id } }),
+    close,
   });
-  return (
-    <HeartbeatDialog
-      title="New heartbeat"
-      form={form}
-      onChange={change}
-      error={create.error}
-      busy={create.isPending}
-      submit={() => create.mutate()}
-      action="Create heartbeat"
-      close={() => {
-        discard();
-        close();
-      }}
-    />
-  );
+  return <HeartbeatDialog title="New heartbeat" action="Create heartbeat" {...dialog} />;
 }
 
 export function EditHeartbeatDialog({ heartbeat, close }: { heartbeat: Heartbeat; close: () => void }) {
-  const project = useProjectSlug();
-  const { form, change, error, isPending, submit, discard, dialog } = useEdit<Heartbeat, HeartbeatForm>({
-    thing: heartbeat,
-    what: "heartbeat",
-    formOf,
+  const { props, conflict } = useEditedItem(kind, {
+    item: heartbeat,
     compare: byParts(heartbeatParts),
-    keys: [heartbeatsQuery(project).queryKey],
-    draft: useDraftKey("heartbeat")(heartbeat.id),
-    async save(form, base) {
-      const body = changedMembers(heartbeatOf(form), heartbeatOf(formOf(base)));
-      if (Object.keys(body).length === 0) return;
-      const { version } = base;
-      await api(`/api/heartbeats/${heartbeat.id}`, { method: "PATCH", query: { project }, body, version });
-    },
-    saved: close,
-    gone: {
-      code: "heartbeat-unknown",
-      recreate: (form, { slug, enabled }) =>
-        api("/api/heartbeats", {
-          method: "POST",
-          query: { project },
-          body: { ...heartbeatOf(form), slug, enabled },
-        }),
-    },
+    close,
   });
   return (
     <>
-      <HeartbeatDialog
-        title="Edit heartbeat"
-        form={form}
-        onChange={change}
-        error={error}
-        busy={isPending}
-        submit={() => submit()}
-        action="Save"
-        close={() => {
-          discard();
-          close();
-        }}
-      />
-      {dialog}
+      <HeartbeatDialog title="Edit heartbeat" action="Save" {...props} />
+      {conflict}
     </>
   );
 }
 
-type Props = {
-  title: string;
-  form: HeartbeatForm;
-  onChange: (form: HeartbeatForm) => void;
-  error: unknown;
-  busy: boolean;
-  submit: () => void;
-  /** The submit button's label. */
-  action: string;
-  close: () => void;
-};
+/** `action` is the label of the button that submits. */
+type Props = FormProps<HeartbeatForm> & { title: string; action: string };
 
 function HeartbeatDialog({ form, onChange, ...dialog }: Props) {
   const project = useProjectSlug();

@@ -1,8 +1,10 @@
 import { pathSegment } from "../../server/schemas/path-segment.ts";
 import type { User } from "../../server/schemas/user.ts";
+import type { RecordJoining } from "../../server/transfer/user-changes.ts";
 import { applyChanges, type UserChange } from "../../server/users/user-change.ts";
 import { ApiError, api } from "../api.ts";
 import { saveProperties } from "../users/users.ts";
+import type { RejectedRecord } from "./imports.ts";
 
 const requestsAtOnce = 8;
 
@@ -16,6 +18,33 @@ export async function saveUsers(project: string, changes: readonly UserChange[])
     }
   };
   await Promise.all(Array.from({ length: requestsAtOnce }, next));
+}
+
+/** Joins IDs that are one person's. Returns those that the server refused, by their records. */
+export async function joinIds(
+  project: string,
+  joinings: readonly RecordJoining[],
+): Promise<RejectedRecord[]> {
+  const refused: RejectedRecord[] = [];
+  const rest = [...joinings];
+  const next = async () => {
+    for (let joining = rest.shift(); joining; joining = rest.shift()) {
+      const { id, userId, by, record } = joining;
+      const [path, body] =
+        by === "alias"
+          ? (["/api/alias", { userId, previousId: id }] as const)
+          : (["/api/identify", { userId, anonymousId: id }] as const);
+      try {
+        await api(path, { method: "POST", query: { project }, body });
+      } catch (error) {
+        if (!(error instanceof ApiError) || ![409, 422].includes(error.status)) throw error;
+        // An event with both IDs doesn't ask for it.
+        if (by !== "event") refused.push({ record, detail: error.message });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: requestsAtOnce }, next));
+  return refused;
 }
 
 async function readProperties(project: string, userId: string): Promise<User["properties"]> {

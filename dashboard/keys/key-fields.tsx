@@ -1,9 +1,17 @@
 import { limits } from "../../server/core/limits.ts";
 import { type KeyKind, keyKinds, scopes } from "../../server/core/permissions.ts";
+import { keyIdentifies } from "../../server/schemas/key-identify.ts";
 import { formatDate } from "../components/dates.ts";
 import { Choice, Choices, Field, SelectField, TextField } from "../components/ui/field.tsx";
 import { memberError } from "../components/ui/form-errors.tsx";
-import { type Expiry, type KeySettings, originsOf, scopeLabels, withKind } from "./key-settings.ts";
+import {
+  type Expiry,
+  identifyLabels,
+  type KeySettings,
+  originsOf,
+  scopeLabels,
+  withKind,
+} from "./key-settings.ts";
 
 const kindLabels: Record<KeyKind, { label: string; hint: string }> = {
   secret: { label: "Secret", hint: "For servers and scripts. Keep it private." },
@@ -68,19 +76,33 @@ export function KeyFields({ settings, onChange, error, existing }: Props) {
           ))}
         </Choices>
       ) : (
-        <TextField
-          label="Pages that may use it"
-          value={settings.origins}
-          onChange={(event) => change({ origins: event.target.value })}
-          rows={2}
-          placeholder="https://www.example.com"
-          spellCheck={false}
-          autoCapitalize="none"
-          autoComplete="off"
-          hint="Their origins, one on each line. https://*.example.com allows all subdomains. Empty allows all pages."
-          member="origins"
-          error={originError(error, settings)}
-        />
+        <>
+          <TextField
+            label="Pages that may use it"
+            value={settings.origins}
+            onChange={(event) => change({ origins: event.target.value })}
+            rows={2}
+            placeholder="https://www.example.com"
+            spellCheck={false}
+            autoCapitalize="none"
+            autoComplete="off"
+            hint="Their origins, one on each line. https://*.example.com allows all subdomains. Empty allows all pages."
+            member="origins"
+            error={originError(error, settings)}
+          />
+          <Choices label="Joining anonymous IDs to users" className="sm:grid-cols-2" member="identify">
+            {keyIdentifies.map((each) => (
+              <Choice
+                key={each}
+                type="radio"
+                name="identify"
+                {...identifyLabels[each]}
+                checked={settings.identify === each}
+                onChange={() => change({ identify: each })}
+              />
+            ))}
+          </Choices>
+        </>
       )}
       <div className="grid gap-4 sm:grid-cols-2">
         <SelectField

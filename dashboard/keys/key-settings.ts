@@ -1,6 +1,7 @@
 import { limits } from "../../server/core/limits.ts";
 import type { KeyKind, Scope } from "../../server/core/permissions.ts";
 import type { Key, KeyChange, NewKey } from "../../server/schemas/key.ts";
+import type { KeyIdentify } from "../../server/schemas/key-identify.ts";
 import { formatDate } from "../components/dates.ts";
 import { orNone, type Part, part } from "../edits/differences.ts";
 
@@ -8,6 +9,17 @@ export const scopeLabels: Record<Scope, { label: string; hint: string }> = {
   ingest: { label: "Send", hint: "Record events and set the properties of users" },
   read: { label: "Read", hint: "List, search, stream and count events" },
   manage: { label: "Manage", hint: "Change channels, delete events, erase users" },
+};
+
+export const identifyLabels: Record<KeyIdentify, { label: string; hint: string }> = {
+  signed: {
+    label: "With a signature",
+    hint: "Your server signs the ID of the user who signed in.",
+  },
+  unsigned: {
+    label: "Without",
+    hint: "Any visitor can join anonymous IDs to any user.",
+  },
 };
 
 /** When a key expires: never, at its present time, after some days, or at the end of a chosen day. */
@@ -27,6 +39,8 @@ export type KeySettings = {
   date: string;
   /** Empty is unlimited. */
   eventsPerSecond: string;
+  /** Of a publishable key. */
+  identify: KeyIdentify;
 };
 
 export const newKeySettings: KeySettings = {
@@ -38,6 +52,7 @@ export const newKeySettings: KeySettings = {
   present: null,
   date: "",
   eventsPerSecond: "",
+  identify: "signed",
 };
 
 export function settingsOf(key: Key): KeySettings {
@@ -50,6 +65,7 @@ export function settingsOf(key: Key): KeySettings {
     present: key.expiresAt,
     date: "",
     eventsPerSecond: key.eventsPerSecond === null ? "" : String(key.eventsPerSecond),
+    identify: key.identify ?? "signed",
   };
 }
 
@@ -64,7 +80,7 @@ export function newKeyOf(settings: KeySettings): NewKey {
   return {
     name: settings.name.trim(),
     kind,
-    ...(kind === "secret" ? { scopes } : { origins: originsOf(settings) }),
+    ...(kind === "secret" ? { scopes } : { origins: originsOf(settings), identify: settings.identify }),
     expiresAt: expiryOf(settings),
     eventsPerSecond: rateOf(settings),
   };
@@ -83,6 +99,7 @@ export function keyChangeOf(key: Key, settings: KeySettings): KeyChange {
     ...(kind === "publishable" && origins.join() !== key.origins.join() && { origins }),
     ...(expiry !== expiresAt && { expiresAt: expiry }),
     ...(rate !== eventsPerSecond && { eventsPerSecond: rate }),
+    ...(kind === "publishable" && settings.identify !== key.identify && { identify: settings.identify }),
   };
 }
 
@@ -116,5 +133,6 @@ export const keyParts: Part<KeySettings>[] = [
     const at = settings.expiry === "date" && settings.date === "" ? null : expiryOf(settings);
     return at === null ? "Never" : formatDate(at, "dayOfYear");
   }),
+  part("Joining IDs", ["identify"], ({ identify }) => identifyLabels[identify].label),
   part("Events a second", ["eventsPerSecond"], ({ eventsPerSecond }) => orNone(eventsPerSecond, "Unlimited")),
 ];

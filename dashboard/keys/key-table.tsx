@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { clsx } from "clsx";
-import { Ban, Pencil, RefreshCw } from "lucide-react";
+import { Ban, Pencil, RefreshCw, Signature } from "lucide-react";
 import type { Scope } from "../../server/core/permissions.ts";
 import type { Key } from "../../server/schemas/key.ts";
 import { api } from "../api.ts";
@@ -15,6 +15,7 @@ type KeyTableProps = {
   keys: Key[];
   edit: (key: Key) => void;
   rotate: (key: Key) => void;
+  sign: (key: Key) => void;
   revoke: (key: Key) => void;
 };
 
@@ -35,7 +36,7 @@ export function KeyTable({ keys, ...actions }: KeyTableProps) {
 
 type KeyRowProps = Omit<KeyTableProps, "keys"> & { apiKey: Key; hasEnded: boolean };
 
-function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
+function KeyRow({ apiKey: key, hasEnded, edit, rotate, sign, revoke }: KeyRowProps) {
   const isRevoked = key.revokedAt !== null;
   return (
     <CardRow className={clsx(hasEnded && "text-muted")}>
@@ -90,6 +91,11 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
             name={key.name}
             actions={[
               { label: "Edit…", icon: Pencil, onSelect: () => edit(key) },
+              key.kind === "publishable" && {
+                label: "Secret for signatures…",
+                icon: Signature,
+                onSelect: () => sign(key),
+              },
               key.replacedBy === null && { label: "Rotate…", icon: RefreshCw, onSelect: () => rotate(key) },
               { label: "Revoke…", icon: Ban, danger: true, onSelect: () => revoke(key) },
             ]}

@@ -6,13 +6,20 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { ExampleTabs } from "../setup/example-tabs.tsx";
 import { ListPage, useItemDialog } from "../shell/list-page.tsx";
 import { ExistingSdks } from "./existing-sdks.tsx";
+import { IdentitySecretDialog } from "./identity-secret-dialog.tsx";
 import { EditKeyDialog, NewKeyDialog } from "./key-dialogs.tsx";
 import { KeyTable, keysQuery } from "./key-table.tsx";
 import { RevokeDialog } from "./revoke-dialog.tsx";
 import { RotateDialog } from "./rotate-dialog.tsx";
+import { WebsiteLine } from "./website-line.tsx";
 
 /** Dialogs for a key. */
-const dialogs = { edit: EditKeyDialog, rotate: RotateDialog, revoke: RevokeDialog };
+const dialogs = {
+  edit: EditKeyDialog,
+  rotate: RotateDialog,
+  sign: IdentitySecretDialog,
+  revoke: RevokeDialog,
+};
 
 export function KeysPage() {
   const query = useQuery(keysQuery(useProjectSlug()));
@@ -38,13 +45,20 @@ export function KeysPage() {
         }}
         create={{ label: "New API key", open: () => setCreating(true) }}
         list={(keys) => (
-          <KeyTable keys={keys} edit={open("edit")} rotate={open("rotate")} revoke={open("revoke")} />
+          <KeyTable
+            keys={keys}
+            edit={open("edit")}
+            rotate={open("rotate")}
+            sign={open("sign")}
+            revoke={open("revoke")}
+          />
         )}
       >
         <section aria-label="How to send events" className="mt-4 flex flex-col gap-3">
           <h2 className="font-semibold text-sm">How to send events</h2>
           <ExampleTabs apiKey="YOUR_API_KEY" />
         </section>
+        <WebsiteLine />
         <ExistingSdks />
       </ListPage>
       {creating && <NewKeyDialog close={() => setCreating(false)} />}

@@ -6,6 +6,7 @@ import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { ArrivalNote } from "../setup/arrival-note.tsx";
 import { ExampleTabs } from "../setup/example-tabs.tsx";
+import { websiteLine } from "./website-line.tsx";
 
 type Props = {
   created: Key;
@@ -31,6 +32,13 @@ export function NewSecretDialog({ created, secret, note, close }: Props) {
       <div className="flex flex-col gap-4">
         <SecretBox secret={secret} />
         {maySend && <ExampleTabs apiKey={secret} />}
+        {created.kind === "publishable" && (
+          <CodeBlock
+            label="Count page views: paste this into the head of each page"
+            code={websiteLine(secret)}
+            copyLabel="Copy line"
+          />
+        )}
         {example && <CodeBlock {...example} />}
         {(maySend || created.kind === "publishable") && <ArrivalNote project={project} />}
       </div>
@@ -48,7 +56,7 @@ type Example = { label: string; code: string; copyLabel: string };
 /** An example for keys that can't send from a server: for a web page, or of reading. */
 function exampleOf({ kind, scopes }: Key, secret: string): Example | null {
   if (kind === "publishable")
-    return { label: "Use it in a web page", code: pageCode(secret), copyLabel: "Copy code" };
+    return { label: "Or send events of your own", code: pageCode(secret), copyLabel: "Copy code" };
   if (!scopes.includes("read")) return null;
   const code = `curl --fail-with-body -H "X-API-KEY: ${secret}" "${location.origin}/api/events?limit=10"`;
   return { label: "Try it in a terminal", copyLabel: "Copy command", code };

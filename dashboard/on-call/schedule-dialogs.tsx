@@ -1,20 +1,23 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { limits } from "../../server/core/limits.ts";
 import { roleMay } from "../../server/core/permissions.ts";
 import type { OnCallSchedule } from "../../server/schemas/on-call.ts";
-import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { Choice, Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { TimeZoneField } from "../components/ui/time-zone-field.tsx";
-import { byParts, changedMembers } from "../edits/differences.ts";
-import { useDraftKey, useNewForm } from "../edits/draft-note.tsx";
-import { useEdit } from "../edits/use-edit.tsx";
+import { byParts } from "../edits/differences.ts";
+import {
+  type FormProps,
+  type ItemKind,
+  useDeletedItem,
+  useEditedItem,
+  useNewItem,
+} from "../edits/item-forms.ts";
 import { membersQuery } from "../members/members.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { schedulesQuery } from "./on-call.ts";
 import {
   formOf,
@@ -26,32 +29,18 @@ import {
 } from "./on-call-form.ts";
 import { RotationFields } from "./rotation-fields.tsx";
 
+const kind: ItemKind<OnCallSchedule, ScheduleForm> = {
+  noun: "schedule",
+  path: "/api/on-call",
+  draft: "on-call",
+  formOf,
+  bodyOf: scheduleOf,
+  keys: (project) => [schedulesQuery(project).queryKey],
+};
+
 export function NewScheduleDialog({ close }: { close: () => void }) {
-  const project = useProjectSlug();
-  const { form, change, discard } = useNewForm(useDraftKey("on-call")(""), newScheduleForm);
-  const create = useMutation({
-    mutationFn: () => api("/api/on-call", { method: "POST", query: { project }, body: scheduleOf(form) }),
-    onSuccess() {
-      void refresh(schedulesQuery(project).queryKey);
-      discard();
-      close();
-    },
-  });
-  return (
-    <ScheduleDialog
-      title="New schedule"
-      form={form}
-      onChange={change}
-      error={create.error}
-      busy={create.isPending}
-      submit={() => create.mutate()}
-      action="Create schedule"
-      close={() => {
-        discard();
-        close();
-      }}
-    />
-  );
+  const dialog = useNewItem(kind, { initial: newScheduleForm, close });
+  return <ScheduleDialog title="New schedule" action="Create schedule" {...dialog} />;
 }
 
 type ScheduleProps = { schedule: OnCallSchedule; close: () => void };
@@ -59,54 +48,18 @@ type ScheduleProps = { schedule: OnCallSchedule; close: () => void };
 export function EditScheduleDialog({ schedule, close }: ScheduleProps) {
   const project = useProjectSlug();
   const { data: members = [] } = useQuery(membersQuery(project));
-  const { form, change, error, isPending, submit, discard, dialog } = useEdit<OnCallSchedule, ScheduleForm>({
-    thing: schedule,
-    what: "schedule",
-    formOf,
-    compare: byParts(scheduleParts(members)),
-    keys: [schedulesQuery(project).queryKey],
-    draft: useDraftKey("on-call")(schedule.id),
-    async save(form, base) {
-      const body = changedMembers(scheduleOf(form), scheduleOf(formOf(base)));
-      if (Object.keys(body).length === 0) return;
-      const { version } = base;
-      await api(`/api/on-call/${schedule.id}`, { method: "PATCH", query: { project }, body, version });
-    },
-    saved: close,
-    gone: {
-      code: "schedule-unknown",
-      recreate: (form) => api("/api/on-call", { method: "POST", query: { project }, body: scheduleOf(form) }),
-    },
-  });
+  const compare = byParts(scheduleParts(members));
+  const { props, conflict } = useEditedItem(kind, { item: schedule, compare, close });
   return (
     <>
-      <ScheduleDialog
-        title="Edit schedule"
-        form={form}
-        onChange={change}
-        error={error}
-        busy={isPending}
-        submit={() => submit()}
-        action="Save"
-        close={() => {
-          discard();
-          close();
-        }}
-      />
-      {dialog}
+      <ScheduleDialog title="Edit schedule" action="Save" {...props} />
+      {conflict}
     </>
   );
 }
 
 export function DeleteScheduleDialog({ schedule, close }: ScheduleProps) {
-  const project = useProjectSlug();
-  const remove = useMutation({
-    mutationFn: () => api(`/api/on-call/${schedule.id}`, { method: "DELETE", query: { project } }),
-    onSuccess() {
-      void refresh(schedulesQuery(project).queryKey);
-      close();
-    },
-  });
+  const remove = useDeletedItem(kind, { item: schedule, close });
   return (
     <ConfirmDialog title="Delete this schedule?" action="Delete" mutation={remove} close={close}>
       Nobody is on call in <b className="font-semibold text-ink">{schedule.name}</b> any more, and its shifts
@@ -115,17 +68,8 @@ export function DeleteScheduleDialog({ schedule, close }: ScheduleProps) {
   );
 }
 
-type Props = {
-  title: string;
-  form: ScheduleForm;
-  onChange: (form: ScheduleForm) => void;
-  error: unknown;
-  busy: boolean;
-  submit: () => void;
-  /** The submit button's label. */
-  action: string;
-  close: () => void;
-};
+/** `action` is the label of the button that submits. */
+type Props = FormProps<ScheduleForm> & { title: string; action: string };
 
 function ScheduleDialog({ form, onChange, ...dialog }: Props) {
   const project = useProjectSlug();

@@ -127,6 +127,13 @@ function useProjectActions({ open, mute }: Props): Item[] {
           ),
         ]
       : []),
+    ...(can("annotations:change")
+      ? [
+          dialog("New annotation", "create add mark note deployment chart", "new-annotation", () =>
+            navigate({ to: "/p/$project/annotations", params }),
+          ),
+        ]
+      : []),
     ...(can("silences:change")
       ? [
           dialog("New silence", "plan maintenance window mute deployment", "new-silence", () =>

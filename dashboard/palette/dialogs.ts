@@ -15,6 +15,9 @@ export const dialogs = {
   "new-heartbeat": lazyPart<DialogProps>(
     async () => (await import("../heartbeats/heartbeat-dialogs.tsx")).NewHeartbeatDialog,
   ),
+  "new-annotation": lazyPart<DialogProps>(
+    async () => (await import("../annotations/annotation-dialogs.tsx")).NewAnnotationDialog,
+  ),
   "new-silence": lazyPart<DialogProps>(
     async () => (await import("../silences/silence-dialogs.tsx")).NewSilenceDialog,
   ),

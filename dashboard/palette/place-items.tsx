@@ -15,12 +15,14 @@ import {
   LayoutDashboard,
   ListChecks,
   Mail,
+  Milestone,
   Newspaper,
   PhoneCall,
   ScrollText,
   Settings2,
   UserRound,
   Users,
+  UsersRound,
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { useMe } from "../account/me.ts";
@@ -125,8 +127,14 @@ function useItemsOfProject(project: string): Item[] {
     page("Users", "people customers", <UserRound aria-hidden />, () =>
       navigate({ to: "/p/$project/users", params, search: {} }),
     ),
+    page("Cohorts", "segments groups people customers", <UsersRound aria-hidden />, () =>
+      navigate({ to: "/p/$project/cohorts", params }),
+    ),
     page("Insights", "values numbers", <Gauge aria-hidden />, () =>
       navigate({ to: "/p/$project/insights", params }),
+    ),
+    page("Annotations", "marks deployments releases notes charts", <Milestone aria-hidden />, () =>
+      navigate({ to: "/p/$project/annotations", params }),
     ),
     page("Members", "team people roles invitations", <Users aria-hidden />, () =>
       navigate({ to: "/p/$project/members", params }),

@@ -2,10 +2,14 @@ import { useState } from "react";
 import { isPercentage } from "../../server/rules/metric-value.ts";
 import type { MetricCondition } from "../../server/schemas/metric-condition.ts";
 import type { RulePreviewResponse } from "../../server/schemas/rule.ts";
+import { useMarks } from "../annotations/use-marks.ts";
 import type { SeriesColor } from "../charts/colors.ts";
 import { Legend } from "../charts/legend.tsx";
+import { MarkTable } from "../charts/mark-table.tsx";
 import { TimeChart } from "../charts/time-chart.tsx";
+import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
 import { metricLabels, valueText } from "./metric-text.ts";
 import { durationText } from "./rules.ts";
 
@@ -17,6 +21,7 @@ const listed = 5;
 
 /** The lines of a rule's metric with its threshold and alerts, which are also listed as text. */
 export default function MetricChart({ when, metric, toMs, height }: MetricChartProps) {
+  const project = useProjectSlug();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const { at, lines, stepMinutes, isCoarse } = metric;
   const series = lines.map(({ value, amounts: values }, index) => ({
@@ -34,6 +39,14 @@ export default function MetricChart({ when, metric, toMs, height }: MetricChartP
       toMs: to === null ? toMs : Date.parse(to),
     })),
   );
+  const { marks, omitted } = useMarks(
+    at.length === 0
+      ? null
+      : {
+          ...{ project, time: [at[0], toMs], isLive: false },
+          bounds: () => ({ from: at[0]!, to: new Date(toMs).toISOString() }),
+        },
+  );
   const newest = spans.toSorted((a, b) => b.fromMs - a.fromMs).slice(0, listed);
   return (
     <div className="flex flex-col gap-2">
@@ -49,6 +62,7 @@ export default function MetricChart({ when, metric, toMs, height }: MetricChartP
         isCount={false}
         format={(value) => valueText(when, value)}
         marks={{ thresholds: thresholdsOf(when), spans }}
+        annotations={marks}
       />
       {series.length > 1 && (
         <Legend
@@ -74,6 +88,14 @@ export default function MetricChart({ when, metric, toMs, height }: MetricChartP
             </li>
           ))}
         </ul>
+      )}
+      {marks.length > 0 && (
+        <details className="text-xs">
+          <summary className="w-fit cursor-pointer text-muted">{countOf(marks.length, "mark")}</summary>
+          <div className="max-h-60 overflow-y-auto pt-1">
+            <MarkTable marks={marks} omitted={omitted} project={project} />
+          </div>
+        </details>
       )}
     </div>
   );

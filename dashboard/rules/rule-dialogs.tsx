@@ -1,18 +1,21 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { limits } from "../../server/core/limits.ts";
 import type { Rule } from "../../server/schemas/rule.ts";
-import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { Choice, Field } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
-import { byParts, changedMembers } from "../edits/differences.ts";
-import { useDraftKey, useNewForm } from "../edits/draft-note.tsx";
-import { useEdit } from "../edits/use-edit.tsx";
+import { byParts } from "../edits/differences.ts";
+import {
+  type FormProps,
+  type ItemKind,
+  useDeletedItem,
+  useEditedItem,
+  useNewItem,
+} from "../edits/item-forms.ts";
 import { membersQuery } from "../members/members.ts";
 import { schedulesQuery } from "../on-call/on-call.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { refresh } from "../queries.ts";
 import { AlertFields } from "./alert-fields.tsx";
 import { EscalationFields } from "./escalation-fields.tsx";
 import { ForEachFields } from "./for-each-fields.tsx";
@@ -24,33 +27,19 @@ import { rulesQuery } from "./rules.ts";
 import { SearchField } from "./search-field.tsx";
 import { WhenFields } from "./when-fields.tsx";
 
+const kind: ItemKind<Rule, RuleForm> = {
+  noun: "rule",
+  path: "/api/rules",
+  formOf,
+  bodyOf: ruleOf,
+  newBodyOf: (_, base) => (base ? { enabled: base.enabled } : {}),
+  keys: (project) => [rulesQuery(project).queryKey],
+};
+
 /** @param initial - what the form begins with. Default: what was entered before a reload, or nothing. */
 export function NewRuleDialog({ close, initial }: { close: () => void; initial?: RuleForm }) {
-  const project = useProjectSlug();
-  const { form, change, discard } = useNewForm(useDraftKey("rule")(""), newRuleForm, initial);
-  const create = useMutation({
-    mutationFn: () => api("/api/rules", { method: "POST", query: { project }, body: ruleOf(form) }),
-    onSuccess() {
-      void refresh(rulesQuery(project).queryKey);
-      discard();
-      close();
-    },
-  });
-  return (
-    <RuleDialog
-      title="New rule"
-      form={form}
-      onChange={change}
-      error={create.error}
-      busy={create.isPending}
-      submit={() => create.mutate()}
-      action="Create rule"
-      close={() => {
-        discard();
-        close();
-      }}
-    />
-  );
+  const dialog = useNewItem(kind, { initial: newRuleForm, given: initial, close });
+  return <RuleDialog title="New rule" action="Create rule" {...dialog} />;
 }
 
 export function EditRuleDialog({ rule, close }: { rule: Rule; close: () => void }) {
@@ -58,55 +47,18 @@ export function EditRuleDialog({ rule, close }: { rule: Rule; close: () => void 
   const { data: members = [] } = useQuery(membersQuery(project));
   const { data: schedules = [] } = useQuery(schedulesQuery(project));
   const { data: destinations = [] } = useQuery(projectDestinationsQuery(project));
-  const { form, change, error, isPending, submit, discard, dialog } = useEdit<Rule, RuleForm>({
-    thing: rule,
-    what: "rule",
-    formOf,
-    compare: byParts(ruleParts({ members, schedules, destinations })),
-    keys: [rulesQuery(project).queryKey],
-    draft: useDraftKey("rule")(rule.id),
-    async save(form, base) {
-      const body = changedMembers(ruleOf(form), ruleOf(formOf(base)));
-      if (Object.keys(body).length === 0) return;
-      const { version } = base;
-      await api(`/api/rules/${rule.id}`, { method: "PATCH", query: { project }, body, version });
-    },
-    saved: close,
-    gone: {
-      code: "rule-unknown",
-      recreate: (form, { enabled }) =>
-        api("/api/rules", { method: "POST", query: { project }, body: { ...ruleOf(form), enabled } }),
-    },
-  });
+  const compare = byParts(ruleParts({ members, schedules, destinations }));
+  const { props, conflict } = useEditedItem(kind, { item: rule, compare, close });
   return (
     <>
-      <RuleDialog
-        title="Edit rule"
-        form={form}
-        onChange={change}
-        error={error}
-        busy={isPending}
-        submit={() => submit()}
-        action="Save"
-        close={() => {
-          discard();
-          close();
-        }}
-      />
-      {dialog}
+      <RuleDialog title="Edit rule" action="Save" {...props} />
+      {conflict}
     </>
   );
 }
 
 export function DeleteRuleDialog({ rule, close }: { rule: Rule; close: () => void }) {
-  const project = useProjectSlug();
-  const remove = useMutation({
-    mutationFn: () => api(`/api/rules/${rule.id}`, { method: "DELETE", query: { project } }),
-    onSuccess() {
-      void refresh(rulesQuery(project).queryKey);
-      close();
-    },
-  });
+  const remove = useDeletedItem(kind, { item: rule, close });
   return (
     <ConfirmDialog title="Delete this rule?" action="Delete" mutation={remove} close={close}>
       <b className="font-semibold text-ink">{rule.name}</b> no longer notifies anyone. Notifications that it
@@ -115,17 +67,8 @@ export function DeleteRuleDialog({ rule, close }: { rule: Rule; close: () => voi
   );
 }
 
-type Props = {
-  title: string;
-  form: RuleForm;
-  onChange: (form: RuleForm) => void;
-  error: unknown;
-  busy: boolean;
-  submit: () => void;
-  /** The submit button's label. */
-  action: string;
-  close: () => void;
-};
+/** `action` is the label of the button that submits. */
+type Props = FormProps<RuleForm> & { title: string; action: string };
 
 /** Asks for a rule, and shows the alerts that it would have raised. */
 function RuleDialog({ form, onChange, ...dialog }: Props) {

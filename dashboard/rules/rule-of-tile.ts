@@ -22,6 +22,8 @@ export function ruleFormOfTile(tile: ShownTile): RuleForm | null {
 function forEachOf(tile: ShownTile): Partial<RuleForm> {
   if (tile.type === "funnel" || !("split" in tile) || tile.split === undefined) return {};
   const { split } = tile;
+  // A rule follows values of events.
+  if (split.startsWith("user.")) return {};
   return split.startsWith("tag.")
     ? { each: "tag", eachTag: split.slice("tag.".length) }
     : { each: split as "channel" | "name" };

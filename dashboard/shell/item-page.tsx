@@ -11,7 +11,7 @@ type Props<Item> = {
   /** As one says it: "rule". The problem of one that doesn't exist is called by it, too. */
   noun: string;
   /** Lists all of them. */
-  list: "/p/$project/rules" | "/p/$project/heartbeats";
+  list: "/p/$project/rules" | "/p/$project/heartbeats" | "/p/$project/cohorts";
   icon: ReactNode;
   query: { data: Item | undefined; error: unknown; refetch: () => unknown };
   children: (item: Item) => ReactNode;

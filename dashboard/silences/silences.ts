@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
+import { infiniteQueryOptions, type QueryKey, queryOptions, useMutation } from "@tanstack/react-query";
 import { limits } from "../../server/core/limits.ts";
 import type { Silence, SilenceDraft, SilencePreviewResponse } from "../../server/schemas/silence.ts";
 import { api, errorMessage } from "../api.ts";
@@ -68,9 +68,9 @@ export function silencePreviewQuery(project: string, draft: SilenceDraft | null)
   });
 }
 
-/** Reads again what shows silences. */
-export function refreshSilences(project: string): Promise<void> {
-  return refresh(keyOf(project), ["alerts", project], sidebarQuery(project).queryKey);
+/** What shows silences, and what they change. */
+export function keysOfSilences(project: string): QueryKey[] {
+  return [keyOf(project), ["alerts", project], sidebarQuery(project).queryKey];
 }
 
 /** Who planned a silence. */
@@ -85,6 +85,6 @@ export function useEndSilence(project: string) {
     onError: (error) =>
       toast({ title: "The silence wasn't ended", description: errorMessage(error), failed: true }),
     // Also if it ended meanwhile.
-    onSettled: () => refreshSilences(project),
+    onSettled: () => refresh(...keysOfSilences(project)),
   });
 }

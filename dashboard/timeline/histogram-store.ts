@@ -2,7 +2,7 @@ import type { Event, EventList } from "../../server/event/event.ts";
 import type { Stats } from "../../server/schemas/stats.ts";
 import { api } from "../api.ts";
 import { zone } from "../components/zone.ts";
-import { type Filters, matcherOf, queryOf } from "../feed/filters.ts";
+import { type Filters, isForServer, matcherOf, queryOf } from "../feed/filters.ts";
 import { listen } from "../live/connection.ts";
 import { boundsOf, timeIn, withoutTime } from "../time-range/time-range.ts";
 import { bucketSizeFor, lengthOf } from "./buckets.ts";
@@ -101,6 +101,7 @@ export function openHistogram(project: string, filters: Filters, split: Split) {
     events(batch) {
       const wanted = batch.filter(matches);
       if (wanted.length === 0) return;
+      if (isForServer(filters)) return loadAfter(recountAfterMs);
       if (loading && arrivedMeanwhile.length < heldMax) arrivedMeanwhile.push(...wanted);
       waiting.push(...wanted);
       showTimer ??= setTimeout(show, showEveryMs);

@@ -1,11 +1,13 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChevronDown, ChevronUp, ImageDown, Table2, ZoomOut } from "lucide-react";
 import { type ReactNode, useId, useRef, useState } from "react";
+import { useMarks } from "../annotations/use-marks.ts";
 import { ApiError, errorMessage } from "../api.ts";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { colorsOfValues, distinctColors } from "../charts/colors.ts";
 import { Legend } from "../charts/legend.tsx";
+import { MarkTable } from "../charts/mark-table.tsx";
 import { download } from "../charts/png.ts";
 import { type ChartHandle, TimeChart, type TimeRange } from "../charts/time-chart.tsx";
 import { TimeTable } from "../charts/time-table.tsx";
@@ -17,6 +19,7 @@ import { timeLabel } from "../time-range/time-label.ts";
 import { type TimeFilter, timeIn } from "../time-range/time-range.ts";
 import { TimeRangePicker } from "../time-range/time-range-picker.tsx";
 import { parseSplit, type Split } from "./histogram.ts";
+import { marksOf } from "./histogram-marks.ts";
 import { Newer } from "./newer.tsx";
 import { seriesOf } from "./series.ts";
 import { SplitSelect } from "./split-select.tsx";
@@ -188,6 +191,9 @@ function HistogramChart({
   const isLastPartial = histogram !== null && !isEmpty && histogram.endMs > Date.now();
   const total = series.reduce((sum, each) => sum + each.total, 0);
   const time = timeLabel(timeIn(filters), Date.now());
+  const { marks, omitted } = useMarks(
+    histogram && !isEmpty ? marksOf(project, histogram, isLastPartial) : null,
+  );
 
   function toggle(key: string) {
     const keys = new Set(hidden);
@@ -217,6 +223,7 @@ function HistogramChart({
             endMs={histogram.endMs}
             series={shown}
             height={chartPx}
+            annotations={marks}
             onSelect={zoomTo}
             onZoomOut={zoomOut}
           />
@@ -276,6 +283,7 @@ function HistogramChart({
             series={series}
             isLastPartial={isLastPartial}
           />
+          <MarkTable marks={marks} omitted={omitted} project={project} />
         </section>
       )}
     </>

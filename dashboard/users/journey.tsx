@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { Event } from "../../server/event/event.ts";
 import { tagsInOrder } from "../../server/event/tag-order.ts";
+import type { User } from "../../server/schemas/user.ts";
 import { useFirstTags } from "../channels/first-tags.ts";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
@@ -20,8 +21,9 @@ const recountMs = 1_000;
 const tagsShown = 8;
 
 /** Everything that a user did, newest first, with the gaps between. New events appear live. */
-export function Journey({ project, userId }: { project: string; userId: string }) {
-  useLiveJourney(project, userId);
+export function Journey({ project, user }: { project: string; user: User }) {
+  const { userId } = user;
+  useLiveJourney(project, user);
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
     journeyQuery(project, userId),
   );
@@ -98,9 +100,13 @@ function JourneyEvent({ event, project, firstTags }: JourneyEventProps) {
 }
 
 /** Adds arriving events on top, and refetches data that the stream doesn't report. */
-function useLiveJourney(project: string, userId: string): void {
+function useLiveJourney(project: string, user: User): void {
+  const { userId } = user;
+  // Events of all IDs are the person's. As a text, so that the effect runs again only if they change.
+  const ids = JSON.stringify(user.ids.map((id) => id.userId));
   const queries = useQueryClient();
   useEffect(() => {
+    const personIds = new Set(JSON.parse(ids) as string[]);
     const { queryKey } = journeyQuery(project, userId);
     let recount: ReturnType<typeof setTimeout> | undefined;
     const counts = () => {
@@ -116,7 +122,7 @@ function useLiveJourney(project: string, userId: string): void {
     };
     const stop = listen(project, {
       events(batch) {
-        const own = batch.filter((event) => event.userId === userId);
+        const own = batch.filter((event) => personIds.has(event.userId));
         if (own.length === 0) return;
         queries.setQueryData(queryKey, (data) => {
           const first = data?.pages[0];
@@ -136,7 +142,7 @@ function useLiveJourney(project: string, userId: string): void {
       clearTimeout(recount);
       stop();
     };
-  }, [project, userId, queries]);
+  }, [project, userId, ids, queries]);
 }
 
 function newestFirst(a: Event, b: Event): number {

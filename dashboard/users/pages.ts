@@ -1,2 +1,4 @@
+export { CohortPage } from "../cohorts/cohort-page.tsx";
+export { CohortsPage } from "../cohorts/cohorts-page.tsx";
 export { UserPage } from "./user-page.tsx";
 export { UsersPage } from "./users-page.tsx";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeft, Eraser, ListFilter, UserRoundX } from "lucide-react";
+import { ArrowLeft, Eraser, ListFilter, Merge, UserRoundX } from "lucide-react";
 import { useState } from "react";
 import type { User } from "../../server/schemas/user.ts";
 import { ApiError } from "../api.ts";
@@ -17,7 +17,9 @@ import { ActivityStrip } from "./activity-strip.tsx";
 import { EraseDialog } from "./erase-dialog.tsx";
 import { Erasure } from "./erasure.tsx";
 import { Journey } from "./journey.tsx";
+import { MergeDialog } from "./merge-dialog.tsx";
 import { Properties } from "./properties.tsx";
+import { UserIds } from "./user-ids.tsx";
 import { userQuery } from "./users.ts";
 
 /** One user: who they are, how active, and everything they did. */
@@ -26,13 +28,14 @@ export function UserPage() {
   const { userId = "" } = useParams({ strict: false });
   const { erasure }: { erasure?: string } = useSearch({ strict: false });
   const { data: user, error, refetch } = useQuery({ ...userQuery(project, userId), enabled: !erasure });
-  const mayErase = useCan()("users:erase");
+  const can = useCan();
   const [isErasing, setErasing] = useState(false);
+  const [isMerging, setMerging] = useState(false);
   const isUnknown = error instanceof ApiError && error.code === "user-unknown";
   return (
     <>
       <PageHeader
-        title={userId}
+        title={user?.userId ?? userId}
         icon={
           <Link
             to="/p/$project/users"
@@ -71,14 +74,26 @@ export function UserPage() {
           <div className="mx-auto flex max-w-6xl flex-col gap-6 px-4 py-5 md:px-8 md:py-6 lg:grid lg:grid-cols-[minmax(0,1fr)_300px] lg:items-start lg:gap-10">
             <aside aria-label="About the user" className="flex flex-col gap-6 lg:order-2">
               <Summary user={user} />
+              <UserIds project={project} user={user} />
               <Properties project={project} user={user} />
               <Names user={user} project={project} />
               <div className="flex flex-wrap gap-2">
-                <Link to="/p/$project" params={{ project }} search={{ userId }} className={buttonClass()}>
+                <Link
+                  to="/p/$project"
+                  params={{ project }}
+                  search={{ userId: user.userId }}
+                  className={buttonClass()}
+                >
                   <ListFilter aria-hidden className="size-4" />
                   Open in feed
                 </Link>
-                {mayErase && (
+                {can("users:change") && (
+                  <Button onClick={() => setMerging(true)}>
+                    <Merge aria-hidden className="size-4" />
+                    Merge…
+                  </Button>
+                )}
+                {can("users:erase") && (
                   <Button variant="danger" onClick={() => setErasing(true)}>
                     <Eraser aria-hidden className="size-4" />
                     Erase
@@ -87,18 +102,19 @@ export function UserPage() {
               </div>
             </aside>
             <div className="flex min-w-0 flex-col gap-6">
-              <ActivityStrip project={project} userId={userId} />
-              <Journey project={project} userId={userId} />
+              <ActivityStrip project={project} userId={user.userId} />
+              <Journey project={project} user={user} />
             </div>
           </div>
         )}
       </div>
-      {isErasing && <EraseDialog project={project} userId={userId} close={() => setErasing(false)} />}
+      {isErasing && user && <EraseDialog project={project} user={user} close={() => setErasing(false)} />}
+      {isMerging && user && <MergeDialog project={project} user={user} close={() => setMerging(false)} />}
     </>
   );
 }
 
-function Summary({ user: { events, firstSeenAt, lastSeenAt } }: { user: User }) {
+function Summary({ user: { events, isKnown, firstSeenAt, lastSeenAt } }: { user: User }) {
   const facts: [string, string | null][] = [
     ["First seen", firstSeenAt],
     ["Last seen", lastSeenAt],
@@ -107,7 +123,10 @@ function Summary({ user: { events, firstSeenAt, lastSeenAt } }: { user: User }) 
     <dl className="grid grid-cols-3 gap-4 lg:grid-cols-2">
       <div className="lg:col-span-2">
         <dt className="text-muted text-xs">Events</dt>
-        <dd className="font-semibold text-xl">{formatNumber(events)}</dd>
+        <dd className="flex items-baseline gap-2 font-semibold text-xl">
+          {formatNumber(events)}
+          {!isKnown && <span className="font-normal text-muted text-xs">Anonymous</span>}
+        </dd>
       </div>
       {facts.map(([label, at]) => (
         <div key={label}>

@@ -73,6 +73,11 @@ function Table({ project, users, columns, faded, counted }: UserTableProps) {
                 className="hostile-line block after:absolute after:inset-0 after:content-[''] focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:outline-accent focus-visible:after:-outline-offset-2"
               >
                 {user.userId.trim() === "" ? <span className="text-faint">blank</span> : user.userId}
+                {user.ids.length > 1 && (
+                  <span className="ml-2 font-normal text-faint text-xs" title={user.ids.join("\n")}>
+                    {user.ids.length} IDs
+                  </span>
+                )}
               </UserLink>
             </th>
             {counted && <CountedBy event={counted.get(user.userId)!} />}

@@ -1,8 +1,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Columns3, Search, UserRound, UserRoundSearch } from "lucide-react";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Columns3, Search, UserRound, UserRoundSearch, UsersRound } from "lucide-react";
 import { useDeferredValue, useEffect, useId, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
+import { SaveAsCohort } from "../cohorts/save-as-cohort.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Menu, MenuCheckbox, MenuLabel } from "../components/ui/menu.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
@@ -61,6 +62,11 @@ export function UsersPage() {
             className="min-w-0 flex-1 bg-transparent text-sm outline-none placeholder:text-faint placeholder-shown:text-ellipsis max-md:text-lg"
           />
         </label>
+        {sought !== "" && <SaveAsCohort conditions={() => [{ type: "search", q: sought }]} />}
+        <Link to="/p/$project/cohorts" params={{ project }} className={buttonClass()}>
+          <UsersRound aria-hidden className="size-4" />
+          Cohorts
+        </Link>
         <div className="flex items-center gap-2 max-md:w-full md:ml-auto">
           <label htmlFor={sortId} className="text-muted text-sm max-md:sr-only">
             Sort by

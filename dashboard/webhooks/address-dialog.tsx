@@ -5,7 +5,8 @@ import { SecretBox } from "../components/ui/copy-button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { sources, webhookUrlQuery } from "./webhooks.ts";
+import { sources } from "./sources.ts";
+import { webhookUrlQuery } from "./webhooks.ts";
 
 type Props = { webhook: Webhook; url: string; close: () => void };
 
@@ -62,13 +63,13 @@ function Frame({ title, close, children }: { title: string; close: () => void; c
 }
 
 function Address({ webhook, url }: Omit<Props, "close">) {
-  const { secretHint } = sources[webhook.source];
+  const { secretHint, isSecretOptional } = sources[webhook.source];
   return (
     <>
       <SecretBox secret={url} label="Copy address" />
       {secretHint && !webhook.hasSecret && (
         <p className="mt-3 text-muted text-sm">
-          Next: edit the webhook and enter its signing secret. {secretHint}
+          {isSecretOptional ? "You can" : "Next:"} edit the webhook and enter its signing secret. {secretHint}
         </p>
       )}
     </>

@@ -5,7 +5,8 @@ import { formatDate } from "../components/dates.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { SelectField, TextField } from "../components/ui/field.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { type Sample, sampleOfRequest, webhookRequestsQuery } from "./webhooks.ts";
+import { type Sample, sampleOfRequest } from "./samples.ts";
+import { webhookRequestsQuery } from "./webhooks.ts";
 
 type Props = {
   /** The webhook that exists already, whose last requests can be used. */

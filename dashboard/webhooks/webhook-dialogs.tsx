@@ -14,16 +14,10 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { AddressDialog } from "./address-dialog.tsx";
 import { MappingFields } from "./mapping-fields.tsx";
 import { MappingPreview } from "./mapping-preview.tsx";
+import { type Sample, sampleFor, sampleOfRequest } from "./samples.ts";
+import { sources } from "./sources.ts";
 import { formOf, mappingOf, newForm, type WebhookForm, webhookOf, webhookParts } from "./webhook-form.ts";
-import {
-  type Sample,
-  sampleFor,
-  sampleOfRequest,
-  sources,
-  webhookPreviewQuery,
-  webhookRequestsQuery,
-  webhooksQuery,
-} from "./webhooks.ts";
+import { webhookPreviewQuery, webhookRequestsQuery, webhooksQuery } from "./webhooks.ts";
 
 /** How long nothing was typed before the preview is updated. */
 const typingMs = 300;
@@ -194,7 +188,10 @@ type SettingsFieldsProps = {
 function SettingsFields({ source, existing, form, onChange }: SettingsFieldsProps) {
   const { data: channels = [] } = useQuery(channelsQuery(useProjectSlug()));
   const channelList = useId();
-  const { secretHint, hasEvents } = sources[source];
+  const { secretHint, isSecretOptional, hasEvents } = sources[source];
+  const withoutSecret = isSecretOptional
+    ? "Without it, whoever has the address can send."
+    : "Requests are refused until you enter it here.";
   const kept = existing?.hasSecret ? "Leave it empty to keep the one that is saved." : "";
   return (
     <>
@@ -244,7 +241,7 @@ function SettingsFields({ source, existing, form, onChange }: SettingsFieldsProp
           maxLength={limits.webhookSecretCharacters}
           // Not "off", which browsers ignore for passwords.
           autoComplete="new-password"
-          hint={`${secretHint} ${kept || "Requests are refused until you enter it here."}`}
+          hint={`${secretHint} ${kept || withoutSecret}`}
           member="secret"
         />
       )}

@@ -1,7 +1,7 @@
 import { withChange } from "../../server/core/with-change.ts";
 import type { Webhook, WebhookMapping, WebhookSource } from "../../server/schemas/webhook.ts";
 import { orNone, type Part, part, whoChanged } from "../edits/differences.ts";
-import { sources } from "./webhooks.ts";
+import { sources } from "./sources.ts";
 
 /** The values of the form for a webhook. */
 export type WebhookForm = {
@@ -36,6 +36,20 @@ const noTexts: Record<MappingText, string> = {
   id: "",
 };
 
+/** What a mapping begins with. */
+const firstMappings: Partial<Record<WebhookSource, WebhookMapping>> = {
+  stripe: { name: "{{type}}" },
+  github: { name: "{{@x-github-event}}" },
+  sentry: { name: "{{@sentry-hook-resource}} {{action}}" },
+  alertmanager: { name: "{{labels.alertname}}" },
+  grafana: { name: "{{labels.alertname}}" },
+  "uptime-kuma": { name: "{{monitor.name}}" },
+  vercel: { name: "{{message}}" },
+  netlify: { name: "{{message}}" },
+  heroku: { name: "{{message}}" },
+  cloudflare: { name: "{{ClientRequestMethod}}" },
+};
+
 export function newForm(source: WebhookSource): WebhookForm {
   return {
     name: "",
@@ -44,11 +58,7 @@ export function newForm(source: WebhookSource): WebhookForm {
     savedSecret: null,
     signatureHeader: "",
     isMapped: !sources[source].hasEvents,
-    mapping: mappingForm(
-      source === "github"
-        ? { name: "{{@x-github-event}}" }
-        : { name: "{{type}}", ...(source !== "stripe" && { userId: "{{customer.id}}" }) },
-    ),
+    mapping: mappingForm(firstMappings[source] ?? { name: "{{type}}", userId: "{{customer.id}}" }),
   };
 }
 

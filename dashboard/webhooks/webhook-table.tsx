@@ -4,7 +4,7 @@ import { RelativeTime } from "../components/relative-time.tsx";
 import { CardRow, CardTable, RowActions } from "../components/ui/card-table.tsx";
 import { RowMenu } from "../components/ui/row-menu.tsx";
 import { useCan } from "../projects/can.ts";
-import { sources } from "./webhooks.ts";
+import { sources } from "./sources.ts";
 
 type Actions = Record<"address" | "received" | "edit" | "rotate" | "remove", (webhook: Webhook) => void>;
 
@@ -22,7 +22,7 @@ export function WebhookTable({ webhooks, ...actions }: Actions & { webhooks: Web
 
 function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
   const { name, source, channel, mapping, hasSecret, receivedAt, lastOutcome } = webhook;
-  const { label, secretHint } = sources[source];
+  const { label, secretHint, isSecretOptional } = sources[source];
   return (
     <CardRow>
       <th scope="row" className="min-w-0 text-left font-medium">
@@ -31,7 +31,7 @@ function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
           {label}
           {mapping !== null && sources[source].hasEvents && ", own mapping"}
         </span>
-        {secretHint && !hasSecret && (
+        {secretHint && !isSecretOptional && !hasSecret && (
           <span className="block font-normal text-danger text-xs">Its signing secret is missing</span>
         )}
       </th>

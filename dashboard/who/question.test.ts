@@ -16,6 +16,9 @@ const funnel = fc
     reached: fc.integer({ min: 1, max: 2 }),
     isDropped: fc.boolean(),
     name: fc.constantFrom("", "The cart"),
+    took: fc.option(fc.record({ from: fc.nat({ max: 60 }), to: fc.constantFrom(null, 3_600) }), {
+      nil: undefined,
+    }),
     split: fc.option(
       fc.record({ by: fc.constantFrom("channel", "tag.plan"), value: fc.constantFrom("a", "b c") }),
       {
@@ -23,10 +26,11 @@ const funnel = fc
       },
     ),
   })
-  .map(({ name, split, ...rest }) => ({
+  .map(({ name, split, took, ...rest }) => ({
     ...rest,
     names: rest.steps.map((_, index) => (index === 0 ? name : "")),
     ...(split && { split }),
+    ...(took && { took }),
   }));
 const cohort = fc
   .record({
@@ -41,12 +45,50 @@ const cohort = fc
     returned: fc.option(fc.nat({ max: 99 }), { nil: undefined }),
   })
   .map(({ returned, ...rest }) => ({ ...rest, ...(returned !== undefined && { returned }) }));
+const paths = fc
+  .record({
+    ...time,
+    of: fc.constant("paths" as const),
+    anchor: q,
+    anchorName: fc.constantFrom("", "The cart"),
+    direction: fc.constantFrom("after" as const, "before" as const),
+    length: fc.integer({ min: 1, max: 5 }),
+    windowSeconds: fc.integer({ min: 1, max: 9_999_999 }),
+    names: fc.integer({ min: 1, max: 10 }),
+    repeats: fc.constantFrom("merge" as const, "keep" as const),
+    q,
+    source: fc.option(fc.constantFrom("0", "1", "1:a: b&c"), { nil: undefined }),
+    target: fc.constantFrom("end", "2", "2:Paid"),
+  })
+  .map(({ source, ...rest }) => ({ ...rest, ...(source !== undefined && { source }) }));
+const activity = fc.record({
+  ...time,
+  of: fc.constantFrom("stickiness" as const, "lifecycle" as const),
+  by: fc.constantFrom("day" as const, "week" as const, "month" as const),
+  timeZone: fc.constant("Europe/Berlin"),
+  q,
+  first: fc.constantFrom("ever" as const, "range" as const),
+  which: fc.oneof(
+    fc.record({ periods: fc.integer({ min: 1, max: 100 }) }),
+    fc.record({ last: fc.integer({ min: 1, max: 100 }) }),
+    fc.record({
+      period: fc.nat({ max: 99 }),
+      start: time.from,
+      users: fc.constantFrom("new" as const, "returning" as const, "all" as const),
+    }),
+  ),
+});
 const events = fc
   .record(
     { q: fc.constantFrom("a b", "name:Paid"), "tag.plan": fc.constant("pro"), range: fc.constant("7d") },
     { requiredKeys: [] },
   )
-  .map((filters) => ({ of: "events" as const, filters }));
+  .chain((filters) =>
+    fc.constantFrom(
+      { of: "events" as const, filters },
+      { of: "events" as const, filters, property: { key: "plan", value: "pro" } },
+    ),
+  );
 
 /** As in the address bar, which leaves out what is empty. */
 function shared(address: Record<string, string>): Record<string, string> {
@@ -55,7 +97,7 @@ function shared(address: Record<string, string>): Record<string, string> {
 
 test("an address asks the question that it was made for", () => {
   fc.assert(
-    fc.property(fc.oneof(funnel, cohort, events), (question: Question) => {
+    fc.property(fc.oneof(funnel, cohort, paths, activity, events), (question: Question) => {
       expect(questionIn(shared(addressOf(question)))).toEqual(question);
     }),
   );

@@ -2,12 +2,36 @@
 import { limits } from "../../server/core/limits.ts";
 import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { formatDate } from "../components/dates.ts";
+import { secondsText } from "../components/durations.ts";
 import { type Filters, filtersIn, queryOf } from "../feed/filters.ts";
+
+import {
+  type ActivityQuestion,
+  activityAddressOf,
+  activityQuestionIn,
+  activityRequestOf,
+  activityTitleOf,
+} from "./activity-question.ts";
+import {
+  type PathQuestion,
+  pathAddressOf,
+  pathQueryOf,
+  pathQuestionIn,
+  pathTitleOf,
+} from "./path-question.ts";
+
+/** A time in seconds, from `from` on to before `to`; null: any longer one. */
+export type Took = { from: number; to: number | null };
 
 type Time = { from: string; to: string };
 
 export type Question =
-  | { of: "events"; filters: Filters }
+  | {
+      of: "events";
+      filters: Filters;
+      /** Only users whose property has this value. */
+      property?: { key: string; value: string };
+    }
   | ({
       of: "funnel";
       steps: string[];
@@ -18,6 +42,8 @@ export type Question =
       reached: number;
       /** Only those who took no step after it. */
       isDropped: boolean;
+      /** Only those who took so long since the step before. */
+      took?: Took;
       /** Only those whose first step has this value. */
       split?: { by: string; value: string };
     } & Time)
@@ -32,14 +58,21 @@ export type Question =
       cohort: number;
       /** How many weeks later they returned; undefined: whether or not they did. */
       returned?: number;
-    } & Time);
+    } & Time)
+  | PathQuestion
+  | ActivityQuestion;
 
 const steps = Array.from({ length: limits.funnelSteps }, (_, index) => index + 1);
 
 /** The address of a question. `show` is left out, so users are shown. */
 export function addressOf(question: Question): Record<string, string> {
   const { of } = question;
-  if (of === "events") return { of, ...question.filters };
+  if (of === "events") {
+    const { filters, property } = question;
+    return { of, ...filters, ...(property && { property: property.key, value: property.value }) };
+  }
+  if (of === "paths") return pathAddressOf(question);
+  if (isOfActivity(question)) return activityAddressOf(question);
   const { from, to } = question;
   if (of === "cohort") {
     const { start, again, first, timeZone, week, cohort, returned } = question;
@@ -48,23 +81,35 @@ export function addressOf(question: Question): Record<string, string> {
       ...(returned !== undefined && { returned: String(returned) }),
     };
   }
-  const { names, windowSeconds, reached, isDropped, split } = question;
+  const { names, windowSeconds, reached, isDropped, split, took } = question;
   return {
     of,
     ...Object.fromEntries(question.steps.map((q, index) => [`step${index + 1}`, q || "*"])),
     ...Object.fromEntries(names.flatMap((name, index) => (name ? [[`name${index + 1}`, name]] : []))),
     ...{ window: String(windowSeconds), reached: String(reached), from, to },
     ...(isDropped && { dropped: "true" }),
+    ...(took && tookQuery(took)),
     ...(split && { split: split.by, value: split.value }),
   };
+}
+
+function isOfActivity(question: Question): question is ActivityQuestion {
+  return question.of === "stickiness" || question.of === "lifecycle";
 }
 
 /** The question of an address; null if it is none. */
 export function questionIn(search: Record<string, unknown>): Question | null {
   const text = (name: string) => (typeof search[name] === "string" ? search[name] : "");
-  if (search.of === "events") return { of: "events", filters: filtersIn(search) };
+  if (search.of === "events") {
+    const key = text("property");
+    const property = key === "" ? undefined : { key, value: text("value") };
+    return { of: "events", filters: filtersIn(search), ...(property && { property }) };
+  }
   const time = { from: text("from"), to: text("to") };
   if (time.from === "" || time.to === "") return null;
+  if (search.of === "paths") return pathQuestionIn(text, numberIn);
+  if (search.of === "stickiness" || search.of === "lifecycle")
+    return activityQuestionIn(search.of, text, numberIn);
   if (search.of === "cohort") {
     const cohort = numberIn(text("cohort"));
     const returned = numberIn(text("returned"));
@@ -80,6 +125,7 @@ export function questionIn(search: Record<string, unknown>): Question | null {
   const reached = numberIn(text("reached"));
   if (search.of !== "funnel" || taken.length < 2 || !reached || reached > taken.length) return null;
   const [by, value] = [text("split"), text("value")];
+  const tookFrom = numberIn(text("tookFrom"));
   return {
     ...{ of: "funnel", ...time, reached },
     // The URL omits empty parts.
@@ -87,6 +133,7 @@ export function questionIn(search: Record<string, unknown>): Question | null {
     names: taken.map((_, index) => text(`name${index + 1}`)),
     windowSeconds: numberIn(text("window")) ?? 0,
     isDropped: search.dropped === "true",
+    ...(tookFrom !== undefined && { took: { from: tookFrom, to: numberIn(text("tookTo")) ?? null } }),
     ...(by !== "" && { split: { by, value } }),
   };
 }
@@ -100,8 +147,15 @@ export function requestOf(question: Question): { path: string; query: [string, s
   if (question.of === "events") {
     // Without a start, the API would list the last 30 days.
     const query = { from: new Date(0).toISOString(), ...queryOf(question.filters) };
-    return { path: "/api/stats/users", query: Object.entries(query) };
+    const { property } = question;
+    const { key, value } = property ?? { key: undefined, value: undefined };
+    return {
+      path: "/api/stats/users",
+      query: Object.entries({ ...query, ...(key !== undefined && { property: key, value: value! }) }),
+    };
   }
+  if (isOfActivity(question)) return activityRequestOf(question);
+  if (question.of === "paths") return { path: "/api/paths/users", query: pathQueryOf(question) };
   const { from, to } = question;
   if (question.of === "cohort") {
     const { start, again, first, timeZone, cohort, returned } = question;
@@ -114,37 +168,59 @@ export function requestOf(question: Question): { path: string; query: [string, s
       ],
     };
   }
-  const { windowSeconds, reached, isDropped, split } = question;
+  const { windowSeconds, reached, isDropped, split, took } = question;
   return {
     path: "/api/funnel/users",
     query: [
       ...question.steps.map((q): [string, string] => ["step", q]),
       ...Object.entries({ window: String(windowSeconds), reached: String(reached), from, to }),
       ...(isDropped ? [["dropped", "true"] as [string, string]] : []),
+      ...Object.entries(took ? tookQuery(took) : {}),
       ...Object.entries(split ? { split: split.by, value: split.value } : {}),
     ],
   };
 }
 
+function tookQuery({ from, to }: Took): Record<string, string> {
+  return { tookFrom: String(from), ...(to !== null && { tookTo: String(to) }) };
+}
+
 /** The title of a question: "Dropped out after Cart opened". */
 export function titleOf(question: Question): string {
-  if (question.of === "events") return "Users of matching events";
+  if (question.of === "events")
+    return question.property
+      ? `Users with ${question.property.key} “${question.property.value}”`
+      : "Users of matching events";
+  if (isOfActivity(question)) return activityTitleOf(question);
+  if (question.of === "paths") return pathTitleOf(question);
   if (question.of === "cohort") {
     const { week, returned } = question;
     const began = `Began in the week of ${Number.isNaN(Date.parse(week)) ? "…" : formatDate(week, "dayOfYear")}`;
     if (returned === undefined) return began;
     return `${began}, back ${returned === 0 ? "in the same week" : returned === 1 ? "a week later" : `${returned} weeks later`}`;
   }
-  const { reached, isDropped, names } = question;
+  const { reached, isDropped, names, took } = question;
   const q = question.steps[reached - 1]!;
   const name = stepNameOf(q, names[reached - 1]) ?? q;
   const isLast = reached === question.steps.length;
+  if (took) return `Took the step “${name}” ${tookText(took)} after the one before`;
   return `${isDropped && !isLast ? "Dropped out after" : "Took the step"} “${name}”`;
+}
+
+/** "2–5 min", "under 1 s", "90 days and more". */
+export function tookText({ from, to }: Took): string {
+  if (to === null) return `${secondsText(from)} and more`;
+  if (from === 0) return `under ${secondsText(to)}`;
+  const [[least, unit], [most, unitOfMost]] = [secondsText(from).split(" "), secondsText(to).split(" ")];
+  return unit === unitOfMost ? `${least} – ${most} ${unit}` : `${least} ${unit} – ${most} ${unitOfMost}`;
 }
 
 /** The event that is listed for each user, as the second half of "Each user has one event: …". */
 export function eventText(question: Question): string {
   if (question.of === "funnel") return "the one that took the step";
   if (question.of === "events") return "their last one that matches";
+  if (isOfActivity(question)) return "period" in question.which ? "the first one then" : "their last one";
+  if (question.of === "paths")
+    return question.target === "end" ? "the last one of their path" : "the one that took the step";
   return question.returned === undefined ? "their first one" : "the first one of their return";
 }

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Link2Off, Newspaper, UserRound, UserRoundX } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
+import { SaveAsCohort } from "../cohorts/save-as-cohort.tsx";
 import { countOf } from "../components/counts.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
@@ -13,6 +14,7 @@ import { type TimeFilter, timeIn, withoutTime } from "../time-range/time-range.t
 import { TimeRangePicker } from "../time-range/time-range-picker.tsx";
 import { useColumns } from "../users/columns.ts";
 import { UserTable } from "../users/user-table.tsx";
+import { conditionsOf, whyNotSaved } from "./cohort-of-question.ts";
 import { countedUsersQuery } from "./counted-users.ts";
 import { addressOf, eventText, type Question, questionIn, titleOf } from "./question.ts";
 import { WhoEvents } from "./who-events.tsx";
@@ -62,8 +64,8 @@ function Counted({ project, question, showsEvents }: CountedProps) {
     );
     // The router marks the one that is shown.
     const about = { className: tabClass, activeOptions: { exact: true } };
-    // All events of a search are the feed's.
-    return isEvents && question.of === "events" ? (
+    // All events of a search are the feed's, which knows no properties of users.
+    return isEvents && question.of === "events" && !question.property ? (
       <Link to="/p/$project" params={{ project }} search={question.filters} {...about}>
         {content}
       </Link>
@@ -94,6 +96,12 @@ function Counted({ project, question, showsEvents }: CountedProps) {
             ` · ${timeLabel({ from: question.from, to: question.to }, Date.now())}`
           )}
         </p>
+        {total !== undefined && (
+          <SaveAsCohort
+            conditions={() => conditionsOf(project, question)}
+            disabledBecause={whyNotSaved(question, total)}
+          />
+        )}
         {question.of === "events" && (
           <TimeRangePicker
             time={timeIn(question.filters)}
@@ -101,7 +109,7 @@ function Counted({ project, question, showsEvents }: CountedProps) {
               void navigate({
                 to: ".",
                 search: addressOf({
-                  of: "events",
+                  ...question,
                   filters: { ...withoutTime(question.filters), ...(time as Record<string, string>) },
                 }),
               })

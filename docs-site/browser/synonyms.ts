@@ -1,9 +1,18 @@
 /** Other words for things: whoever searches for one of `words` also finds what `means` says, as the pages call it. */
 export const synonyms: { words: string[]; means: string[] }[] = [
   { words: ["gdpr", "dsgvo", "ccpa", "right to be forgotten", "personal data"], means: ["erasing user"] },
+  {
+    words: ["identity resolution", "identity stitching", "distinct id", "anonymous id", "merge users"],
+    means: ["several ids", "one person"],
+  },
+  { words: ["segments", "segment of users", "audience", "audiences"], means: ["cohorts"] },
   { words: ["kubernetes", "k8s", "helm", "docker", "podman"], means: ["in containers"] },
   { words: ["nextjs", "next.js"], means: ["next js"] },
-  { words: ["page views", "page view", "pageviews", "pageview"], means: ["page viewed"] },
+  {
+    words: ["page views", "pageviews", "pageview", "web analytics", "google analytics"],
+    means: ["websites"],
+  },
+  { words: ["plausible", "umami", "matomo", "visitors", "bounce rate"], means: ["websites"] },
   { words: ["429", "too many requests", "throttling"], means: ["rate limits", "rate limited"] },
   { words: ["cors", "cross-origin", "access-control-allow-origin"], means: ["publishable keys", "origins"] },
   { words: ["sso", "oidc", "single sign-on"], means: ["openid connect"] },

@@ -12,8 +12,8 @@ export type AlertLink = { alertId: string; accountId: string | null; destination
 
 const purpose = "alert";
 const idBytes = 16;
-/** Half of an HMAC-SHA256, so that a token fits where services allow few characters. */
-const macBytes = 16;
+/** Of an HMAC-SHA256, so that a token fits where services allow few characters. */
+const macBytes = 15;
 
 /** Signs the links in messages of alerts, which acknowledge and resolve them without a session. */
 export class AlertLinks {
@@ -38,7 +38,10 @@ export class AlertLinks {
     return { alertId: alertId!, accountId: accountId || null, destinationId: destinationId! };
   }
 
-  /** The token of the buttons in a message to a destination: 64 characters. Discord allows 100 for a button. */
+  /**
+   * The token of the buttons in a message to a destination: 63 characters. A button's value can have 64 bytes in
+   * Telegram, and 100 in Discord.
+   */
   buttonToken({ alertId, destinationId }: Omit<AlertLink, "accountId">): string {
     const ids = Buffer.from(`${alertId}${destinationId}`.replaceAll("-", ""), "hex");
     return Buffer.concat([ids, this.#macOf(ids)]).toString("base64url");

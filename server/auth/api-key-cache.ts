@@ -88,7 +88,15 @@ export class ApiKeyCache {
       .selectFrom("keys")
       .innerJoin("projects", "projects.id", "keys.projectId")
       .select(["keys.id", "keys.name", "kind", "scopes", "origins", "eventsPerSecond", "keys.projectId"])
-      .select(["knownChannelsOnly", "eventsPerDay", "expiresAt", "revokedAt", "lastUsedAt"])
+      .select([
+        "identify",
+        "identitySecret",
+        "knownChannelsOnly",
+        "eventsPerDay",
+        "expiresAt",
+        "revokedAt",
+        "lastUsedAt",
+      ])
       .where("hash", "=", hashOf(secret))
       .executeTakeFirst();
     const isExpired = row !== undefined && row.expiresAt !== null && row.expiresAt <= now;
@@ -112,6 +120,8 @@ export class ApiKeyCache {
       scopes,
       origins: originsOf(row),
       eventsPerSecond: row.eventsPerSecond,
+      identify: row.identify,
+      identitySecret: row.identitySecret,
       isUnrestricted: row.kind === "secret" && scopes.has("ingest") && row.eventsPerSecond === null,
       projectId: row.projectId,
       knownChannelsOnly: row.knownChannelsOnly === 1,

@@ -3,6 +3,7 @@ import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { Done } from "../schemas/done.ts";
 import {
+  IdentitySecretResponse,
   type Key,
   KeyChange,
   KeyList,
@@ -12,9 +13,10 @@ import {
   NewKeyResponse,
   RotatedKeyResponse,
 } from "../schemas/key.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { ApiKeyCache } from "./api-key-cache.ts";
-import { changeKey, createKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
+import { changeKey, createKey, listKeys, replaceIdentitySecret, revokeKey, rotateKey } from "./keys.ts";
 
 export function addKeyRoutes(
   routes: Routes,
@@ -22,7 +24,13 @@ export function addKeyRoutes(
     store,
     keys,
     streams,
-  }: { store: Store; keys: ApiKeyCache; streams: { disconnectKey: (keyId: string) => void } },
+    secrets,
+  }: {
+    store: Store;
+    keys: ApiKeyCache;
+    streams: { disconnectKey: (keyId: string) => void };
+    secrets: SecretBox;
+  },
 ): void {
   /** Makes a change effective at once on this node, and within a second on others. */
   function apply({ id, scopes, revokedAt, expiresAt }: Key): void {
@@ -107,6 +115,29 @@ export function addKeyRoutes(
       );
       apply(rotated.replaced);
       return { ...rotated };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/keys/{id}/identity-secret",
+      operationId: "replaceKeyIdentitySecret",
+      by: "keys:manage",
+      tag: "API keys",
+      summary: "Create a secret for signatures",
+      description:
+        "Gives a publishable key a new secret to sign user IDs with. Signatures with an earlier one are wrong at once. Only this response contains the secret.",
+      query: ProjectQuery,
+      response: IdentitySecretResponse,
+      problems: [404, 409, 422],
+    },
+    async (call) => {
+      const created = await makeChange(store.control, call, (change) =>
+        replaceIdentitySecret(change, call.parameter("id"), secrets),
+      );
+      apply(created.key);
+      return created;
     },
   );
 

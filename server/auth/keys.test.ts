@@ -37,6 +37,8 @@ test("a key is returned once, and listed by its ending", async () => {
     scopes: ["ingest", "read"],
     origins: [],
     eventsPerSecond: null,
+    identify: null,
+    hasIdentitySecret: false,
     ending: secret.slice(-4),
     createdAt: key.createdAt,
     expiresAt: null,

@@ -6,6 +6,8 @@ import type { Scope } from "../core/permissions.ts";
 import { type ProblemError, pointerTo, problem } from "../core/problems.ts";
 import type { Key, KeyChange, NewKey } from "../schemas/key.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import { createIdentitySecret, identityPurpose } from "./identity-signature.ts";
 import { createSecret, hashOf } from "./key-secret.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -20,7 +22,15 @@ const hourMs = 60 * 60 * 1_000;
  */
 export async function createKey(
   change: Change,
-  { name, kind = "secret", scopes: wanted, origins = [], expiresAt = null, eventsPerSecond }: NewKey,
+  {
+    name,
+    kind = "secret",
+    scopes: wanted,
+    origins = [],
+    expiresAt = null,
+    eventsPerSecond,
+    identify = "signed",
+  }: NewKey,
 ): Promise<{ key: Key; secret: string }> {
   const isPublishable = kind === "publishable";
   const created = await insertKey(change, {
@@ -33,13 +43,18 @@ export async function createKey(
         ? limits.publishableEventsPerSecond
         : (eventsPerSecond ?? null),
     expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
+    identify,
+    identitySecret: null,
   });
   const { id, scopes } = created.key;
   await change.record({ action: "key.created", target: name, detail: { id, kind, scopes } });
   return created;
 }
 
-type NewKeyRow = Pick<KeyRow, "name" | "kind" | "scopes" | "origins" | "eventsPerSecond" | "expiresAt">;
+type NewKeyRow = Pick<
+  KeyRow,
+  "name" | "kind" | "scopes" | "origins" | "eventsPerSecond" | "expiresAt" | "identify" | "identitySecret"
+>;
 
 async function insertKey(
   { transaction, projectId, actor }: Change,
@@ -73,7 +88,7 @@ export async function changeKey(
   body: KeyChange,
   ifMatch: IfMatch,
 ): Promise<Key> {
-  const { name, scopes, origins, eventsPerSecond, expiresAt } = body;
+  const { name, scopes, origins, eventsPerSecond, expiresAt, identify } = body;
   await lockKey(transaction, id);
   const before = await findUnrevoked(transaction, projectId, id);
   const { kind } = before;
@@ -82,6 +97,8 @@ export async function changeKey(
     throw notForKind("scopes", "A publishable key only sends events, so its scopes can't be changed.");
   if (kind === "secret" && origins !== undefined)
     throw notForKind("origins", "Origins are for publishable keys only.");
+  if (kind === "secret" && identify !== undefined)
+    throw notForKind("identify", "Only publishable keys need signatures.");
   const row = await transaction
     .updateTable("keys")
     .set({
@@ -91,6 +108,7 @@ export async function changeKey(
       ...(scopes !== undefined && { scopes: scopes.join(",") }),
       ...(origins !== undefined && { origins: JSON.stringify(origins) }),
       ...(eventsPerSecond !== undefined && { eventsPerSecond }),
+      ...(identify !== undefined && { identify }),
       ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : Date.parse(expiresAt) }),
     })
     .where("id", "=", id)
@@ -115,13 +133,15 @@ export async function rotateKey(
   const old = await findUnrevoked(transaction, projectId, id);
   if (old.replacedBy !== null) throw replaced();
   const now = Date.now();
-  const { name, kind, scopes, origins, eventsPerSecond } = old;
+  const { name, kind, scopes, origins, eventsPerSecond, identify, identitySecret } = old;
   const created = await insertKey(change, {
     name,
     kind,
     scopes,
     origins,
     eventsPerSecond,
+    identify,
+    identitySecret,
     expiresAt: old.expiresAt === null ? null : now + old.expiresAt - old.createdAt,
   });
   const row = await transaction
@@ -144,6 +164,30 @@ export async function rotateKey(
     detail: { id, newId: created.key.id, expiresAt: rotated.replaced.expiresAt },
   });
   return rotated;
+}
+
+/**
+ * Gives a publishable key a new secret for signatures of user IDs. Signatures with an earlier one are wrong from now on.
+ * Only the return value contains the secret. Throws `key-unknown`, `key-inactive` and `body-invalid`.
+ */
+export async function replaceIdentitySecret(
+  { transaction, projectId, record }: Change,
+  id: string,
+  secrets: SecretBox,
+): Promise<{ key: Key; identitySecret: string }> {
+  await lockKey(transaction, id);
+  const { kind, name } = await findUnrevoked(transaction, projectId, id);
+  if (kind === "secret")
+    throw problem("body-invalid", { detail: "Only publishable keys need signatures.", errors: [] });
+  const identitySecret = createIdentitySecret();
+  const row = await transaction
+    .updateTable("keys")
+    .set({ identitySecret: secrets.seal(identitySecret, identityPurpose(projectId)) })
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await record({ action: "key.identity-secret-replaced", target: name, detail: { id } });
+  return { key: keyOf(row), identitySecret };
 }
 
 /** Until the transaction ends, nobody else changes the key. */
@@ -224,6 +268,8 @@ function keyOf(row: KeyRow): Key {
     scopes: scopesOf(row),
     origins: originsOf(row),
     eventsPerSecond: row.eventsPerSecond,
+    identify: row.kind === "publishable" ? row.identify : null,
+    hasIdentitySecret: row.identitySecret !== null,
     ending: row.ending,
     createdAt: new Date(row.createdAt).toISOString(),
     expiresAt: timeOf(row.expiresAt),
@@ -239,6 +285,7 @@ function keyOf(row: KeyRow): Key {
       row.expiresAt,
       row.revokedAt,
       row.replacedBy,
+      row.identify,
     ),
   };
 }

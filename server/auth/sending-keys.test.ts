@@ -63,6 +63,24 @@ const attempts: Record<string, Attempts> = {
     { path: `/api/users/${userId}`, body: { own: "own" } },
     { path: `/api/users/${userId}`, body: { plan: null } },
   ],
+  "POST /api/identify": () => [
+    { body: { userId, anonymousId: "own" } },
+    { body: { userId: "own", anonymousId: userId } },
+    { body: { userId, properties: { own: "own" } } },
+  ],
+  "POST /api/alias": () => [
+    { body: { userId, previousId: "own 2" } },
+    { body: { userId: "own", previousId: userId } },
+  ],
+  "POST /api/users/{userId}/merge": () => [
+    { path: `/api/users/${userId}/merge`, body: { userId: "own 3" } },
+    { path: "/api/users/own/merge", body: { userId } },
+    { path: `/api/users/${userId}/merge`, body: { userId: "own", force: true } },
+  ],
+  "POST /api/users/{userId}/split": () => [
+    { path: "/api/users/own/split", body: {} },
+    { path: `/api/users/${userId}/split`, body: {} },
+  ],
   "PUT /api/insights/{key}": () => [{ path: "/api/insights/hidden", body: { value: 918_273_644 } }],
   "PATCH /api/insights/{key}": () => [
     { path: "/api/insights/hidden", body: { add: 0 } },
@@ -99,6 +117,18 @@ const attempts: Record<string, Attempts> = {
   "POST /cloudevents": () => [
     { body: { specversion: "1.0", id: storedId, source: `/${nearMiss}`, type: "own" } },
   ],
+  ...Object.fromEntries(
+    ["/t", "/s/{name}"].map((path): [string, Attempts] => [
+      `POST ${path}`,
+      (key) => [
+        {
+          path: path.replace("{name}", "own"),
+          body: { key, events: [{ id: storedId, name: "own", url: "https://own.example/", userId }] },
+        },
+        { path: path.replace("{name}", "own"), body: { key, channel: nearMiss, events: [{}] } },
+      ],
+    ]),
+  ),
   "POST /v1/log": () => [{ body: { channel: nearMiss, event: "own", user_id: userId } }],
   "POST /v1/insight": () => insight,
   "PATCH /v1/insight": () => insight,

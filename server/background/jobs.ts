@@ -12,7 +12,12 @@ export type JobRow = Selectable<ControlTables["jobs"]>;
 type Counts = Omit<Receipt, "erasedEvents" | "startedAt" | "endedAt">;
 
 /** Stored with a job as JSON: whom or what it is about, as long as it needs to know, and what it did so far. */
-export type JobDetail = { subject?: string; counts: Counts };
+export type JobDetail = {
+  subject?: string;
+  /** Of an erasure: other IDs of the same person. */
+  otherIds?: string[];
+  counts: Counts;
+};
 
 type NewJob = { projectId: number; kind: Job["kind"]; subject?: string; accountId?: string };
 
@@ -117,6 +122,14 @@ export async function addToReceipt(control: Control, id: string, counts: Counts)
     detail.counts[name] = (detail.counts[name] ?? 0) + counts[name]!;
   }
   await changeJob(control, id, { detail: JSON.stringify(detail) });
+}
+
+/** Adds IDs that the job is about, too, and returns all of them. Must be called in a transaction. */
+export async function addOtherIds(control: Control, id: string, ids: readonly string[]): Promise<string[]> {
+  const detail = await lockDetail(control, id);
+  const otherIds = [...new Set([...(detail.otherIds ?? []), ...ids])];
+  await changeJob(control, id, { detail: JSON.stringify({ ...detail, otherIds }) });
+  return otherIds;
 }
 
 /** Removes the subject, so that the job names nobody. Must be called in a transaction. */

@@ -8,6 +8,7 @@ import type { AuditAction } from "../schemas/audit.ts";
 import type { Board, BoardChange, BoardSummary, NewBoard } from "../schemas/board.ts";
 import type { Tile } from "../schemas/tile.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { checkNamedCohorts } from "../storage/named-cohorts.ts";
 import { withLock } from "../storage/settings.ts";
 import { starterTiles } from "./starter-tiles.ts";
 
@@ -35,6 +36,7 @@ export async function findBoard(control: Control, projectId: number, id: string)
 export async function createBoard(change: Change, board: NewBoard): Promise<Board> {
   const { transaction, projectId } = change;
   await lockBoards(transaction);
+  await checkNamedCohorts(transaction, projectId, board);
   const position = await nextPosition(transaction, projectId);
   const created = boardOf(await insertBoard(transaction, projectId, board, position));
   await recordBoard(change, "board.created", created);
@@ -54,6 +56,7 @@ export async function changeBoard(
   await lockBoards(transaction);
   const before = await findBoard(transaction, projectId, id);
   checkVersion(ifMatch, before);
+  await checkNamedCohorts(transaction, projectId, { tiles });
   const { name, position } = body;
   if (position !== undefined) await moveBoard(transaction, projectId, id, position);
   if (name !== undefined || tiles !== undefined)

@@ -13,7 +13,13 @@ function publicTile(tile: Tile): Record<string, unknown> {
     ...("split" in tile && { split: tile.split }),
     ...(tile.type === "funnel" && {
       stepNames: tile.steps.map((q, index) => stepNameOf(q, tile.stepNames?.[index])),
+      show: tile.show,
     }),
+    ...(tile.type === "paths" && {
+      ...{ anchorName: stepNameOf(tile.anchor, tile.anchorName), direction: tile.direction },
+      length: tile.length,
+    }),
+    ...(tile.type === "sessions" && { show: tile.show }),
     ...(tile.type === "text" && { text: tile.text }),
   };
 }

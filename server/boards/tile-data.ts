@@ -10,22 +10,18 @@ import { type Progress, stepOf } from "../http/progress.ts";
 import { findInsight, insightPoints } from "../insights/insights.ts";
 import type { Tile, TileOf } from "../schemas/tile.ts";
 import type { TileData, TileDataOf } from "../schemas/tile-data.ts";
-import { splitOf } from "../stats/filters.ts";
+import { analysisSplitOf } from "../stats/filters.ts";
 import { funnelOf } from "../stats/funnel.ts";
 import { retentionQueryOf } from "../stats/questions.ts";
 import type { CountQuery } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
+import { lifecycleData, stickinessData } from "./activity-data.ts";
+import { pathsData } from "./paths-data.ts";
 import { bucketsOf, type Range, rangeBefore, wholeWeeksOf } from "./range.ts";
+import { sessionsData } from "./sessions-data.ts";
+import { type Context, timesOf } from "./tile-context.ts";
 
 type Measured = Extract<Tile, { metric: string }>;
-
-/** What a tile is computed from. */
-type Context = {
-  store: Pick<Store, "events" | "control">;
-  projectId: number;
-  range: Range;
-  progress: Progress;
-};
 
 /** Computes a tile. Throws `query-too-expensive` if a split has too many values. */
 export async function tileData(tile: Tile, context: Context): Promise<TileData> {
@@ -42,6 +38,14 @@ export async function tileData(tile: Tile, context: Context): Promise<TileData> 
       return funnelData(tile, context);
     case "retention":
       return retentionData(tile, context);
+    case "sessions":
+      return sessionsData(tile, context);
+    case "stickiness":
+      return stickinessData(tile, context);
+    case "lifecycle":
+      return lifecycleData(tile, context);
+    case "paths":
+      return pathsData(tile, context);
     case "feed":
       return feedData(tile, context);
     case "alerts":
@@ -141,7 +145,7 @@ async function funnelData(
         range: { fromMs, toMs },
         steps: steps.map((q) => filterOf({ q }, [])),
         windowMs: windowSeconds * 1_000,
-        ...(isSplit && split !== undefined && { split: splitOf(split) }),
+        ...(isSplit && split !== undefined && { split: analysisSplitOf(split) }),
         series: limits.tileSeries,
       },
       progress,
@@ -255,9 +259,10 @@ async function measure(
   { store: { events }, projectId }: Context,
   { bounds, progress, splitBy: { split: by, limit, values } = { limit: 1 } }: Measuring,
 ): Promise<Measurement> {
-  const split = by === undefined ? undefined : splitOf(by);
+  const split = by === undefined ? undefined : analysisSplitOf(by);
   const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit, values };
-  if (metric === "events") return countEvents(events, { ...query, ...(split && { split }) });
+  if (metric === "events" && split?.by !== "user")
+    return countEvents(events, { ...query, ...(split && { split }) });
   const { all, series, rest } = await events.measure({ ...query, metric, tag, split }, progress);
   const shown = (rest ? [...series, rest] : series).map(({ value, values, overall }) => ({
     value,
@@ -301,10 +306,6 @@ function stepsOf(progress: Progress, { compares }: Range): [Progress, Progress] 
 function boundsBefore(range: Range): number[] {
   const { fromMs, toMs } = rangeBefore(range);
   return [fromMs, toMs];
-}
-
-function timesOf({ fromMs, toMs, timeZone }: Range) {
-  return { from: isoOf(fromMs), to: isoOf(toMs), timeZone };
 }
 
 function sum(counts: number[]): number {

@@ -47,6 +47,7 @@ describe("without a server, on an empty directory", () => {
       ["rule", "list", ...ofProject],
       ["heartbeat", "list", ...ofProject],
       ["silence", "list", ...ofProject],
+      ["annotation", "list", ...ofProject],
       ["on-call", "list", ...ofProject],
       ["destination", "list", ...ofProject],
       ["delivery", "list", ...ofProject],
@@ -367,6 +368,30 @@ describe("next to a running server", () => {
     expect((await silence("delete", "Move")).stderr).toBe('The silence "Move" is deleted.\n');
     const mistakes = [["--for", "soon"], ["--to", "tomorrow"], ["--for", "1h", "--rule", "None"], []];
     for (const options of mistakes) expect((await silence("create", "Wrong", ...options)).code).not.toBe(0);
+  });
+
+  test("an annotation is created, listed and deleted", async () => {
+    const annotation = (...parameters: string[]) =>
+      run(["annotation", ...parameters, "--project", "default"]);
+    const created = await annotation("create", "Black Friday", "--at", "2026-11-27", "--board", "Overview");
+    expect(created).toMatchObject({ code: 0, stderr: "" });
+    expect((await annotation("create", "Deployment", "--q", "channel:deploys", "--icon", "🚀")).code).toBe(0);
+    const [events, note] = (await annotation("list", "--json")).stdout.trim().split("\n");
+    expect(JSON.parse(events!)).toMatchObject({ type: "events", q: "channel:deploys", icon: "🚀" });
+    expect(JSON.parse(note!)).toMatchObject({ id: created.stdout.trim(), at: "2026-11-27" });
+    expect((await annotation("list")).stdout).toContain("channel:deploys");
+    expect((await annotation("delete", "Black Friday")).stderr).toBe(
+      'The annotation "Black Friday" is deleted.\n',
+    );
+    expect((await annotation("delete", "Black Friday")).stderr).toContain("annotation list");
+    const mistakes = [
+      ["--at", "soon"],
+      ["--q", "("],
+      ["--q", "a", "--at", "2026-11-27"],
+      ["--board", "None"],
+    ];
+    for (const options of mistakes)
+      expect((await annotation("create", "Wrong", ...options)).code).not.toBe(0);
   });
 
   test("an alert is listed, acknowledged and resolved", async () => {

@@ -2,9 +2,11 @@ import { TidingsError } from "../../client/src/errors.ts";
 import { type PreparedEvent, sendMany } from "../../client/src/track-many.ts";
 import { limits } from "../core/limits.ts";
 import { ProblemError } from "../core/problems.ts";
+import type { ItemJoining } from "../drop-in/item.ts";
 import { checkEvent } from "../event/check-event.ts";
 import type { EventSource } from "../ingest/accepted-event.ts";
 import type { Recorder } from "../ingest/record.ts";
+import { joinAll } from "../people/join-ids.ts";
 import type { Store } from "../storage/store.ts";
 import { mergeProperties } from "../users/merge-properties.ts";
 import type { UserChange } from "../users/user-change.ts";
@@ -16,6 +18,8 @@ export type EventSink = {
   record(events: Record<string, unknown>[]): Promise<{ details: (string | null)[]; duplicates: number }>;
   /** Merges properties of users, in order. */
   mergeUsers(changes: UserChange[]): Promise<void>;
+  /** Joins IDs that are one person's, in order. Returns why some were refused; a server keeps these with the reason. */
+  joinIds(joinings: ItemJoining[]): Promise<string[]>;
 };
 
 const retries = 4;
@@ -42,6 +46,19 @@ export function localSink(recorder: Recorder, store: Store, project: EventSource
       return { details, duplicates };
     },
     mergeUsers: (changes) => mergeProperties(store, source.projectId, changes),
+    async joinIds(joinings) {
+      const results = await joinAll(
+        store,
+        source.projectId,
+        joinings.map(({ id, userId, by }) => ({
+          ...{ id, userId, name: null, identifies: by !== "alias" },
+          by: "import",
+        })),
+      );
+      return results.flatMap((result, index) =>
+        result instanceof ProblemError && joinings[index]!.by !== "event" ? result.options.detail : [],
+      );
+    },
   };
 }
 
@@ -90,14 +107,27 @@ export function httpSink({ url, apiKey, fetch, request }: Server): EventSink {
       for (let start = 0; start < changes.length; start += limits.mergedUsers) {
         const batch = changes
           .slice(start, start + limits.mergedUsers)
-          .map(({ userId, set = {}, setOnce = {} }) => ({
-            event: "$identify",
+          .map(({ userId, set = {}, setOnce = {}, identifies }) => ({
+            event: identifies ? "$identify" : "$set",
             distinct_id: userId,
             $set: set,
             $set_once: setOnce,
           }));
         await request("/batch/", { method: "POST", body: JSON.stringify({ batch }) });
       }
+    },
+    async joinIds(joinings) {
+      for (let start = 0; start < joinings.length; start += limits.mergedUsers) {
+        const batch = joinings
+          .slice(start, start + limits.mergedUsers)
+          .map(({ id, userId, by }) =>
+            by === "alias"
+              ? { event: "$create_alias", distinct_id: userId, properties: { alias: id } }
+              : { event: "$identify", distinct_id: userId, properties: { $anon_distinct_id: id } },
+          );
+        await request("/batch/", { method: "POST", body: JSON.stringify({ batch }) });
+      }
+      return [];
     },
   };
 }

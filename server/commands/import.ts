@@ -97,6 +97,10 @@ export const importCommand = defineCommand({
           channel: args.channel,
           checkpoint,
           onRejected: (rejected) => rejections.add(rejected),
+          onRefused: (reasons) =>
+            reasons.slice(0, printedRejections).forEach((reason) => {
+              printError(reason);
+            }),
           onDone: (count) => progress.add(count),
         });
         checkpoint.remove();

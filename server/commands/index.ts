@@ -37,9 +37,11 @@ export const commandLine: CommandDef = defineCommand({
     delivery: () => import("./delivery.ts").then((module) => module.deliveryCommand),
     heartbeat: () => import("./heartbeat.ts").then((module) => module.heartbeatCommand),
     "on-call": () => import("./on-call.ts").then((module) => module.onCallCommand),
+    user: () => import("./user.ts").then((module) => module.userCommand),
     rule: () => import("./rule.ts").then((module) => module.ruleCommand),
     silence: () => import("./silence.ts").then((module) => module.silenceCommand),
     alert: () => import("./alert.ts").then((module) => module.alertCommand),
+    annotation: () => import("./annotation.ts").then((module) => module.annotationCommand),
     "migrate-to": () => import("./migrate-to.ts").then((module) => module.migrateToCommand),
     completion: () =>
       import("./completion.ts").then((module) =>

@@ -74,6 +74,7 @@ test("an image is not built from data, keys, settings and history", () => {
     "server/main.ts",
     "scripts/bundle.mjs",
     "docs/api.md",
+    "clients/python/README.md",
   ])
     expect([file, isSent(file)]).toEqual([file, true]);
 });

@@ -1,8 +1,11 @@
 import type { Kysely } from "kysely";
+import { createAnnotation } from "../annotations/annotations.ts";
 import { commandActor } from "../audit/audit-log.ts";
 import { makeChange } from "../audit/changes.ts";
 import { createBoard } from "../boards/boards.ts";
+import { isoOf } from "../core/iso.ts";
 import { setInsight } from "../insights/insights.ts";
+import type { NewAnnotation } from "../schemas/annotation.ts";
 import type { Tile } from "../schemas/tile.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 
@@ -60,6 +63,7 @@ const tiles: Tile[] = [
     h: 5,
     steps: ['name:"Account created"', 'name:"Order placed"', 'name:"Payment received"'],
     windowSeconds: 30 * 24 * 60 * 60,
+    show: "steps",
   },
   {
     id: "products",
@@ -86,10 +90,64 @@ const tiles: Tile[] = [
     again: "channel:orders",
     first: "ever",
   },
+  {
+    id: "after-orders",
+    type: "paths",
+    title: "After an order",
+    x: 0,
+    y: 12,
+    w: 12,
+    h: 6,
+    anchor: 'name:"Order placed"',
+    direction: "after",
+    length: 4,
+    windowSeconds: 7 * 24 * 60 * 60,
+    names: 5,
+    repeats: "merge",
+    q: "",
+  },
+  {
+    id: "times",
+    type: "funnel",
+    title: "Time from sign-up to payment",
+    x: 0,
+    y: 18,
+    w: 6,
+    h: 6,
+    steps: ['name:"Account created"', 'name:"Order placed"', 'name:"Payment received"'],
+    windowSeconds: 30 * 24 * 60 * 60,
+    show: "times",
+  },
+  { id: "stickiness", type: "stickiness", title: "", x: 6, y: 18, w: 6, h: 6, q: "channel:logins" },
+  {
+    id: "lifecycle",
+    type: "lifecycle",
+    title: "New and returning buyers",
+    x: 0,
+    y: 24,
+    w: 12,
+    h: 4,
+    q: "channel:orders",
+    first: "ever",
+  },
   { id: "problems", type: "feed", title: "Problems", x: 8, y: 7, w: 4, h: 5, q: "channel:errors,support" },
 ];
 
-/** Adds the shop's board and a value that its application sets, unless the project has that board already. */
+/** What the shop's charts mark: deployments of its checkout, and two things that the team remembers. */
+function annotationsOf(board: string, nowMs: number): NewAnnotation[] {
+  const dayBefore = (days: number) => isoOf(nowMs - days * dayMs).slice(0, 10);
+  const note = { type: "note", icon: null } as const;
+  return [
+    {
+      ...{ type: "events", name: "Checkout", icon: "🚀", color: 6, enabled: true },
+      q: 'name:"Deployed to production" service=checkout',
+    },
+    { ...note, name: "Newsletter to all customers", icon: "📬", color: 2, at: dayBefore(5), board: null },
+    { ...note, name: "Free shipping begins", color: 3, at: dayBefore(16), board },
+  ];
+}
+
+/** Adds the shop's board, marks on its charts and a value that its application sets, unless the project has that board already. */
 export async function addShopBoard(
   control: Kysely<ControlTables>,
   projectId: number,
@@ -110,7 +168,8 @@ export async function addShopBoard(
     .where("name", "=", name)
     .executeTakeFirst();
   if (known) return;
-  await makeChange(control, { actor: commandActor, projectId }, (change) =>
-    createBoard(change, { name, tiles }),
-  );
+  await makeChange(control, { actor: commandActor, projectId }, async (change) => {
+    const board = await createBoard(change, { name, tiles });
+    for (const annotation of annotationsOf(board.id, nowMs)) await createAnnotation(change, annotation);
+  });
 }

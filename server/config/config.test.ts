@@ -34,6 +34,7 @@ test("every setting has a default", () => {
     s3Region: null,
     s3AccessKeyId: null,
     s3SecretAccessKey: null,
+    countryDatabase: null,
     shutdownDelaySeconds: 0,
     metricsToken: null,
     metricsAddress: null,

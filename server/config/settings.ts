@@ -6,6 +6,7 @@ import {
   parseConnections,
   parseCount,
   parseDatabaseUrl,
+  parseFile,
   parseIssuer,
   parseLogFormat,
   parseLogLevel,
@@ -183,6 +184,13 @@ export const settings = {
   s3Region: setting("TIDINGS_S3_REGION", null, "its region", parseNonBlank),
   s3AccessKeyId: setting("TIDINGS_S3_ACCESS_KEY_ID", null, "ID of the access key", parseNonBlank),
   s3SecretAccessKey: secret("TIDINGS_S3_SECRET_ACCESS_KEY", null, "the secret access key", parseNonBlank),
+  /** Null: countries are known by time zones only. */
+  countryDatabase: setting(
+    "TIDINGS_COUNTRY_DATABASE",
+    null,
+    "file in MaxMind's format (`.mmdb`) with the country of each IP address, such as GeoLite2-Country or DB-IP's; without it, countries of a website's visitors are known by their time zone ([Websites](website.md#countries))",
+    parseFile,
+  ),
   shutdownDelaySeconds: setting(
     "TIDINGS_SHUTDOWN_DELAY",
     "0",

@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import ipaddr from "ipaddr.js";
@@ -141,6 +141,13 @@ export function parseCount(text: string): number {
 export function parsePositive(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new Error("must be a whole number from 1 to 99999");
   return Number(text);
+}
+
+/** The path of a file that exists. */
+export function parseFile(text: string): string {
+  const file = resolve(parseNonBlank(text));
+  if (!existsSync(file)) throw new Error("must be the path of a file, and there is none");
+  return file;
 }
 
 /** A directory as an absolute path, or an address of S3 as it is. */

@@ -192,6 +192,12 @@ const scenarios: Record<string, Scenario> = {
     changes: [{ reason: "Deployment of the shop" }, { q: "channel:orders" }],
     action: "silence.changed",
   },
+  "an annotation": {
+    path: () => create("/api/annotations", "annotation", { type: "note", name: "Sale", at: "2026-11-27" }),
+    name: "annotation",
+    changes: [{ name: "Winter sale" }, { at: "2026-11-28" }],
+    action: "annotation.changed",
+  },
   "an on-call schedule": {
     async path() {
       const { members } = (await call(grace, "GET", "/api/members")).body as unknown as {

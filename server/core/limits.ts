@@ -117,6 +117,9 @@ export const limits = {
   funnelSteps: 6,
   /** Longest time from a funnel's first step to its last. */
   funnelWindowSeconds: 366 * 24 * 60 * 60,
+  /** Steps of a path, and event names that each tells apart. */
+  pathSteps: 5,
+  pathNames: 10,
   /** Days or weeks of a retention table. */
   retentionPeriods: 100,
   /**
@@ -133,8 +136,48 @@ export const limits = {
   analysesRunning: 3,
   analysesOfProject: 2,
   analysesWaiting: 100,
+  /** Events of a page that its script sends at once. */
+  websiteEvents: 50,
+  /** A visit ends after so long without activity, and is remembered so much longer, for events that arrive late. */
+  visitIdleMs: 30 * 60 * 1_000,
+  visitKeptMs: 4 * 60 * 60 * 1_000,
   userProperties: 50,
   userNames: 50,
+  /** IDs of one person, and IDs in a project that are joined to another one. */
+  idsOfPerson: 100,
+  joinedIds: 1_000_000,
+  /** Who is joined to whom, as analyses keep it in memory. `joinedIds` take 50 MB. */
+  peopleBytes: 64 * 1_048_576,
+  /** IDs that are joined in one transaction, which other events wait for. */
+  joinedTogether: 50,
+  /** People whose IDs filters asked for lately, in memory. */
+  recentPeople: 5_000,
+  /** Requests of a project that wait to join IDs. */
+  joinsWaiting: 200,
+  /** Cohorts of a project. */
+  cohorts: 50,
+  cohortNameCharacters: 64,
+  /** Conditions of a cohort in all, those on events among them, which each read the events of their time. */
+  cohortConditions: 30,
+  cohortEventConditions: 10,
+  /** Values of a condition on a property, and users that a cohort names. */
+  cohortValues: 100,
+  cohortUserIds: 500,
+  /** How far back a condition looks, and how often something happened in that time, at most. */
+  cohortDays: 3_650,
+  cohortTimes: 1_000_000,
+  /** IDs of the people in a cohort. */
+  cohortIds: 1_000_000,
+  /** Who is in cohorts, as searches keep it in memory. A cohort with `cohortIds` takes 24 to 48 MB. */
+  cohortBytes: 64 * 1_048_576,
+  /**
+   * How often members are computed: so often, unless that takes more than a twentieth of the time. How long it may take.
+   */
+  cohortRefreshSeconds: 30,
+  cohortSeconds: 60,
+  /** Cohorts that a node computes at the same time, in all and of one project. */
+  cohortsComputing: 2,
+  cohortsComputingOfProject: 1,
   /** A search for users. */
   userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */
@@ -316,6 +359,12 @@ export const limits = {
   escalationSteps: 5,
   /** What happened to an alert, of which the newest are listed. */
   alertChanges: 100,
+  /** Annotations of a project by a search, and notes. */
+  eventAnnotations: 20,
+  noteAnnotations: 2_000,
+  annotationNameCharacters: 200,
+  /** Marks that a chart draws, the newest ones. The others are counted. */
+  annotationMarks: 100,
   /** Silences of a project that have not ended, and how long one can be. */
   silences: 50,
   silenceDays: 90,
@@ -361,6 +410,8 @@ export const limits = {
   /** The body of a request to a webhook's address, and its number of values: services send more than applications. */
   webhookBytes: 1_048_576,
   webhookValues: 20_000,
+  /** Log lines or alerts of one request. Its bytes are limited like those of other services' clients. */
+  webhookItems: 10_000,
   webhookRequestsPerMinute: 1_200,
   /** Requests with an address that doesn't exist, from one network. */
   webhookMissesPerMinute: 120,

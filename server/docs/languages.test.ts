@@ -1,4 +1,7 @@
-/** The examples in other languages, where a server fails: they send their event again, and it is recorded once. */
+/**
+ * The first example in each language, where a server fails: it sends its event again, and it is recorded once. What is
+ * rejected is said; only curl also ends with an error, because the clients never stop a program.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -14,7 +17,10 @@ const programs: typeof examplePrograms = {
   sh: { program: "curl", command: (text) => ["sh", "-c", text] },
 };
 const examples = docExamples().filter(
-  ({ page, language }) => page === "docs/languages.md" && language in programs,
+  ({ page, language }, index, all) =>
+    page === "docs/languages.md" &&
+    language in programs &&
+    all.findIndex((other) => other.page === page && other.language === language) === index,
 );
 
 let app: TestApp;
@@ -99,7 +105,7 @@ for (const { language, text } of examples)
         // One retry is as good as four here, and takes a second.
         .replace("--retry 4", "--retry 1");
       const { code, output } = await run(language, invalid);
-      expect(code).not.toBe(0);
+      expect(code === 0).toBe(language !== "sh");
       expect(output.replaceAll("\\", "")).toContain('"name" must have at most 200 characters');
       // curl retries after any error, since it can't tell them apart.
       if (language !== "sh") expect(attempts).toHaveLength(1);

@@ -4,10 +4,21 @@ import type { DropInEvent } from "./event.ts";
 /** A change of one of the project's values, with the value's title and icon. */
 type ValueChange = { key: string; title: string; icon?: string } & ({ value: number } | { add: number });
 
+/** Two IDs that a message gives one person: by an event with both, or by a call that says so. */
+export type ItemJoining = {
+  /** The anonymous or previous ID. */
+  id: string;
+  userId: string;
+  by: "event" | "identify" | "alias";
+  /** Of the user ID, which publishable keys need. */
+  signature?: string | undefined;
+};
+
 /** The effects of one of a request's messages: some of these, or none. */
 export type Item = {
   event?: DropInEvent;
   user?: UserChange;
+  joining?: ItemJoining;
   value?: ValueChange;
   /** Why the message can't be mapped, as a sentence. */
   fault?: string;

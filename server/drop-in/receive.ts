@@ -12,6 +12,7 @@ import { checkKeyOrigin, type KeyRateLimits, type RequestRateLimit } from "../in
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { type TurnOwner, Turns } from "../scheduling/turns.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { Item } from "./item.ts";
 import { naming, type Outcome, recordItems, rejectItems } from "./record-items.ts";
@@ -24,6 +25,7 @@ export type DropInDeps = {
   failures: FailureLog;
   largeBodies: BodySemaphore;
   rateLimits: KeyRateLimits;
+  secrets: SecretBox;
   setRequestTimeout: (request: Request, seconds: number) => void;
 };
 

@@ -1,3 +1,4 @@
+import { signatureProblem } from "../auth/identity-signature.ts";
 import { keyMay } from "../core/permissions.ts";
 import { ProblemError, problem } from "../core/problems.ts";
 import type { KeyAccess } from "../http/caller.ts";
@@ -5,7 +6,9 @@ import type { CheckedItem, ItemOutcome } from "../ingest/batch-parts.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { addToInsight, setInsight } from "../insights/insights.ts";
+import { type Joining, joinAll } from "../people/join-ids.ts";
 import { faultInUserId } from "../schemas/user-rule.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import { mergeProperties } from "../users/merge-properties.ts";
 import type { Item } from "./item.ts";
@@ -13,13 +16,18 @@ import type { Item } from "./item.ts";
 /** The id of the item's event, null if it makes none, or the problem for which it is rejected. */
 export type Outcome = ItemOutcome | null;
 
-type Deps = { recorder: Recorder; rejected: RejectedEvents; store: Pick<Store, "together" | "control"> };
+type Deps = {
+  recorder: Recorder;
+  rejected: RejectedEvents;
+  store: Pick<Store, "together" | "control">;
+  secrets: SecretBox;
+};
 
 /** Events that are checked before they are recorded together. */
 const chunkEvents = 500;
 
 /**
- * Merges user properties, then records events. Content that isn't accepted is kept as rejected events.
+ * Merges user properties, joins IDs, then records events. Content that isn't accepted is kept as rejected events.
  *
  * Throws a problem that the client should retry, such as `storage-unavailable` and `quota-reached`, even if some events
  * were recorded: losing events would be worse than a retry, which finds them by their ids.
@@ -27,11 +35,12 @@ const chunkEvents = 500;
  * @param wire - the wire's name, for messages
  */
 export async function recordItems(
-  { recorder, rejected, store }: Deps,
+  deps: Deps,
   wire: string,
   items: readonly Item[],
   key: KeyAccess,
 ): Promise<Outcome[]> {
+  const { recorder, rejected, store } = deps;
   const outcomes: Outcome[] = items.map(faultOf);
   const valid = items.filter(
     ({ user }, index) => outcomes[index] === null && user && faultInUserId(user.userId) === null,
@@ -39,6 +48,7 @@ export async function recordItems(
   // Whoever reads a page could change any user. Its libraries identify them by themselves, so that is no error.
   const changes = key.kind === "publishable" ? [] : valid.flatMap(({ user }) => user ?? []);
   if (changes.length > 0) await mergeProperties(store, key.projectId, changes);
+  const refusals = await joinItems(deps, items, outcomes, key);
 
   const withEvent = [...items.keys()].filter((index) => outcomes[index] === null && items[index]!.event);
   for (let start = 0; start < withEvent.length; start += chunkEvents) {
@@ -58,12 +68,63 @@ export async function recordItems(
     outcome instanceof ProblemError ? naming(wire, outcome) : outcome,
   );
   await rejected.keep(
-    named.flatMap((outcome, index) =>
-      outcome instanceof ProblemError ? [{ body: bodyOf(items[index]!), problem: outcome }] : [],
-    ),
+    [
+      ...named.flatMap((outcome, index) =>
+        outcome instanceof ProblemError ? [{ body: bodyOf(items[index]!), problem: outcome }] : [],
+      ),
+      ...refusals.map(({ item, refusal }) => ({
+        body: JSON.stringify(item.sent) ?? "",
+        problem: naming(wire, invalid("", refusal.options.detail)),
+      })),
+    ],
     key,
   );
   return named;
+}
+
+type Refusal = { item: Item; refusal: ProblemError };
+
+/**
+ * Joins the IDs of items. Returns those that were refused, to be kept with the reason. They are no error for the client,
+ * whose events and properties are taken: its libraries send both IDs by themselves.
+ */
+async function joinItems(
+  { store, secrets }: Deps,
+  items: readonly Item[],
+  outcomes: readonly Outcome[],
+  key: KeyAccess,
+): Promise<Refusal[]> {
+  const refusals: Refusal[] = [];
+  const joining: { item: Item; joining: Joining }[] = [];
+  for (const [index, item] of items.entries()) {
+    if (!item.joining || outcomes[index] !== null) continue;
+    const { id, userId, by, signature } = item.joining;
+    const refusal = signatureProblem(key, userId, signature, secrets);
+    // Libraries in pages know no signatures, so only a wrong one is a mistake.
+    if (refusal && signature !== undefined) refusals.push({ item, refusal });
+    if (refusal) continue;
+    joining.push({ item, joining: { id, userId, by, name: key.keyName, identifies: by !== "alias" } });
+  }
+  if (joining.length === 0) return refusals;
+  const results = await joinAll(
+    store,
+    key.projectId,
+    joining.map((each) => each.joining),
+  );
+  for (const [
+    index,
+    {
+      item,
+      joining: { by },
+    },
+  ] of joining.entries()) {
+    const result = results[index]!;
+    if (typeof result === "boolean" || by === "event") continue;
+    // Two people who share a browser are usual: its anonymous ID stays with the first.
+    if (by === "identify" && result.code === "id-taken") continue;
+    refusals.push({ item, refusal: result });
+  }
+  return refusals;
 }
 
 /** Changes the values of items whose events were recorded. One that can't be set, such as a 201st, rejects its item. */

@@ -4,14 +4,21 @@ import { generateKeyPairSync } from "node:crypto";
 import { serve } from "../serve.ts";
 import { testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import { chatAlerts } from "../testing/chat-alerts.ts";
-import { discordButtonsOf, discordInteraction, slackClick } from "../testing/chat-clicks.ts";
+import {
+  discordButtonsOf,
+  discordInteraction,
+  slackClick,
+  telegramButtonsOf,
+  telegramClick,
+} from "../testing/chat-clicks.ts";
 import { type Call, type Contract, readContract } from "../testing/contract.ts";
 import { destinationReceiver } from "../testing/destination-receiver.ts";
 import { removeStorage } from "../testing/engine.ts";
 import { oidcProvider } from "../testing/oidc-provider.ts";
 import type { ReceivedEmail } from "../testing/smtp-inbox.ts";
-import { type TestApp, testConfig, testPassword, testPasswords } from "../testing/test-app.ts";
+import { type TestApp, testApp, testConfig, testPassword, testPasswords } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
+import { pageEvent, websiteKey } from "../testing/website-visits.ts";
 
 type Fields = Record<string, string>;
 
@@ -28,12 +35,15 @@ const notAudited = {
   "events and users' properties": [
     "PATCH /api/insights/{key}",
     "PATCH /api/users/{userId}",
+    "POST /api/alias",
     "POST /api/events",
+    "POST /api/identify",
     "POST /api/webhooks/{id}/requests/{request}/resend",
     "POST /hooks/{token}",
     "POST /ping/{key}/{slug}/{end}",
     "POST /ping/{token}",
     "POST /ping/{token}/{end}",
+    "POST /s/{name}",
     "PUT /api/insights/{key}",
     "PUT /api/users/{userId}",
   ],
@@ -65,6 +75,7 @@ const notAudited = {
   ],
   "nothing is changed": [
     "POST /api/boards/preview",
+    "POST /api/cohorts/preview",
     "POST /api/destinations/{id}/test",
     "POST /api/heartbeats/preview",
     "POST /api/project-destinations/{id}/test",
@@ -157,6 +168,12 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/stats", 200, { as: "key", query: "?metric=sum&tag=amount" });
   await call("GET /api/funnel", 200, { as: "key", query: "?step=payment&step=refund" });
   await call("GET /api/retention", 200, { as: "key" });
+  await call("GET /api/paths", 200, { as: "key", query: "?anchor=payment&direction=before" });
+  await call("GET /api/paths/users", 200, { as: "key", query: "?anchor=payment&source=0&target=end" });
+  await call("GET /api/stickiness", 200, { as: "key", query: "?by=day" });
+  await call("GET /api/stickiness/users", 200, { as: "key", query: "?periods=1" });
+  await call("GET /api/lifecycle", 200, { as: "key", query: "?by=week" });
+  await call("GET /api/lifecycle/users", 200, { as: "key", query: "?period=29&users=new" });
   await call("GET /api/stats/users", 200, { as: "key" });
   await call("GET /api/funnel/users", 200, { as: "key", query: "?step=payment&step=refund&reached=1" });
   await call("GET /api/retention/users", 200, { as: "key", query: "?cohort=0" });
@@ -180,6 +197,16 @@ test("events, channels, users and numbers", async () => {
     body: { plan: "pro", seats: null },
   });
   await call("GET /api/users/{userId}", 200, { as: "key", params: { userId: "u1" } });
+  await call("POST /api/identify", 200, { as: "key", body: { userId: "u1", anonymousId: "visitor-1" } });
+  await call("POST /api/identify", 409, { as: "key", body: { userId: "u2", anonymousId: "u1" } });
+  await call("POST /api/alias", 200, { as: "key", body: { userId: "u1", previousId: "visitor-2" } });
+  await call("POST /api/users/{userId}/merge", 200, {
+    as: "key",
+    params: { userId: "u1" },
+    body: { userId: "u2", force: true },
+  });
+  await call("POST /api/users/{userId}/split", 200, { as: "key", params: { userId: "u2" } });
+  await call("POST /api/users/{userId}/split", 409, { as: "key", params: { userId: "u1" } });
   await call("GET /api/users/{userId}", 404, { as: "key", params: { userId: "nobody" } });
   const list = await call("GET /api/events/rejected", 200, { query: project });
   const rejected = { id: list.rejected[0].id };
@@ -300,6 +327,40 @@ test("notifications", async () => {
   await call("POST /api/alerts/{id}/resolve", 409, one);
   await call("DELETE /api/rules/{id}", 200, { as: "key", params: { id: rule.id } });
 
+  const deployment = { type: "events", name: "Deployment", icon: "🚀", q: "channel:deploys" };
+  await call("POST /api/annotations", 422, { as: "key", body: { ...deployment, q: "" } });
+  const { annotation } = await call("POST /api/annotations", 201, { as: "key", body: deployment });
+  await call("POST /api/annotations", 201, {
+    ...{ as: "key", body: { type: "note", name: "Black Friday", at: new Date().toISOString().slice(0, 10) } },
+  });
+  const marking = { as: "key", params: { id: annotation.id } } as const;
+  await call("GET /api/annotations", 200, { as: "key", query: "?type=note" });
+  await call("GET /api/annotations/marks", 200, { as: "key", query: "?timeZone=Europe/Berlin" });
+  await call("GET /api/annotations/{id}", 200, marking);
+  await call("GET /api/annotations/{id}", 404, { ...marking, params: { id: missing } });
+  await call("PATCH /api/annotations/{id}", 200, { ...marking, body: { enabled: false } });
+  await call("PATCH /api/annotations/{id}", 422, { ...marking, body: { at: "2026-11-27" } });
+  await call("DELETE /api/annotations/{id}", 200, marking);
+  const ofVisitors = [{ type: "events", q: 'name:"Order placed"', atLeast: 1, days: 30 }];
+  await call("POST /api/cohorts", 422, { as: "key", body: { name: "Buyers", conditions: [] } });
+  const { cohort } = await call("POST /api/cohorts", 201, {
+    as: "key",
+    body: { name: "Buyers", conditions: ofVisitors },
+  });
+  await call("POST /api/cohorts", 409, { as: "key", body: { name: "Buyers", conditions: ofVisitors } });
+  const buyers = { as: "key", params: { id: cohort.id } } as const;
+  await call("POST /api/cohorts/preview", 200, {
+    as: "key",
+    body: { match: "none", conditions: ofVisitors },
+  });
+  await call("GET /api/cohorts", 200, { as: "key" });
+  await call("GET /api/cohorts/{id}", 200, buyers);
+  await call("GET /api/cohorts/{id}", 404, { as: "key", params: { id: missing } });
+  await call("GET /api/cohorts/{id}/members", 200, buyers);
+  await call("GET /api/cohorts/{id}/export", 200, { ...buyers, query: "?format=ndjson" });
+  await call("PATCH /api/cohorts/{id}", 200, { ...buyers, body: { name: "Customers" } });
+  await call("DELETE /api/cohorts/{id}", 200, buyers);
+
   const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const planned = { reason: "Deployment", q: "server=db-1", from: inHours(1), to: inHours(2) };
   await call("POST /api/silences", 422, { as: "key", body: { ...planned, to: inHours(-1) } });
@@ -340,6 +401,11 @@ test("keys, projects and members", async () => {
   const id = { params: { id: key.id }, query: project };
   await call("GET /api/keys", 200, { query: project });
   await call("PATCH /api/keys/{id}", 200, { ...id, body: { name: "Shop" } });
+  const { key: published } = await call("POST /api/keys", 201, {
+    query: project,
+    body: { name: "Pages", kind: "publishable" },
+  });
+  await call("POST /api/keys/{id}/identity-secret", 200, { params: { id: published.id }, query: project });
   await call("POST /api/keys/{id}/rotate", 200, { ...id, body: { overlapHours: 1 } });
   await call("DELETE /api/keys/{id}", 200, id);
   await call("GET /api/projects", 200);
@@ -407,6 +473,9 @@ test("boards and insights", async () => {
     { id: "table", type: "table", ...place, split: "channel" },
     { id: "funnel", type: "funnel", ...place, steps: ["payment", "refund"] },
     { id: "retention", type: "retention", ...place },
+    { id: "paths", type: "paths", ...place, anchor: "payment" },
+    { id: "sticky", type: "stickiness", ...place },
+    { id: "cycle", type: "lifecycle", ...place },
     { id: "feed", type: "feed", ...place },
     { id: "value", type: "value", ...place, key: "users" },
     { id: "empty", type: "value", ...place, key: "nothing" },
@@ -490,6 +559,20 @@ test("buttons in chats", async () => {
   expect(await post(200, { type: 3, data, user })).toMatchObject({ type: 7 });
   expect(await post(200, { type: 3, data, user })).toMatchObject({ type: 4 });
   await call(operation, 401, { ...by, body: { type: 1 } });
+
+  const telegram = { as: "nobody", ...telegramClick(`r${"A".repeat(63)}`, "secret") } as const;
+  await call("POST /interactions/telegram", 404, telegram);
+  // Telegram posts only to addresses with HTTPS.
+  await using secure = await testApp({ allowPrivateAddresses: true, url: "https://tidings.example.com" });
+  const bot = chatAlerts(secure, receiver);
+  const settings = { ...receiver.settings.telegram, buttons: true };
+  const asked = (await bot.open(await bot.addDestination("telegram", settings))).message;
+  const { secret_token: secret } = receiver.calls[0]!.body as { secret_token: string };
+  const { callback_data } = telegramButtonsOf(asked)[0]!;
+  await contract.call(secure, {}, "POST /interactions/telegram", 200, {
+    as: "nobody",
+    ...telegramClick(callback_data, secret),
+  });
 });
 
 test("heartbeats", async () => {
@@ -517,6 +600,20 @@ test("heartbeats", async () => {
   await call("GET /api/heartbeats/{id}", 200, { as: "key", params: one.params });
   await call("DELETE /api/heartbeats/{id}/badge", 200, one);
   await call("DELETE /api/heartbeats/{id}", 200, one);
+});
+
+test("websites", async () => {
+  const key = await websiteKey(app);
+  const by = { as: "nobody" } as const;
+  const script = await fetch(`${app.address}/t.js`);
+  const version = `${/"(\w+)"/.exec(script.headers.get("etag")!)![1]}.js`;
+  await call("GET /t.js", 200, by);
+  await call("GET /s/{name}", 200, { ...by, params: { name: "app.js" } });
+  await call("GET /t/{version}", 200, { ...by, params: { version } });
+  await call("GET /s/{name}/{version}", 200, { ...by, params: { name: "app", version } });
+  await call("POST /t", 204, { ...by, body: { key, events: [pageEvent()] } });
+  await call("POST /s/{name}", 204, { ...by, params: { name: "app" }, body: { key, events: [pageEvent()] } });
+  await call("POST /t", 403, { ...by, body: { key: app.key, events: [pageEvent()] } });
 });
 
 test("on-call schedules", async () => {

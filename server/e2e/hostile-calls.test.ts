@@ -176,8 +176,12 @@ async function makeTargets(): Promise<void> {
   const { webhook: made, url } = await make("/api/webhooks", webhook);
   const schedule = { type: "period", minutes: 5 };
   const { heartbeat, url: pingUrl } = await make("/api/heartbeats", { name: "Own", schedule });
+  const conditions = [{ type: "events", q: "channel:own" }];
+  const { cohort } = await make("/api/cohorts", { name: "Own", conditions });
   const to = new Date(Date.now() + 3_600_000).toISOString();
   const { silence } = await make("/api/silences", { reason: "Own", q: "channel:own", to });
+  const note = { type: "note", name: "Own", at: "2026-11-27" };
+  const { annotation } = await make("/api/annotations", note);
   const { members } = (await (await app.request("/api/members", { headers: session })).json()) as {
     members: { id: string }[];
   };
@@ -195,6 +199,8 @@ async function makeTargets(): Promise<void> {
   const { report } = await make("/api/reports", sent);
   Object.assign(parameters, {
     "/api/silences/": silence.id,
+    "/api/annotations/": annotation.id,
+    "/api/cohorts/": cohort.id,
     "/api/reports/": report.id,
     "/api/heartbeats/": heartbeat.id,
     "/api/on-call/": onCall.id,

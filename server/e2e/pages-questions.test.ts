@@ -33,6 +33,16 @@ const tiles = [
     ...{ id: "sum", type: "number", title: "Revenue", x: 9, y: 6, w: 3, h: 2 },
     ...{ q: "channel:shop OR channel:none", metric: "sum", tag: "amount" },
   },
+  {
+    ...{ id: "paths", type: "paths", title: "After a cart", x: 0, y: 12, ...place },
+    anchor: 'name:"Cart opened"',
+  },
+  {
+    ...{ id: "times", type: "funnel", title: "Time to payment", x: 6, y: 12, ...place, show: "times" },
+    ...{ steps: ['name:"Cart opened"', "name:Paid"], windowSeconds: 7 * 86_400 },
+  },
+  { ...{ id: "sticky", type: "stickiness", title: "How often", x: 0, y: 18, ...place }, q: "" },
+  { ...{ id: "cycle", type: "lifecycle", title: "Who is new", x: 6, y: 18, ...place }, q: "" },
   { ...{ id: "names", type: "table", title: "Names", x: 6, y: 8, w: 6, h: 4 }, q: "", split: "name" },
 ];
 
@@ -91,6 +101,61 @@ test("who dropped out after a step is listed, with their events", async () => {
   await until(
     async () => (await page.getByRole("listitem").filter({ hasText: "Cart opened" }).count()) === 4,
   );
+  expect(complaints).toEqual([]);
+});
+
+test("paths are drawn, read as a table, and lead to the users of a step", async () => {
+  await open();
+  const paths = tile("After a cart");
+  await paths.getByRole("img", { name: /^After a cart: 5 users with “Cart opened”/ }).waitFor();
+  expect(await paths.locator("svg title").allTextContents()).toContain("Paid: 2 users");
+  await paths.getByRole("button", { name: /^Menu of/ }).click();
+  await page.getByRole("menuitem", { name: "Show as table" }).click();
+  const row = paths.getByRole("row").filter({ hasText: "Nothing more" }).first();
+  await row.getByText("Cart opened", { exact: true }).waitFor();
+  await expectAccessible("paths as a table", page);
+  await paths.getByRole("link", { name: /^2 users, Paid after Cart opened/ }).click();
+  await page.getByRole("heading", { level: 1, name: "“Paid”, 1 event after “Cart opened”" }).waitFor();
+  await untilListed("ada", "bo");
+  await page.getByRole("link", { name: "Events", exact: true }).click();
+  await until(async () => (await page.getByRole("listitem").filter({ hasText: "Paid" }).count()) === 2);
+  expect(complaints).toEqual([]);
+});
+
+test("times, stickiness and new users lead to the users that they count", async () => {
+  await open();
+  const times = tile("Time to payment");
+  await times.getByText("median 4.8 h · 90% within 4.8 h").waitFor();
+  await times.getByRole("link", { name: /took “Paid” then/ }).click();
+  await page
+    .getByRole("heading", { level: 1, name: "Took the step “Paid” 2 – 6 h after the one before" })
+    .waitFor();
+  await untilListed("ada", "bo");
+
+  await open();
+  await tile("How often").getByText("DAU/WAU").waitFor();
+  await expectAccessible("stickiness", page);
+  await tile("How often")
+    .getByRole("link", { name: /were active on so many days/ })
+    .first()
+    .click();
+  await page.getByRole("heading", { level: 1, name: /^Active on \d days?$/ }).waitFor();
+  await page.getByRole("rowheader").first().waitFor();
+
+  await open();
+  const slider = tile("Who is new").getByRole("slider");
+  await slider.focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: /^All users/ }).click();
+  await page.getByRole("heading", { level: 1, name: /^Active on / }).waitFor();
+  await until(async () => (await rows(page)).includes("dan"));
+  await open();
+  await tile("Who is new")
+    .getByRole("button", { name: /^Menu of/ })
+    .click();
+  await page.getByRole("menuitem", { name: "Show as table" }).click();
+  await tile("Who is new").getByRole("columnheader", { name: "Returning" }).waitFor();
   expect(complaints).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import type { Event } from "./event.ts";
 import { EventWords, PrefixSet } from "./event-words.ts";
 import { isNumber, positionIn } from "./number.ts";
 import type { Search, SearchField } from "./search.ts";
+import { hasUser } from "./user-set.ts";
 import { formsOf, wordsOf } from "./words.ts";
 
 /** Whether an event matches. */
@@ -61,6 +62,13 @@ function anyOf(parts: readonly Search[]): EventTest {
       }
       case "number":
         others.push(numberTest(part));
+        break;
+      case "members":
+        others.push(({ userId }) => hasUser(part.set, userId));
+        break;
+      case "cohort":
+        // Its members are unknown: the cohort was deleted.
+        others.push(() => false);
         break;
       case "not":
         excluded.push(part.of);

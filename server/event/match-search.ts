@@ -19,6 +19,10 @@ export function matchesSearch(search: Search, event: Event): boolean {
       const { channelId: channel, userId: user, name, notify } = event;
       return search.values.includes({ channel, user, name, notify: `${notify}` }[search.field]);
     }
+    case "cohort":
+    case "members":
+      // A browser doesn't know who is in a cohort. Whoever asks here has asked the server first.
+      return false;
     case "tag":
       return Object.hasOwn(event.tags, search.key) && search.values.includes(event.tags[search.key]!);
     case "number":

@@ -2,6 +2,7 @@ import type { EventFilter } from "./filter.ts";
 import type { NumberRange } from "./number.ts";
 import type { Search } from "./search.ts";
 import { isExact, isWhole, token } from "./tokens.ts";
+import type { UserSet } from "./user-set.ts";
 import { formsOf, wordsOf } from "./words.ts";
 
 type ConditionOf<Leaf> =
@@ -18,8 +19,11 @@ type TokenLeaf =
 /** Events with a tag whose value is a number in a range. Blocks can tell, an index of tokens can't. */
 export type NumberCondition = { kind: "number"; projectId: number; key: string; range: NumberRange };
 
-/** Which events to find, in terms of tokens and numbers. */
-export type Condition = ConditionOf<TokenLeaf | NumberCondition>;
+/** Events of users in a set. Blocks can tell, an index of tokens can't. */
+export type MembersCondition = { kind: "members"; projectId: number; set: UserSet };
+
+/** Which events to find, in terms of tokens, numbers and users. */
+export type Condition = ConditionOf<TokenLeaf | NumberCondition | MembersCondition>;
 /** Which events to find, in terms of tokens. Each engine translates it to its own query language. */
 export type TokenCondition = ConditionOf<TokenLeaf>;
 
@@ -79,6 +83,14 @@ export function matchOf(projectId: number, filter: EventFilter, findPrefix: Find
           excluded: [],
           isExact: true,
         };
+      case "members":
+        return {
+          needed: [{ kind: "members", projectId, set: search.set }],
+          excluded: [],
+          isExact: true,
+        };
+      case "cohort":
+        return anyToken(projectId, []);
       case "field":
         return any(
           projectId,
@@ -130,8 +142,35 @@ export function numbersIn(condition: Condition): NumberCondition[] {
   }
 }
 
-export function hasNumbers(condition: Condition): boolean {
-  return numbersIn(condition).length > 0;
+/** Whether a condition depends on who is in a set. */
+export function hasMembers(condition: Condition): boolean {
+  switch (condition.kind) {
+    case "members":
+      return true;
+    case "all":
+    case "any":
+      return condition.of.some(hasMembers);
+    case "andNot":
+      return hasMembers(condition.of) || hasMembers(condition.not);
+    default:
+      return false;
+  }
+}
+
+/** Whether an index of tokens can't decide a condition, because it has numbers or sets of users. */
+export function needsRows(condition: Condition): boolean {
+  switch (condition.kind) {
+    case "number":
+    case "members":
+      return true;
+    case "all":
+    case "any":
+      return condition.of.some(needsRows);
+    case "andNot":
+      return needsRows(condition.of) || needsRows(condition.not);
+    default:
+      return false;
+  }
 }
 
 /** The condition as far as tokens decide it: it finds too much, never too little. */
@@ -140,10 +179,11 @@ export function tokenConditionOf(projectId: number, condition: Condition): Token
   if (typeof bound !== "boolean") return bound;
   return { kind: "tokens", tokens: [bound ? token.every(projectId) : token.none(projectId)] };
 
-  /** The upper or lower bound of a condition if a number can match any event. True is every event, false is none. */
+  /** The upper or lower bound of a condition if a number or set can match any event. True is every event, false is none. */
   function boundOf(part: Condition, isUpper: boolean): TokenCondition | boolean {
     switch (part.kind) {
       case "number":
+      case "members":
         return isUpper;
       case "all":
       case "any": {

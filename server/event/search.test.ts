@@ -5,10 +5,10 @@ import fc from "fast-check";
 import { limits } from "../core/limits.ts";
 import { searchesOf } from "../testing/arbitraries.ts";
 import { compareNumbers, type NumberRange } from "./number.ts";
-import { parseSearch, printSearch, type Search, SearchError, type searchFields } from "./search.ts";
+import { parseSearch, printSearch, type Search, SearchError, type SearchField } from "./search.ts";
 
 const word = (text: string, isPrefix = false): Search => ({ kind: "text", text, isPrefix });
-const field = (name: (typeof searchFields)[number], ...values: string[]): Search => ({
+const field = (name: SearchField, ...values: string[]): Search => ({
   kind: "field",
   field: name,
   values,

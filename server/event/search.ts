@@ -17,14 +17,26 @@ import { type SearchError, SearchScanner } from "./search-scanner.ts";
 
 export { SearchError } from "./search-scanner.ts";
 
-export const searchFields = ["channel", "user", "name", "notify"] as const;
-export type SearchField = (typeof searchFields)[number];
+export const searchFields = ["channel", "user", "cohort", "name", "notify"] as const;
+export type SearchKey = (typeof searchFields)[number];
+/** Those that are fields of events. */
+export type SearchField = Exclude<SearchKey, "cohort">;
+
+/**
+ * User IDs as hashes (`user-set.ts`): an open hash table in memory that threads share, so that a search for a hundred
+ * thousand users is sent to a thread without a copy. A free slot has only zeros.
+ */
+export type UserSet = { slots: Uint32Array };
 
 export type Search =
   | { kind: "all" | "any"; of: Search[] }
   | { kind: "not"; of: Search }
   /** Matches any of the values. */
   | { kind: "field"; field: SearchField; values: string[] }
+  /** Users in any of the cohorts. `storage/cohorts.ts` replaces it by their members before events are looked for. */
+  | { kind: "cohort"; names: string[] }
+  /** Users in a set: members of cohorts. It is never parsed or printed. */
+  | { kind: "members"; set: UserSet }
   | { kind: "tag"; key: string; values: string[] }
   /** A tag whose value is a number in the range. */
   | { kind: "number"; key: string; range: NumberRange }
@@ -47,6 +59,10 @@ export function printSearch(search: Search): string {
       return `-${printTerm(search.of)}`;
     case "field":
       return `${search.field}:${search.values.map(printText).join(",")}`;
+    case "cohort":
+      return `cohort:${search.names.map(printText).join(",")}`;
+    case "members":
+      throw new Error("A search was printed after its cohorts were replaced by their members");
     case "tag":
       return `${printText(search.key)}=${search.values.map(printText).join(",")}`;
     case "number":
@@ -295,6 +311,7 @@ class Parser extends SearchScanner {
     if (field === "notify" && values.some((value) => value !== "true" && value !== "false")) {
       throw this.error('"notify:" takes true or false.', valuesAt);
     }
+    if (field === "cohort") return { kind: "cohort", names: values };
     return { kind: "field", field, values };
   }
 

@@ -1,4 +1,4 @@
-import { type SearchField, searchFields } from "./search.ts";
+import { type SearchKey, searchFields } from "./search.ts";
 
 /** The term at the cursor of a search, which may be incomplete or invalid. */
 export type TermAt = {
@@ -8,7 +8,7 @@ export type TermAt = {
   /** The text before the cursor, without quotes. */
   typed: string;
   /** The field or tag that it is a value of; null at the start of a term. */
-  of: { field: SearchField } | { key: string } | null;
+  of: { field: SearchKey } | { key: string } | null;
 };
 
 const lead = /[\s()-]*/y;

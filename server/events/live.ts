@@ -1,6 +1,7 @@
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { DeletedEvents } from "../event/event.ts";
+import type { EventFilter } from "../event/filter.ts";
 import type { ArrivalClock, ArrivalStamp } from "../event/id.ts";
 import type { Arrival, EventReader } from "../storage/event-store.ts";
 import { catchUp, type Deletion } from "./catch-up.ts";
@@ -11,6 +12,8 @@ import { frameOf, heartbeat, readyFrame } from "./stream-frames.ts";
 /** Maximum buffer for a slow client. Beyond that it is disconnected, and resumes where it was. */
 const bufferBytesMax = 524_288;
 const heartbeatMs = 15_000;
+/** How often filters that name users take up who was joined to them. */
+const peopleMs = 1_000;
 /** Deletions kept for clients that resume. */
 const deletionsMax = 1_000;
 /**
@@ -27,18 +30,31 @@ export class LiveStreams {
   readonly #onError: (error: unknown) => void;
   readonly #projects = new Map<number, ProjectStream>();
   readonly #heartbeat: Timer;
+  readonly #people: Timer;
   /** Arrival of the last committed event. Commits keep the order of arrival. */
   #committed: ArrivalStamp;
   /** The newest deletions. */
   readonly #deletions: Deletion[] = [];
 
-  /** @param onError - called if catching up fails; the client only sees its stream end */
-  constructor(events: EventReader, clock: ArrivalClock, onError: (error: unknown) => void) {
+  /**
+   * @param onError - called if catching up fails; the client only sees its stream end
+   * @param expand - returns a filter that finds the events of all IDs of the people whom a filter names
+   */
+  constructor(
+    events: EventReader,
+    clock: ArrivalClock,
+    onError: (error: unknown) => void,
+    expand: (projectId: number, filter: EventFilter) => Promise<EventFilter> = async (_, filter) => filter,
+  ) {
     this.#events = events;
     this.#onError = onError;
     this.#committed = clock.last;
     this.#heartbeat = setInterval(() => this.#each((client) => client.send(heartbeat)), heartbeatMs);
     this.#heartbeat.unref();
+    this.#people = setInterval(() => {
+      for (const project of this.#projects.values()) project.updatePeople(expand).catch(onError);
+    }, peopleMs);
+    this.#people.unref();
   }
 
   /**
@@ -130,6 +146,7 @@ export class LiveStreams {
 
   closeAll(): void {
     clearInterval(this.#heartbeat);
+    clearInterval(this.#people);
     this.#each((client) => client.close());
   }
 

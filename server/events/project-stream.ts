@@ -1,5 +1,6 @@
 import { compileFilter } from "../event/compile-filter.ts";
 import type { EventTest } from "../event/compile-search.ts";
+import type { EventFilter } from "../event/filter.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { nextTurn, Turns } from "../scheduling/turns.ts";
 import type { Arrival } from "../storage/event-store.ts";
@@ -21,7 +22,13 @@ const flushDelayMsMin = 1;
 const bytesPerMs = 131_072;
 
 /** Clients with the same filter: an event is matched once for all of them. */
-type FilterGroup = { key: string; isWanted: EventTest; clients: Set<StreamClient> };
+type FilterGroup = {
+  key: string;
+  /** The filter as it was sent, if it names users. */
+  sentFilter: EventFilter | undefined;
+  isWanted: EventTest;
+  clients: Set<StreamClient>;
+};
 
 type Wanted = { arrival: ArrivalStamp; frame: Uint8Array };
 /** What waits to be sent. A deletion has a number: clients that joined later don't get it. */
@@ -65,15 +72,24 @@ export class ProjectStream {
 
   add(client: StreamClient): void {
     client.joinedAfter = this.#lastNumber;
-    const key = JSON.stringify(client.filter);
+    const key = JSON.stringify(client.sentFilter ?? client.filter);
     const group = this.#groups.get(key) ?? {
       key,
+      sentFilter: client.sentFilter,
       isWanted: compileFilter(client.filter),
       clients: new Set(),
     };
     this.#groups.set(key, group);
     this.#groupOf.set(client, group);
     group.clients.add(client);
+  }
+
+  /** Takes up who was joined to the users that filters name. */
+  async updatePeople(
+    expand: (projectId: number, filter: EventFilter) => Promise<EventFilter>,
+  ): Promise<void> {
+    for (const group of this.#groups.values())
+      if (group.sentFilter) group.isWanted = compileFilter(await expand(this.#projectId, group.sentFilter));
   }
 
   has(client: StreamClient): boolean {

@@ -26,6 +26,7 @@ import { NewEvents, RecordResponse } from "../schemas/batch.ts";
 import { DeliveryList } from "../schemas/delivery.ts";
 import { Done } from "../schemas/done.ts";
 import { EventCount } from "../schemas/event-count.ts";
+import { namesPeople, withPeople } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { countMatches } from "./count.ts";
 import { pageText, pageWithTagColumns, streamList } from "./list.ts";
@@ -163,9 +164,11 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       };
       // A stream for HEAD would be neither read nor closed.
       if (call.request.method === "HEAD") return new Response(null, { headers });
+      const sentFilter = filterOf(call.query, call.tags);
       const listener = {
         projectId: call.projectId,
-        filter: filterOf(call.query, call.tags),
+        filter: await withPeople(store.control, call.projectId, sentFilter),
+        ...(namesPeople(sentFilter) && { sentFilter }),
         ...(call.by === "key"
           ? { keyId: call.keyId }
           : { accountId: call.account.id, sessionId: call.sessionId }),

@@ -35,6 +35,9 @@ function matchesSearch(search: Search, event: Event): boolean {
   switch (search.kind) {
     case "not":
       return !matchesSearch(search.of, event);
+    case "cohort":
+    case "members":
+      throw new Error("These searches have no cohorts");
     case "all":
     case "any": {
       const found = search.of.filter((part) => matchesSearch(part, event)).length;

@@ -4,7 +4,10 @@ import type { ArrivalStamp } from "../event/id.ts";
 /** Who is listening: used to disconnect revoked keys and to send notifications to accounts. */
 export type Listener = {
   projectId: number;
+  /** It finds the events of all IDs of the people whom it names. */
   filter: EventFilter;
+  /** The filter as it was sent, if it names users: a merge changes whose events it finds. */
+  sentFilter?: EventFilter;
   keyId?: string;
   accountId?: string;
   sessionId?: string;

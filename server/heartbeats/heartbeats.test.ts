@@ -183,9 +183,11 @@ describe("a run", () => {
     await pass(1);
     await ping(`${url}/7?rid=${b.toUpperCase()}`);
     const [second, first] = await pingsOf(heartbeat.id);
-    expect([Math.round(first!.seconds!), Math.round(second!.seconds!)]).toEqual([900, 360]);
+    // The clock that passes also runs, so on a busy machine some seconds are added.
+    const minutes = (seconds: unknown) => Math.floor(Number(seconds) / 60);
+    expect([minutes(first!.seconds), minutes(second!.seconds)]).toEqual([15, 6]);
     const [, , success] = await eventsOf(heartbeat, 5);
-    expect(Math.round(Number(success!.tags.seconds))).toBe(900);
+    expect(minutes(success!.tags.seconds)).toBe(15);
   });
 
   test("that takes too long is down, until it ends", async () => {
@@ -293,6 +295,10 @@ describe("a change of state", () => {
   test("is recorded beyond the daily quota, and events of pings are not", async () => {
     const { heartbeat, url } = await create();
     const { control } = app.running.store;
+    // Events of earlier pings would take the day's only one.
+    await until(
+      async () => (await control.selectFrom("heartbeatEvents").select("id").limit(1).execute()).length === 0,
+    );
     await control.updateTable("projects").set({ eventsPerDay: 1 }).execute();
     try {
       await ping(`${url}/log`);

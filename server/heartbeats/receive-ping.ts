@@ -14,10 +14,10 @@ import type { RateLimiter } from "../storage/rate-limiter.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import { takePoint } from "../storage/take-point.ts";
-import { applyPing, lockHeartbeat } from "./apply.ts";
 import { createHeartbeat, type HeartbeatRow, heartbeatWithSlug } from "./heartbeats.ts";
 import { ridOf, signalOf } from "./ping-address.ts";
 import { readPingBody } from "./ping-body.ts";
+import { PingQueue } from "./ping-queue.ts";
 
 type Deps = {
   store: Store;
@@ -35,11 +35,13 @@ const dayMinutes = 24 * 60;
 /** Takes in pings, by the address of a heartbeat, or by an API key and a slug. */
 export class PingReceiver {
   readonly #deps: Deps;
+  readonly #queue: PingQueue;
   readonly #pings: RateLimiter;
   readonly #misses: RateLimiter;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#queue = new PingQueue(deps);
     const limiter = (name: string, points: number) => deps.store.rateLimiter({ name, points, seconds: 60 });
     this.#pings = limiter("pings", limits.pingsPerMinute);
     this.#misses = limiter("ping-misses", limits.webhookMissesPerMinute);
@@ -102,18 +104,13 @@ export class PingReceiver {
   }
 
   async #receive(request: Request, id: string, end: string | undefined): Promise<void> {
-    const { store, onPing, now } = this.#deps;
     const signal = signalOf(end);
     const rid = ridOf(new URL(request.url).searchParams);
     await takePoint(this.#pings, id);
     const body = await readPingBody(request);
-    const isFound = await store.together("control", async (transaction) => {
-      const row = await lockHeartbeat(transaction, id);
-      if (row) await applyPing(transaction, row, { ...signal, rid, body }, now());
-      return row !== undefined;
-    });
+    const isFound = await this.#queue.add(id, { ...signal, rid, body });
     if (!isFound) throw problem("heartbeat-unknown", { detail: "This heartbeat was just deleted." });
-    onPing();
+    this.#deps.onPing();
   }
 
   /** Creates a heartbeat of the default schedule. Another ping may have created it at the same time. */

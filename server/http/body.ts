@@ -14,6 +14,20 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
 }
 
 /**
+ * The same, also of a `text/plain` body, which pages of other sites can send without a preflight, and with the text of
+ * the body.
+ */
+export async function readJsonText(
+  request: Request,
+  bytesMax: number,
+): Promise<{ bytes: Uint8Array; parse: () => unknown }> {
+  const type = request.headers.get("content-type");
+  if (!isJson(type) && !isPlainText(type)) throw unsupported(type);
+  const bytes = await readBytes(request, bytesMax);
+  return { bytes, parse: () => parseJson(bytes) };
+}
+
+/**
  * Reads the bytes of an event or an array of events: JSON, optionally gzipped, also as `text/plain`, which
  * `navigator.sendBeacon` sends.
  *

@@ -1,4 +1,5 @@
 import type { KeyKind, PermissionName, Role, Scope } from "../core/permissions.ts";
+import type { KeyIdentify } from "../schemas/key-identify.ts";
 
 /** A signed-in account. */
 export type Account = { id: string; name: string; email: string };
@@ -37,6 +38,9 @@ export type KeyAccess = ProjectAccess & {
   origins: readonly string[];
   /** Null is unlimited. */
   eventsPerSecond: number | null;
+  /** Whether a publishable key needs signatures to join IDs, and its sealed secret for them. */
+  identify: KeyIdentify;
+  identitySecret: string | null;
   /** Whether it may send events from anywhere and at any rate. */
   isUnrestricted: boolean;
 };

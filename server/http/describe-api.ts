@@ -102,7 +102,7 @@ function register(registry: Registry, route: DescribedRoute): void {
   for (const status of [route.status ?? 200, ...(route.otherStatuses ?? [])]) {
     responses[status] = {
       description: summary,
-      content: { [route.responseType ?? jsonType]: { schema: response } },
+      content: status === 204 ? {} : { [route.responseType ?? jsonType]: { schema: response } },
       ...(route.otherResponseTypes && { [otherMediaTypes]: route.otherResponseTypes }),
     };
   }
@@ -189,7 +189,7 @@ function pathParameter(path: string, name: string): z.ZodType {
     end: "What the ping says: `start`, `fail`, `log` or an exit status.",
     id: `ID of the ${noun}.`,
     key: /^\/(?:slack|ping)\//.test(path) ? "An API key that may send events." : `Key of the ${noun}.`,
-    name: `Name of the ${noun}.`,
+    name: path.startsWith("/s/") ? "A name of your choice, and `.js`." : `Name of the ${noun}.`,
     override: "ID of the override.",
     picture: "The end of the address in the report's message.",
     project: "Slug of the project.",
@@ -199,6 +199,7 @@ function pathParameter(path: string, name: string): z.ZodType {
     tileId: "ID of the tile.",
     token: "The last part of the link or address.",
     userId: "The `userId` of events.",
+    version: "The hash of a version of the script, and `.js`.",
   }[name];
   if (description === undefined) throw new Error(`The parameter "${name}" of ${path} has no description.`);
   return z.string().openapi({ description });

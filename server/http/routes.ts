@@ -40,8 +40,10 @@ type CallerOf<By extends AllowedCallers> = By extends MemberPermission
 
 /** A thing that two people can edit, as the first part of the audit log's actions names it. */
 export type VersionedThing =
+  | "annotation"
   | "board"
   | "channel"
+  | "cohort"
   | "destination"
   | "heartbeat"
   | "key"

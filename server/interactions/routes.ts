@@ -10,6 +10,7 @@ import type { Store } from "../storage/store.ts";
 import { takePoint } from "../storage/take-point.ts";
 import { DiscordResponse, receiveDiscordInteraction } from "./discord.ts";
 import { receiveSlackClick } from "./slack.ts";
+import { receiveTelegramUpdate, TelegramResponse } from "./telegram.ts";
 
 type Deps = {
   store: Pick<Store, "control" | "rateLimiter">;
@@ -29,6 +30,7 @@ export function addInteractionRoutes(
 ): void {
   const { control } = store;
   const deps = { control, secrets, alertLinks, fanOut };
+  const policy = { allowPrivate: config.allowPrivateAddresses };
   const limiter = store.rateLimiter({
     name: "interactions",
     points: limits.interactionRequestsPerMinute,
@@ -57,9 +59,27 @@ export function addInteractionRoutes(
       problems: [400, 401, 404, 429, 502],
     },
     async ({ request, actor }) => {
-      const policy = { allowPrivate: config.allowPrivateAddresses };
       await receiveSlackClick({ ...deps, policy }, request.headers, await readBody(request), actor);
       return new Response("", { headers: { "content-type": "text/plain; charset=utf-8" } });
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/interactions/telegram",
+      operationId: "receiveTelegramInteraction",
+      by: "anyone",
+      tag,
+      summary: "Receive a click on a button in Telegram",
+      description:
+        "The webhook of a Telegram bot, which Tidings sets for destinations with buttons. The header `X-Telegram-Bot-Api-Secret-Token` is verified with the bot's token.",
+      optionalBody: z.looseObject({ update_id: z.int() }),
+      response: TelegramResponse,
+      problems: [400, 401, 404, 429],
+    },
+    async ({ request, actor }) => {
+      return receiveTelegramUpdate({ ...deps, policy }, request.headers, await readBody(request), actor);
     },
   );
 

@@ -73,6 +73,9 @@ test("records, finds, counts and follows events", async () => {
   const funnel = await call(client, "funnel", { step: ["cart", "payment"] });
   expect(funnel.content[0]!.text).not.toContain("query-invalid");
   expect(funnel.structuredContent.steps).toHaveLength(2);
+  expect((await call(client, "paths", { anchor: "" })).isError).toBeUndefined();
+  expect((await call(client, "stickiness")).isError).toBeUndefined();
+  expect((await call(client, "new_and_returning_users")).isError).toBeUndefined();
   expect((await call(client, "retention")).isError).toBeUndefined();
 });
 
@@ -142,6 +145,7 @@ describe("finds its way", () => {
     });
     expect(await result("who_is_on_call")).toMatchObject({ schedules: [] });
     expect(await result("list_alerts")).toMatchObject({ alerts: [], open: 0 });
+    expect(await result("list_marks", { from: "7d" })).toMatchObject({ marks: [], omitted: [] });
     expect(await result("list_silences", { state: "active" })).toMatchObject({ silences: [] });
     const { rejected, groups, total } = await result("list_rejected_events");
     expect(rejected[0].body.length).toBe(301);

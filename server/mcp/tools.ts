@@ -1,12 +1,16 @@
 import { z } from "@hono/zod-openapi";
+import { limits } from "../core/limits.ts";
 import { EventList, EventResponse, NewEvent } from "../event/event.ts";
+import { activityUnits, Lifecycle, Stickiness } from "../schemas/activity.ts";
 import { AlertList } from "../schemas/alert.ts";
+import { MarkList } from "../schemas/annotation.ts";
 import { BoardList, BoardResponse } from "../schemas/board.ts";
 import { ChannelList } from "../schemas/channel.ts";
 import { Funnel } from "../schemas/funnel.ts";
 import { HeartbeatList } from "../schemas/heartbeat.ts";
 import { KnownTextList } from "../schemas/known-texts.ts";
 import { OnCallNowList } from "../schemas/on-call.ts";
+import { Paths, pathDirections } from "../schemas/paths.ts";
 import {
   RejectedEventList,
   type RejectedEventList as RejectedEvents,
@@ -20,6 +24,7 @@ import { User, UserList, UserListQuery } from "../schemas/user.ts";
 import { listEvents } from "./list-events.ts";
 import { time } from "./time.ts";
 import { segmentOf, shortened, type Tool, withQuery } from "./tool.ts";
+import { userTools } from "./user-tools.ts";
 
 const itemsMax = 100;
 
@@ -34,7 +39,18 @@ const filters = {
   to: time.describe("End of the range, exclusive. Default: now"),
 };
 const timeZone = z.string().optional().describe("IANA time zone of days, weeks and months. Default: UTC");
-const split = z.string().optional().describe("A series for each channel, name or tag.KEY");
+const split = z
+  .string()
+  .optional()
+  .describe("A series for each channel, name, tag.KEY or user.KEY, a property of users");
+
+const activityInput = {
+  q: z.string().optional().describe("Users are active with an event that matches. Default: with any"),
+  by: z.enum(activityUnits).default("day").describe("Length of a period"),
+  timeZone,
+  from: filters.from,
+  to: filters.to,
+};
 
 const prefix = z.string().optional();
 
@@ -109,6 +125,53 @@ export const tools: Tool[] = [
     run: (api, values) => api(withQuery("/api/funnel", values)),
   },
   {
+    name: "paths",
+    title: "See what users do next",
+    description:
+      "Follows users from their first event that matches, after or before it, and counts them by the names of their next events: nodes, links between them, and how many did nothing more.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({
+      anchor: z.string().describe('A search for the event, such as: name:"Account created"'),
+      direction: z.enum(pathDirections).default("after").describe("Which side of the event is followed"),
+      length: z.int().min(1).max(limits.pathSteps).default(3).describe("How many steps"),
+      window: z.string().default("1d").describe("Longest time between the event and a step: 30m, 12h, 7d"),
+      names: z.int().min(1).max(limits.pathNames).default(5).describe("Event names that a step tells apart"),
+      q: z.string().optional().describe("A search for the events that count as steps. Default: all"),
+      from: filters.from,
+      to: filters.to,
+    }),
+    output: Paths,
+    run: (api, values) => api(withQuery("/api/paths", values)),
+  },
+  {
+    name: "stickiness",
+    title: "See how often users come",
+    description:
+      "Counts users by the number of days, weeks or months on which they are active, with DAU/WAU and DAU/MAU.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object(activityInput),
+    output: Stickiness,
+    run: (api, values) => api(withQuery("/api/stickiness", values)),
+  },
+  {
+    name: "new_and_returning_users",
+    title: "Count new and returning users",
+    description: "Counts, for each day, week or month, users who are new in it and users who return.",
+    permission: "events:read",
+    isReadOnly: true,
+    input: z.object({
+      ...activityInput,
+      first: z
+        .enum(["ever", "range"])
+        .optional()
+        .describe("Whether a user is new with the first event ever, or in the range. Default: ever"),
+    }),
+    output: Lifecycle,
+    run: (api, values) => api(withQuery("/api/lifecycle", values)),
+  },
+  {
     name: "retention",
     title: "See which users return",
     description: "Counts, for users who start in a period, how many return in each later one.",
@@ -133,11 +196,11 @@ export const tools: Tool[] = [
     name: "user_journey",
     title: "Follow a user",
     description:
-      "Returns a user's properties, most frequent events, and their events, oldest or newest first.",
+      "Returns a user's IDs, properties, most frequent events, and their events, oldest or newest first. Any ID of the person finds all.",
     permission: "events:read",
     isReadOnly: true,
     input: z.object({
-      userId: z.string().describe("The userId of the events"),
+      userId: z.string().describe("An ID of the user, as events have it"),
       from: filters.from,
       to: filters.to,
       ...listing,
@@ -226,6 +289,22 @@ export const tools: Tool[] = [
     input: z.object({ id: z.string().describe("The board's id") }),
     output: BoardResponse,
     run: (api, { id }) => api(`/api/boards/${segmentOf(id)}`),
+  },
+  {
+    name: "list_marks",
+    title: "List marks on charts",
+    description:
+      "Lists what charts mark in a range, oldest first: deployments and other events that the project chose, and notes of its members. Tells why a number may have changed.",
+    permission: "annotations:read",
+    isReadOnly: true,
+    input: z.object({
+      from: filters.from.optional(),
+      to: filters.to.optional(),
+      timeZone,
+      board: z.string().optional().describe("A board's id, to include its own notes"),
+    }),
+    output: MarkList,
+    run: (api, values) => api(withQuery("/api/annotations/marks", values)),
   },
   {
     name: "list_alerts",
@@ -343,4 +422,5 @@ export const tools: Tool[] = [
     output: EventResponse,
     run: (api, values) => api("/api/events", values),
   },
+  ...userTools,
 ];

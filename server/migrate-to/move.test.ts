@@ -98,6 +98,7 @@ describe("a data directory with something in every table", () => {
       accounts: "3",
       invitations: "1",
       users: "1",
+      "person ids": "1",
       jobs: "2",
     });
     expect(ended.stderr).toContain(`Events: ${rows.all.toLocaleString("en")} of `);
@@ -163,6 +164,9 @@ describe("a data directory with something in every table", () => {
       expect(rejected.map(({ body }) => body)).toContain('{"channel":\0"💰');
       const { user } = (await (await request("/api/users/u%2F1", { headers })).json()) as { user: User };
       expect(JSON.stringify(user.properties)).toBe('{"__proto__":"kept","plan":"pro","seats":5,"note":null}');
+      const visitor = (await (await request("/api/users/visitor", { headers })).json()) as { user: User };
+      expect(visitor.user).toEqual(user);
+      expect(user.ids.map(({ userId }) => userId)).toEqual(["u/1", "visitor"]);
       const posted = await request("/api/events", {
         method: "POST",
         headers,

@@ -54,6 +54,8 @@ const known: Known = {
   nowMs: arrivedMs + 1_000,
   deliveryDays: 30,
   rules: [ruleWith()],
+  searchOf: (rule) => rule,
+  persons: new Map(),
   deliveries: [bell, phone, mail].map(({ id }) => ({ accountId: "ann", destinationId: id })),
   folded: [],
   quiet: [],

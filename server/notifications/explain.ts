@@ -1,7 +1,7 @@
 import { type Event, isBackdated } from "../event/event.ts";
 import { valueOfEvent } from "../rules/for-each.ts";
 import { minuteMs } from "../rules/rule-kind.ts";
-import { resolveMatcher, ruleMatcher } from "../rules/rule-matcher.ts";
+import { type RuleSearches, resolveMatcher, ruleMatcher } from "../rules/rule-matcher.ts";
 import type { Explanation } from "../schemas/delivery.ts";
 import type { Rule } from "../schemas/rule.ts";
 import { formatDuration } from "./format-duration.ts";
@@ -46,6 +46,10 @@ export type Known = {
   deliveryDays: number;
   /** As they are now. */
   rules: readonly Rule[];
+  /** The searches of a rule, which find the events of all IDs of the people whom they name. */
+  searchOf: (rule: Rule) => RuleSearches;
+  /** The main ID of the event's user, if it is joined to another one. */
+  persons: ReadonlyMap<string, string>;
   deliveries: readonly OwnDelivery[];
   folded: readonly Folded[];
   quiet: readonly QuietAlert[];
@@ -75,7 +79,7 @@ export function explain(known: Known): Explanation[] {
     (rule) =>
       rule.enabled &&
       Date.parse(rule.createdAt) <= arrivedMs &&
-      (ruleMatcher(rule)(event) || isEnd(rule, event)),
+      (ruleMatcher(known.searchOf(rule))(event) || isEnd(known, rule)),
   );
   const isForNobody = rules.length === 0 && deliveries.length === 0;
   if (isForNobody && people.every(({ follows }) => follows.size === 0)) {
@@ -175,25 +179,25 @@ function explainProjectDestination(
 function foldingOf(known: Known, rules: readonly Rule[]): Rule | undefined {
   const tells = (rule: Rule) =>
     rule.when.type === "each" &&
-    valueIn(rule, known.event) !== null &&
-    !isEnd(rule, known.event) &&
+    valueIn(known, rule) !== null &&
+    !isEnd(known, rule) &&
     !quietOf(known, rule);
   return rules.some(tells) ? undefined : rules[0];
 }
 
 /** The value of the event for a rule that follows each; empty for one that takes all together. Null if it has none. */
-function valueIn({ forEach }: Rule, event: Event): string | null {
-  return forEach === null ? "" : valueOfEvent(forEach, event);
+function valueIn({ event, persons }: Pick<Known, "event" | "persons">, { forEach }: Rule): string | null {
+  return forEach === null ? "" : valueOfEvent(forEach, event, persons);
 }
 
-function quietOf({ quiet, event }: Known, rule: Rule): QuietAlert | undefined {
-  const value = valueIn(rule, event);
-  return quiet.find((alert) => alert.ruleId === rule.id && alert.value === value);
+function quietOf(known: Known, rule: Rule): QuietAlert | undefined {
+  const value = valueIn(known, rule);
+  return known.quiet.find((alert) => alert.ruleId === rule.id && alert.value === value);
 }
 
 /** Whether the event ends the rule's alert, and so is no match. For a silence, it is a match as well. */
-function isEnd(rule: Rule, event: Event): boolean {
-  return rule.when.type !== "silence" && resolveMatcher(rule)(event);
+function isEnd({ event, searchOf }: Known, rule: Rule): boolean {
+  return rule.when.type !== "silence" && resolveMatcher(searchOf(rule))(event);
 }
 
 function explainDestination(
@@ -210,7 +214,7 @@ function explainDestination(
 
 /** Why a rule that matches the event did not alert on it at once, and what it was folded into. */
 function explainFolding(known: Known, rule: Rule): Explanation {
-  const { folded, arrivedMs, event } = known;
+  const { folded, arrivedMs } = known;
   const { id, name, when, forEach } = rule;
   const into = folded.find(
     ({ ruleId, fromMs, toMs }) => ruleId === id && fromMs <= arrivedMs && arrivedMs <= toMs,
@@ -221,12 +225,12 @@ function explainFolding(known: Known, rule: Rule): Explanation {
     delivery: into?.id ?? null,
     event: into?.eventId ?? null,
   });
-  if (valueIn(rule, event) === null)
+  if (valueIn(known, rule) === null)
     return because(
       "rule-not-met",
       `"${name}" follows each ${forEach!.replace(/^tag\./, "value of the tag ")}, and the event has none.`,
     );
-  if (isEnd(rule, event)) return because("alert-end", `"${name}" takes it as the end of its alert.`);
+  if (isEnd(known, rule)) return because("alert-end", `"${name}" takes it as the end of its alert.`);
   const quiet = quietOf(known, rule);
   if (quiet?.why === "grouped")
     return because("alert-grouped", `"${name}" tells of its alert together with others of the group.`);
@@ -255,7 +259,7 @@ function explainFolding(known: Known, rule: Rule): Explanation {
     case "number":
       return because(
         "rule-not-met",
-        `"${name}" notifies if the tag "${when.tag}" is above ${when.above}${tagText(event, when.tag)}.`,
+        `"${name}" notifies if the tag "${when.tag}" is above ${when.above}${tagText(known.event, when.tag)}.`,
       );
     default:
       return because("no-rule", `"${name}" did not alert on it.`);

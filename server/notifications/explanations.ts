@@ -3,10 +3,12 @@ import { limits } from "../core/limits.ts";
 import type { Event } from "../event/event.ts";
 import { stampOfId } from "../event/id.ts";
 import { valueOfEvent } from "../rules/for-each.ts";
+import type { RuleSearches } from "../rules/rule-matcher.ts";
 import { ruleOf } from "../rules/rules.ts";
 import type { Explanation } from "../schemas/delivery.ts";
 import type { Rule } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { personsOf, searchOfPeople } from "../storage/people.ts";
 import { levelKey } from "./apply-preferences.ts";
 import {
   explain,
@@ -42,14 +44,21 @@ export async function explainEvent(
   const arrivedMs = own[0]?.createdAt ?? arrivalOf(event);
   const rows = await control.selectFrom("rules").selectAll().where("projectId", "=", projectId).execute();
   const rules = rows.map(ruleOf);
+  const searches = new Map<string, RuleSearches>();
+  const expand = (q: string) => searchOfPeople(control, projectId, q);
+  for (const { id, q, resolve } of rules)
+    searches.set(id, { q: await expand(q), resolve: resolve === null ? null : await expand(resolve) });
+  const persons = await personsOf(control, projectId, [event.userId]);
   return explain({
     ...about,
     event,
+    persons,
+    searchOf: ({ id }) => searches.get(id)!,
     arrivedMs,
     rules,
     deliveries: own,
     folded: await readFolded(control, projectId, rows, arrivedMs),
-    quiet: await readQuiet(control, projectId, arrivedMs, valuesOf(rules, event)),
+    quiet: await readQuiet(control, projectId, arrivedMs, valuesOf(rules, event, persons)),
     people: await readPeople(control, projectId, event.channelId),
     onCall: await OnCallRecipients.read(
       control,
@@ -77,9 +86,12 @@ function arrivalOf({ id, createdAt }: Event): number {
 }
 
 /** The values of an event that rules follow; empty stands for all events together. */
-function valuesOf(rules: readonly Rule[], event: Event): string[] {
+function valuesOf(rules: readonly Rule[], event: Event, persons: ReadonlyMap<string, string>): string[] {
   const fields = new Set(rules.map(({ forEach }) => forEach));
-  return ["", ...[...fields].flatMap((field) => (field === null ? [] : (valueOfEvent(field, event) ?? [])))];
+  const values = [...fields].flatMap((field) =>
+    field === null ? [] : (valueOfEvent(field, event, persons) ?? []),
+  );
+  return ["", ...values];
 }
 
 /** The alerts that were open at a time and told of no further matches, by what is known of them now. */

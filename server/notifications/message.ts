@@ -36,10 +36,10 @@ export type Message = {
   createdAt: string;
   urgent: boolean;
   /**
-   * The link by which its recipient acknowledges or resolves the open alert that it tells of, and the token of buttons
-   * that do so in a chat.
+   * The link by which its recipient acknowledges or resolves the open alert that it tells of, and what buttons that do
+   * so in a chat need: their token, and the address below which services post clicks.
    */
-  alert?: { url: string; buttonToken?: string };
+  alert?: { url: string; buttons?: { token: string; interactionsUrl: string } };
   /** The value of a rule's metric, and the time in which it was measured (ISO 8601). */
   metric?: { value: number | null; from: string; to: string };
   /** What a digest by email lists. */

@@ -306,7 +306,7 @@ for (const engine of stores) {
         await pass(1);
         expect(await told()).toMatchObject([{ type: "metric", value }]);
         const asked = { projectId, q: "name:Order", when, forEach: null, days: 1, timeZone: "UTC" };
-        const preview = await previewStored(store.events, asked, now, new AbortController().signal);
+        const preview = await previewStored(store, asked, now, new AbortController().signal);
         expect(preview.metric!.lines[0]!.amounts.at(-1)).toBe(value);
       });
     }
@@ -322,12 +322,7 @@ for (const engine of stores) {
         for (let each = 0; each < (busy ? seed % 3 : seed % 4 === 0 ? 1 : 0); each++) await record();
       });
       const asked = { projectId, q: "name:Order", when, forEach: null, days: 1, timeZone: "UTC" };
-      const { metric, notifications } = await previewStored(
-        store.events,
-        asked,
-        now,
-        new AbortController().signal,
-      );
+      const { metric, notifications } = await previewStored(store, asked, now, new AbortController().signal);
       const live = await told();
       expect(live.length).toBeGreaterThan(3);
       expect(
@@ -405,7 +400,7 @@ for (const engine of stores) {
           ]);
           expect((await open()).map(({ value }) => value)).toEqual(["a"]);
           const asked = { projectId, q: "name:Order", when, forEach: "tag.shop", days: 1, timeZone: "UTC" };
-          const { metric } = await previewStored(store.events, asked, now, new AbortController().signal);
+          const { metric } = await previewStored(store, asked, now, new AbortController().signal);
           const lines = metric!.lines.map(({ value, amounts }) => [value, amounts.at(-1)]);
           expect(new Map(lines as [string, number][]).get("a")).toBe(
             measure.metric === "average" ? 100 : -50,

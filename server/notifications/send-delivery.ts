@@ -139,7 +139,12 @@ async function messageOf(
       : {
           id: alertId,
           url: alertLinks.url({ alertId, accountId, destinationId }),
-          ...(accountId === null && { buttonToken: alertLinks.buttonToken({ alertId, destinationId }) }),
+          ...(accountId === null && {
+            buttons: {
+              token: alertLinks.buttonToken({ alertId, destinationId }),
+              interactionsUrl: `${baseUrl}/interactions`,
+            },
+          }),
         };
   const id = messageIdOf(installationId, delivery);
   const urgent = rule?.urgent ?? false;

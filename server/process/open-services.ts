@@ -12,6 +12,7 @@ import { BackgroundWorker } from "../background/worker.ts";
 import { BackupSchedule } from "../backup/schedule.ts";
 import { deleteChannel } from "../channels/delete-channel.ts";
 import { ProjectChannels } from "../channels/project-channels.ts";
+import { CohortWorker } from "../cohorts/cohort-worker.ts";
 import type { Config } from "../config/config.ts";
 import { ProblemError } from "../core/problems.ts";
 import { ArrivalClock } from "../event/id.ts";
@@ -35,6 +36,7 @@ import { PictureLinks } from "../reports/report-links.ts";
 import { createReportRenderer } from "../reports/report-renderer.ts";
 import { ReportWorker } from "../reports/report-worker.ts";
 import { WatchedEventsCache } from "../rules/watched-events.ts";
+import { withPeople } from "../storage/people.ts";
 import { generateSecretKey } from "../storage/secret-box.ts";
 import { boxFor, openSecretBox } from "../storage/secret-key.ts";
 import { getOrCreateSecret } from "../storage/settings.ts";
@@ -43,6 +45,10 @@ import { eraseTraces, eraseUser } from "../users/erase-user.ts";
 import { repairTimes } from "../users/repair-times.ts";
 import { UserActivity } from "../users/user-activity.ts";
 import { WebhookReceiver } from "../webhooks/receive.ts";
+import { countryLookup } from "../website/countries.ts";
+import { WebsiteReceiver } from "../website/receive.ts";
+import { WebsiteBoards } from "../website/website-boards.ts";
+import { WebsiteWorker } from "../website/website-worker.ts";
 import type { MigrationReport } from "./migration-report.ts";
 import { openStore } from "./open-store.ts";
 import { Readiness } from "./readiness.ts";
@@ -178,7 +184,9 @@ async function wireUp(
     now,
     warn: (warning) => log.warn(warning),
   });
-  const streams = new LiveStreams(store.events, clock, onError);
+  const streams = new LiveStreams(store.events, clock, onError, (projectId, filter) =>
+    withPeople(control, projectId, filter, { isSaved: true }),
+  );
   const secrets = await retrying(() => openSecretBox(config, control));
 
   const secret = await retrying(() => getOrCreateSecret(control, secrets, "authSecret", generateSecretKey));
@@ -217,6 +225,7 @@ async function wireUp(
   const heartbeatWorker = new HeartbeatWorker({ store, recorder, rejected, onError, now });
   if (!isPassive) await retrying(() => heartbeatWorker.startAgain());
   const rateLimits = new KeyRateLimits(store);
+  const websiteWorker = new WebsiteWorker({ store, onError, now });
 
   await retrying(() =>
     store.events.follow({
@@ -248,6 +257,7 @@ async function wireUp(
     onInfo,
   });
   const userActivity = new UserActivity({ store, onError });
+  const cohortWorker = new CohortWorker({ store, userActivity, onError, now });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
   const metrics = isMeasured ? await openMetrics({ store, streams, damage }) : null;
   const commits = new CommitMeter();
@@ -305,6 +315,7 @@ async function wireUp(
         largeBodies,
         failures,
         addressOf,
+        setRequestTimeout: (request, seconds) => connections.setTimeout(request, seconds),
       }),
       pings: new PingReceiver({
         store,
@@ -315,11 +326,25 @@ async function wireUp(
         onPing: () => heartbeatWorker.wake(),
         now,
       }),
+      website: new WebsiteReceiver({
+        secrets,
+        store,
+        keys,
+        rateLimits,
+        recorder,
+        rejected,
+        worker: websiteWorker,
+        boards: new WebsiteBoards(control),
+        countryOf: countryLookup(config.countryDatabase),
+        addressOf,
+        now,
+      }),
       heartbeatWorker,
       reportWorker,
       pictureLinks,
       worker,
       userActivity,
+      cohortWorker,
       watchedEvents,
       ...notifications.services,
       secrets,
@@ -337,6 +362,8 @@ async function wireUp(
       reportWorker.wake();
       worker.wake();
       userActivity.start();
+      websiteWorker.wake();
+      cohortWorker.wake();
       void backups?.look();
     },
     async close() {
@@ -345,6 +372,8 @@ async function wireUp(
       backups?.close();
       await reportWorker.close();
       await heartbeatWorker.close();
+      await websiteWorker.close();
+      await cohortWorker.close();
       await userActivity.close();
       await worker.close();
       await notifications.close();

@@ -49,23 +49,26 @@ export function threadFile(name: keyof typeof threads): URL {
   );
 }
 
-const fontFiles = ["latin", "latin-ext", "cyrillic-ext", "vietnamese"].map(
-  (letters) => `hanken-grotesk-${letters}-wght-normal.woff2`,
-);
-
-/** Files for drawing pictures: the WebAssembly of resvg, and fonts, the most important first. */
+/** Files for drawing pictures: the WebAssembly of resvg, and fonts. That of DejaVu has all its letters, not only Latin. */
 export function pictureFiles(): { program: string; fonts: string[] } {
   if (isBundled) {
-    const directory = join(dir, "assets/picture");
+    const file = (name: string) => join(dir, "assets/picture", name);
     return {
-      program: join(directory, "index_bg.wasm"),
-      fonts: fontFiles.map((file) => join(directory, file)),
+      program: file("index_bg.wasm"),
+      fonts: [file("hanken-grotesk-latin-wght-normal.woff2"), file("dejavu-sans-latin-400-normal.woff2")],
     };
   }
-  const fonts = Bun.fileURLToPath(import.meta.resolve("@fontsource-variable/hanken-grotesk/package.json"));
+  const [grotesk, dejaVu] = [
+    import.meta.resolve("@fontsource-variable/hanken-grotesk/package.json"),
+    import.meta.resolve("@fontsource/dejavu-sans/package.json"),
+  ];
+  const file = (folder: string, name: string) => Bun.fileURLToPath(new URL(`files/${name}`, folder));
   return {
     program: Bun.fileURLToPath(import.meta.resolve("@resvg/resvg-wasm/index_bg.wasm")),
-    fonts: fontFiles.map((file) => join(fonts, "../files", file)),
+    fonts: [
+      file(grotesk, "hanken-grotesk-latin-wght-normal.woff2"),
+      file(dejaVu, "dejavu-sans-latin-400-normal.woff2"),
+    ],
   };
 }
 

@@ -10,6 +10,7 @@ import type { RequestVerification } from "../auth/verify-email.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import type { BackupSchedule } from "../backup/schedule.ts";
 import type { ProjectChannels } from "../channels/project-channels.ts";
+import type { CohortWorker } from "../cohorts/cohort-worker.ts";
 import type { Config } from "../config/config.ts";
 import type { LiveStreams } from "../events/live.ts";
 import type { StreamAuthorizer } from "../events/stream-authorizer.ts";
@@ -37,6 +38,7 @@ import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserActivity } from "../users/user-activity.ts";
 import type { WebhookReceiver } from "../webhooks/receive.ts";
+import type { WebsiteReceiver } from "../website/receive.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** Services that routes share, wired up in `open-services.ts`. */
@@ -64,12 +66,14 @@ export type Services = {
   largeBodies: BodySemaphore;
   rateLimits: KeyRateLimits;
   webhookReceiver: WebhookReceiver;
+  website: WebsiteReceiver;
   pings: PingReceiver;
   heartbeatWorker: HeartbeatWorker;
   reportWorker: ReportWorker;
   pictureLinks: PictureLinks;
   worker: BackgroundWorker;
   userActivity: UserActivity;
+  cohortWorker: CohortWorker;
   watchedEvents: WatchedEventsCache;
   fanOut: FanOut;
   monitorWorker: MonitorWorker;

@@ -1,5 +1,6 @@
 import { type JobContext, removeAll } from "../background/job-context.ts";
 import { changeJob, type JobRow } from "../background/jobs.ts";
+import { removeCohort } from "../cohorts/remove-cohort.ts";
 
 /** Rows of a control table deleted in one step. */
 const stepRows = 200;
@@ -15,6 +16,8 @@ export async function deleteProject(context: JobContext, job: JobRow): Promise<v
     ["rejectedEvents", "id"],
     ["idempotencyKeys", "key"],
     ["users", "userId"],
+    ["personIds", "userId"],
+    ["peopleVersions", "projectId"],
     ["userActivity", "userId"],
     ["userActivityPositions", "projectId"],
     ["channels", "name"],
@@ -34,6 +37,14 @@ export async function deleteProject(context: JobContext, job: JobRow): Promise<v
       await context.pause();
     }
   }
+  const cohorts = await control
+    .updateTable("cohorts")
+    // Whoever computes its members stops.
+    .set({ deletedAt: Date.now(), dueAt: 0 })
+    .where("projectId", "=", projectId)
+    .returning("id")
+    .execute();
+  for (const { id } of cohorts) await removeCohort(context.store, id, context.pause);
   await changeJob(control, job.id, { state: "cleaning" });
   await events.shrink(context.pause);
 }

@@ -23,6 +23,8 @@ type Ids = {
   rule: string;
   alert: string;
   silence: string;
+  annotation: string;
+  cohort: string;
   view: string;
   destination: string;
   mute: string;
@@ -98,9 +100,21 @@ const sameForAll: Record<string, Row> = {
   "GET /reports/{picture}": { key: 404, session: 404, nobody: 404, path: () => "/reports/x.png" },
   // A click in a chat is signed, and names its alert in the body.
   "POST /interactions/slack": { key: 400, session: 400, nobody: 400, body: () => ({}) },
+  "POST /interactions/telegram": { key: 200, session: 200, nobody: 200, body: () => ({ update_id: 1 }) },
   "POST /interactions/discord/{publicKey}": {
     ...{ key: 401, session: 401, nobody: 401, body: () => ({ type: 1 }) },
     path: () => `/interactions/discord/${"0".repeat(64)}`,
+  },
+  // The script is the same for all pages, and the key of what it sends is in the body.
+  "GET /t.js": { key: 200, session: 200, nobody: 200 },
+  "GET /t/{version}": { key: 404, session: 404, nobody: 404, path: () => "/t/x.js" },
+  "GET /s/{name}": { key: 404, session: 404, nobody: 404, path: () => "/s/x" },
+  "GET /s/{name}/{version}": { key: 404, session: 404, nobody: 404, path: () => "/s/x/x.js" },
+  "POST /t": { key: 401, session: 401, nobody: 401, body: () => ({ events: [] }) },
+  "POST /s/{name}": {
+    ...{ key: 401, session: 401, nobody: 401 },
+    body: () => ({ events: [] }),
+    path: () => "/s/x",
   },
   "GET /badge/{badge}": { key: 404, session: 404, nobody: 404, path: () => "/badge/x.svg" },
   ...Object.fromEntries(
@@ -226,6 +240,32 @@ const table: Record<string, Row> = {
     path: () => "/api/users/u",
     body: () => ({ plan: "pro" }),
   },
+  "POST /api/identify": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ userId: "u", anonymousId: "visitor 3" }),
+  },
+  "POST /api/alias": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ userId: "u", previousId: "visitor" }),
+  },
+  "POST /api/users/{userId}/merge": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/users/u/merge",
+    body: () => ({ userId: "visitor 2" }),
+  },
+  // In another project, the same id is not joined to any.
+  "POST /api/users/{userId}/split": {
+    key: 409,
+    session: 409,
+    nobody: 401,
+    path: () => "/api/users/joined%20visitor/split",
+  },
   "GET /api/stats": {
     key: 200,
     session: 200,
@@ -239,6 +279,17 @@ const table: Record<string, Row> = {
     path: () => "/api/funnel?step=-unknown&step=-unknown&split=name",
   },
   "GET /api/retention": { key: 200, session: 200, nobody: 401 },
+  "GET /api/paths": { key: 200, session: 200, nobody: 401, path: () => "/api/paths?anchor=-unknown" },
+  "GET /api/paths/users": { key: 200, session: 200, nobody: 401, path: () => "/api/paths/users?target=0" },
+  "GET /api/stickiness": { key: 200, session: 200, nobody: 401 },
+  "GET /api/stickiness/users": { key: 200, session: 200, nobody: 401 },
+  "GET /api/lifecycle": { key: 200, session: 200, nobody: 401 },
+  "GET /api/lifecycle/users": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/lifecycle/users?period=0",
+  },
   "GET /api/stats/users": { key: 200, session: 200, nobody: 401 },
   "GET /api/funnel/users": {
     key: 200,
@@ -423,6 +474,82 @@ const table: Record<string, Row> = {
     nobody: 404,
     path: () => "/alert/a.b",
     body: () => ({ do: "resolve" }),
+  },
+  "GET /api/annotations": { key: 200, session: 200, nobody: 401 },
+  "POST /api/annotations": {
+    key: 422,
+    session: 422,
+    nobody: 401,
+    body: ({ board }) => ({ type: "note", name: "Mine", at: "2026-11-27", board }),
+  },
+  "GET /api/annotations/marks": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: ({ board }) => `/api/annotations/marks?board=${board}`,
+  },
+  "GET /api/annotations/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ annotation }) => `/api/annotations/${annotation}`,
+  },
+  "PATCH /api/annotations/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ annotation }) => `/api/annotations/${annotation}`,
+    body: () => ({ name: "Changed" }),
+  },
+  "DELETE /api/annotations/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ annotation }) => `/api/annotations/${annotation}`,
+  },
+  "GET /api/cohorts": { key: 200, session: 200, nobody: 401 },
+  "POST /api/cohorts": {
+    key: 201,
+    session: 201,
+    nobody: 401,
+    body: () => ({ name: crypto.randomUUID(), conditions: [{ type: "search", q: "mine" }] }),
+  },
+  "POST /api/cohorts/preview": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ conditions: [{ type: "users", userIds: [secret] }] }),
+  },
+  "GET /api/cohorts/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}`,
+  },
+  "PATCH /api/cohorts/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}`,
+    body: () => ({ name: "changed" }),
+  },
+  "DELETE /api/cohorts/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}`,
+  },
+  "GET /api/cohorts/{id}/members": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}/members`,
+  },
+  "GET /api/cohorts/{id}/export": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ cohort }) => `/api/cohorts/${cohort}/export`,
   },
   "GET /api/silences": { key: 200, session: 200, nobody: 401 },
   "POST /api/silences": {
@@ -706,6 +833,12 @@ const table: Record<string, Row> = {
     path: ({ key }) => `/api/keys/${key}/rotate`,
     body: () => ({}),
   },
+  "POST /api/keys/{id}/identity-secret": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ key }) => `/api/keys/${key}/identity-secret`,
+  },
   "DELETE /api/keys/{id}": { key: 403, session: 404, nobody: 401, path: ({ key }) => `/api/keys/${key}` },
   "GET /api/members": { key: 403, session: 200, nobody: 401 },
   "PATCH /api/members/{id}": {
@@ -955,6 +1088,10 @@ beforeAll(async () => {
     q: secret,
     to: new Date(Date.now() + 3_600_000).toISOString(),
   });
+  const { cohort } = await post<Made<"cohort">>("/api/cohorts", {
+    name: secret,
+    conditions: [{ type: "events", q: secret }],
+  });
   const { view } = await post<Made<"view">>("/api/views", { name: secret, q: secret, shared: true });
   const { destination } = await post<Made<"destination">>("/api/destinations", {
     kind: "browser",
@@ -1005,6 +1142,7 @@ beforeAll(async () => {
     from: "2098-01-01T00:00:00Z",
     to: "2098-01-02T00:00:00Z",
   });
+  await post("/api/identify", { userId: secret, anonymousId: "joined visitor" });
   const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
   const { board } = await post<Made<"board">>("/api/boards", {
     name: secret,
@@ -1012,6 +1150,9 @@ beforeAll(async () => {
       { id: secret, type: "text", title: secret, x: 0, y: 0, w: 4, h: 4, text: secret },
       { id: "value", type: "value", title: secret, x: 4, y: 0, w: 4, h: 4, key: secret },
     ],
+  });
+  const { annotation } = await post<Made<"annotation">>("/api/annotations", {
+    ...{ type: "note", name: secret, at: new Date().toISOString(), board: board.id },
   });
   const { report } = await post<Made<"report">>("/api/reports", {
     board: board.id,
@@ -1027,6 +1168,8 @@ beforeAll(async () => {
     rule: rule.id,
     alert: alerts[0]!.id,
     silence: silence.id,
+    annotation: annotation.id,
+    cohort: cohort.id,
     view: view.id,
     destination: destination.id,
     mute: mute.id,
@@ -1176,7 +1319,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|cohorts|stats|funnel|paths|stickiness|lifecycle|retention|boards|annotations|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -1190,7 +1333,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards(?!\/\{id\}\/link)|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|cohorts|stats|funnel|paths|stickiness|lifecycle|retention|boards(?!\/\{id\}\/link)|annotations|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )

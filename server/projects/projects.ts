@@ -118,6 +118,7 @@ export async function closeProject(
   await control.deleteFrom("keys").where("projectId", "=", id).execute();
   // A public link ends with its board.
   await control.deleteFrom("boards").where("projectId", "=", id).execute();
+  await control.deleteFrom("annotations").where("projectId", "=", id).execute();
   await control.deleteFrom("insights").where("projectId", "=", id).execute();
   await control.deleteFrom("alerts").where("projectId", "=", id).execute();
   await control.deleteFrom("rules").where("projectId", "=", id).execute();

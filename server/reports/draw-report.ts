@@ -50,7 +50,7 @@ export function drawReport({ title, subtitle, timeZone, tiles }: Drawing): strin
   }
   const height = y - gap + margin;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${pictureWidth}" height="${round(height)}" font-family="Hanken Grotesk">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${pictureWidth}" height="${round(height)}">`,
     rectangle(0, 0, pictureWidth, height, `fill="${colors.page}"`),
     textAt(margin, 44, title, { size: 22, isStrong: true, width: pictureWidth - 2 * margin }),
     textAt(margin, 66, subtitle, { size: 13, color: colors.muted, width: pictureWidth - 2 * margin }),

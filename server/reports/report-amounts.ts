@@ -10,6 +10,18 @@ export function amountText(value: number | null): string {
   return value === null ? "–" : amounts.format(value);
 }
 
+/** A number of a tile that may have a unit: "42%", "3 min 20 s". */
+export function withUnit(value: number | null, unit: "percent" | "seconds" | undefined): string {
+  if (value === null || unit === undefined) return amountText(value);
+  return unit === "percent" ? shareText(value / 100) : durationText(value);
+}
+
+/** "12 s", "3 min 20 s". */
+function durationText(seconds: number): string {
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
 /** "12.3K", for axes. */
 export function shortAmount(value: number): string {
   return compact.format(value);

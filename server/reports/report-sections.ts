@@ -3,8 +3,8 @@ import type { ReportSection } from "../notifications/report-content.ts";
 import { stepNameOf } from "../schemas/step-name.ts";
 import type { Tile, TileOf } from "../schemas/tile.ts";
 import type { TileDataOf } from "../schemas/tile-data.ts";
-import { labelOf, metricText, splitHead, titleOf } from "../schemas/tile-texts.ts";
-import { amountText, changeText, shareText } from "./report-amounts.ts";
+import { labelOf, metricText, othersText, splitHead, titleOf } from "../schemas/tile-texts.ts";
+import { amountText, changeText, shareText, withUnit } from "./report-amounts.ts";
 import type { ComputedTile } from "./report-tiles.ts";
 
 /** How a section speaks of the period before, and tells times. */
@@ -21,7 +21,7 @@ export function sectionOf({ tile, data, before, problem }: ComputedTile, style: 
     case "number":
       return {
         ...section,
-        value: amountText(data.value),
+        value: withUnit(data.value, data.unit),
         change: changeText(data.value, (earlier as TileDataOf<"number"> | null)?.value, style.compared),
       };
     case "line":
@@ -46,6 +46,18 @@ export function sectionOf({ tile, data, before, problem }: ComputedTile, style: 
       return { ...section, ...funnelOf(tile as TileOf<"funnel">, data) };
     case "retention":
       return { ...section, ...retentionOf(data, style) };
+    case "stickiness":
+      return { ...section, ...stickinessOf(data) };
+    case "lifecycle": {
+      const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+      const rows = [
+        ["New", amountText(sum(data.new))],
+        ["All", amountText(data.users)],
+      ];
+      return { ...section, value: amountText(sum(data.new)), head: ["Users", "Count"], rows };
+    }
+    case "paths":
+      return { ...section, ...pathsOf(data) };
     case "alerts":
       return { ...section, ...alertsOf(data, style) };
     case "feed":
@@ -69,7 +81,7 @@ type Rows = readonly { value: string | null; total: number | null }[];
 
 function tableOf(split: string, tile: Tile, rows: Rows): Pick<ReportSection, "head" | "rows"> {
   return {
-    head: [splitHead(split), "metric" in tile ? metricText(tile) : ""],
+    head: [splitHead(split), "metric" in tile || "show" in tile ? metricText(tile) : ""],
     rows: rows
       .slice(0, limits.reportRows)
       .map(({ value, total }) => [labelOf(value, true), amountText(total)]),
@@ -116,6 +128,27 @@ function retentionOf(
         ),
       ]),
   };
+}
+
+function stickinessOf(data: TileDataOf<"stickiness">): Partial<ReportSection> {
+  if (data.users === 0) return { note: "No users in this period." };
+  const rows = data.ratios.map(({ days, users, average, ratio }) => [
+    `Last ${days} days`,
+    amountText(users),
+    amountText(Math.round(average)),
+    shareText(ratio ?? 0),
+  ]);
+  const head = rows.length > 0 ? ["", "Users", "A day", "Share"] : [];
+  return { value: shareText(data.stickiness ?? 0), head, rows };
+}
+
+function pathsOf({ users, nodes }: TileDataOf<"paths">): Partial<ReportSection> {
+  if (users === 0) return { note: "No users had the event in this period." };
+  const rows = nodes
+    .filter(({ step }) => step > 0)
+    .slice(0, limits.reportRows)
+    .map((node) => [String(node.step), node.name ?? othersText(node), amountText(node.users)]);
+  return { value: amountText(users), head: ["Step", "Event", "Users"], rows };
 }
 
 function alertsOf({ open, alerts }: TileDataOf<"alerts">, { timeZone }: Style): Partial<ReportSection> {

@@ -18,7 +18,8 @@ export type ComputedTile = {
 };
 
 /** Tiles without a comparison: their numbers are not of the period, or they have none. */
-const isCompared = (type: Tile["type"]) => !["retention", "feed", "alerts", "value", "text"].includes(type);
+const isCompared = (type: Tile["type"]) =>
+  !["retention", "paths", "stickiness", "lifecycle", "feed", "alerts", "value", "text"].includes(type);
 
 /**
  * Computes a board's tiles for a report, one after the other, so that a report takes no more of the server than

@@ -1,5 +1,5 @@
-import { palettes } from "../boards/chart-palette.ts";
 import { shorten } from "../notifications/shorten.ts";
+import { palettes } from "../schemas/chart-palette.ts";
 
 /** Elements of pictures: always light, as pictures in messages can't follow the reader's theme. */
 export const colors = {
@@ -16,8 +16,16 @@ export function seriesColor(index: number, isRest: boolean): string {
   return isRest ? colors.rest : (palettes.light.series[index] ?? colors.rest);
 }
 
-/** About the width of a character, in shares of the font size. */
-const characterWidth = 0.54;
+/**
+ * The font of a text. resvg doesn't find missing letters in another font by itself, so a text has one: the dashboard's,
+ * whose file has Western European letters, or one with those of most alphabets. `width` is about that of a character,
+ * in shares of the font size.
+ */
+function fontOf(content: string): { family: string; width: number } {
+  return /^[\u0020-\u00ff\u0152\u0153\u2000-\u206f\u20ac\u2122\u2191\u2193\u2212]*$/.test(content)
+    ? { family: "Hanken Grotesk", width: 0.54 }
+    : { family: "DejaVu Sans", width: 0.6 };
+}
 
 type TextStyle = {
   size: number;
@@ -35,12 +43,13 @@ export function textAt(
   content: string,
   { size, color = colors.ink, anchor = "start", isStrong = false, width }: TextStyle,
 ): string {
-  const line = content.replace(/\s+/g, " ");
+  const line = withoutControls(content.replace(/\s+/g, " "));
+  const font = fontOf(line);
   const fitting =
-    width === undefined ? line : shorten(line, Math.max(1, Math.floor(width / (size * characterWidth))));
-  // The font's file has one weight, and a thin outline makes a bolder one of it.
+    width === undefined ? line : shorten(line, Math.max(1, Math.floor(width / (size * font.width))));
+  // A font's file has one weight, and a thin outline makes a bolder one of it.
   const outline = isStrong ? ` stroke="${color}" stroke-width="${size / 45}"` : "";
-  return `<text x="${round(x)}" y="${round(y)}" font-size="${size}" fill="${color}" text-anchor="${anchor}"${outline}>${Bun.escapeHTML(withoutControls(fitting))}</text>`;
+  return `<text x="${round(x)}" y="${round(y)}" font-family="${font.family}" font-size="${size}" fill="${color}" text-anchor="${anchor}"${outline}>${Bun.escapeHTML(fitting)}</text>`;
 }
 
 export function rectangle(x: number, y: number, width: number, height: number, attributes: string): string {

@@ -8,11 +8,23 @@ type ForEach = NonNullable<Rule["forEach"]>;
 /** The subject of a message: a rule, one of its values, or one of its groups of alerts. */
 type About = Pick<Rule, "name" | "q">;
 
-/** The value that an event belongs to; null if it has none, or an empty one. Long ones are cut. */
-export function valueOfEvent(forEach: ForEach, event: Event): string | null {
-  const value = fieldOf(forEach, event).slice(0, limits.ruleValueCharacters).toWellFormed();
+/**
+ * The value that an event belongs to; null if it has none, or an empty one. Long ones are cut.
+ *
+ * @param persons - the main IDs of IDs that are joined to another one: the IDs of a person are one user
+ */
+export function valueOfEvent(
+  forEach: ForEach,
+  event: Event,
+  persons: ReadonlyMap<string, string> = noPersons,
+): string | null {
+  const field = fieldOf(forEach, event);
+  const own = forEach === "user" ? (persons.get(field) ?? field) : field;
+  const value = own.slice(0, limits.ruleValueCharacters).toWellFormed();
   return value === "" ? null : value;
 }
+
+const noPersons: ReadonlyMap<string, string> = new Map();
 
 function fieldOf(forEach: ForEach, { channelId, name, userId, tags }: Event): string {
   if (forEach === "channel") return channelId;

@@ -6,7 +6,7 @@ import type { SilenceRow } from "../silences/coverage.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { valueOfEvent } from "./for-each.ts";
 import type { AlertNotification, RuleNotification, ToldNotification } from "./rule-kind.ts";
-import { resolveMatcher, ruleMatcher } from "./rule-matcher.ts";
+import { type RuleSearches, resolveMatcher, ruleMatcher } from "./rule-matcher.ts";
 import { afterDowntime, dueAt, onMatch, onTime, type RuleState } from "./rule-state.ts";
 import { isForgotten, newValue, type RuleValue, saveValues } from "./rule-values.ts";
 import { type RuleRow, ruleOf } from "./rules.ts";
@@ -54,12 +54,13 @@ export class OpenRule {
   readonly #forgotten: RuleValue[] = [];
   #valueCount = 0;
 
-  constructor(row: RuleRow, matches: RuleMatch[]) {
+  /** @param searches - the rule's searches, with the people and cohorts that they name */
+  constructor(row: RuleRow, searches: RuleSearches, matches: RuleMatch[]) {
     this.#matches = matches;
     this.rule = ruleOf(row);
     this.projectId = row.projectId;
-    this.#isMatch = ruleMatcher(this.rule);
-    this.#isResolving = resolveMatcher(this.rule);
+    this.#isMatch = ruleMatcher(searches);
+    this.#isResolving = resolveMatcher(searches);
     this.#stored = JSON.parse(row.state) as RuleState;
     this.#state = this.#stored;
   }
@@ -70,12 +71,12 @@ export class OpenRule {
     this.#valueCount = count;
   }
 
-  /** Takes in an event. */
-  take(event: Event, receivedMs: number, isBackdated: boolean): void {
+  /** Takes in an event. `persons` are as in `valueOfEvent`. */
+  take(event: Event, receivedMs: number, isBackdated: boolean, persons: ReadonlyMap<string, string>): void {
     const { forEach, groupBy, when } = this.rule;
-    const value = forEach === null ? null : valueOfEvent(forEach, event);
+    const value = forEach === null ? null : valueOfEvent(forEach, event, persons);
     if (forEach !== null && value === null) return;
-    const groupValue = groupBy === null ? "" : (valueOfEvent(groupBy, event) ?? "");
+    const groupValue = groupBy === null ? "" : (valueOfEvent(groupBy, event, persons) ?? "");
     const isResolving = !isBackdated && this.#isResolving(event);
     // An event that resolves an alert is no new reason for it. For a silence, it is a sign of life.
     if ((!isResolving || when.type === "silence") && this.#isMatch(event))

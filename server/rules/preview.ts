@@ -4,11 +4,16 @@ import { type TurnOwner, Turns } from "../scheduling/turns.ts";
 import type { Rule } from "../schemas/rule.ts";
 import { valueOfEvent } from "./for-each.ts";
 import type { RuleNotification, Step } from "./rule-kind.ts";
-import { ruleMatcher } from "./rule-matcher.ts";
+import { type RuleSearches, ruleMatcher } from "./rule-matcher.ts";
 import { onMatch, onTime, type RuleState, startState } from "./rule-state.ts";
 
 /** An event, and what the server's clock showed when it arrived. */
-export type ReceivedEvent = { event: Event; receivedMs: number };
+export type ReceivedEvent = {
+  event: Event;
+  receivedMs: number;
+  /** The main IDs of IDs that are joined to another one. */
+  persons?: ReadonlyMap<string, string>;
+};
 
 type PreviewedNotification = Exclude<RuleNotification, { type: "below" | "forgotten" }>;
 
@@ -27,7 +32,7 @@ export type RulePreview = {
  * run as it would have been then, on events that arrived in that time, in the order of arrival.
  */
 export async function previewRule(
-  rule: Pick<Rule, "q" | "when" | "forEach">,
+  rule: Pick<Rule, "when" | "forEach"> & Pick<RuleSearches, "q">,
   events: AsyncIterable<ReceivedEvent>,
   fromMs: number,
   toMs: number,
@@ -40,8 +45,8 @@ export async function previewRule(
   /** By value; of a rule that takes all events together, at null. */
   const states = new Map<string | null, RuleState>();
   if (forEach === null) states.set(null, startState(rule, fromMs));
-  for await (const { event, receivedMs } of events) {
-    const value = forEach === null ? null : valueOfEvent(forEach, event);
+  for await (const { event, receivedMs, persons } of events) {
+    const value = forEach === null ? null : valueOfEvent(forEach, event, persons);
     if ((forEach === null || value !== null) && isMatch(event)) match(value, event, receivedMs);
     if (turns.isOver) await turns.next();
   }

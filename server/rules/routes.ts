@@ -49,7 +49,7 @@ export function addRuleRoutes(
       .where("id", "=", projectId)
       .executeTakeFirstOrThrow();
     const asked = { ...draft, projectId, timeZone: timeZone ?? "UTC" };
-    return previewStored(store.events, asked, Date.now(), request.signal);
+    return previewStored(store, asked, Date.now(), request.signal);
   }
 
   routes.add(

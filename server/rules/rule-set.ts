@@ -1,6 +1,7 @@
 import type { Transaction } from "kysely";
 import { type Event, isBackdated } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { personsOf, searchOfPeople } from "../storage/people.ts";
 import { valueOfEvent } from "./for-each.ts";
 import { OpenRule, type RuleMatch } from "./open-rule.ts";
 import { countValues, openValue, type RuleValueRow, readDueValues, readValues } from "./rule-values.ts";
@@ -20,10 +21,17 @@ export class RuleSet {
   readonly #rules: OpenRule[];
   readonly #byProject: Map<number, OpenRule[]>;
   readonly #nowMs: number | null;
+  readonly #persons: PersonsByProject;
   readonly matches: RuleMatch[];
 
-  private constructor(rules: OpenRule[], matches: RuleMatch[], nowMs: number | null) {
+  private constructor(
+    rules: OpenRule[],
+    persons: PersonsByProject,
+    matches: RuleMatch[],
+    nowMs: number | null,
+  ) {
     this.#rules = rules;
+    this.#persons = persons;
     this.#byProject = Map.groupBy(rules, ({ projectId }) => projectId);
     this.#nowMs = nowMs;
     this.matches = matches;
@@ -53,15 +61,25 @@ export class RuleSet {
       .orderBy("id")
       .execute();
     const matches: RuleMatch[] = [];
-    const rules = rows.map((row) => new OpenRule(row, matches));
-    await openValues(transaction, rules, arrivals, dueValues, nowMs);
-    return new RuleSet(rules, matches, nowMs);
+    const rules: OpenRule[] = [];
+    for (const row of rows) {
+      const { projectId, q, resolveQ } = row;
+      const searches = {
+        q: await searchOfPeople(transaction, projectId, q),
+        resolve: resolveQ === null ? null : await searchOfPeople(transaction, projectId, resolveQ),
+      };
+      rules.push(new OpenRule(row, searches, matches));
+    }
+    const persons = await readPersons(transaction, rules, arrivals);
+    await openValues(transaction, rules, arrivals, dueValues, { nowMs, persons });
+    return new RuleSet(rules, persons, matches, nowMs);
   }
 
   /** Takes in an event, in the order of arrival. After the rules' matches comes one for those who want all events. */
   take({ projectId, event, receivedMs }: Arrival): void {
     const backdated = isBackdated(Date.parse(event.createdAt), receivedMs);
-    for (const rule of this.#byProject.get(projectId) ?? []) rule.take(event, receivedMs, backdated);
+    for (const rule of this.#byProject.get(projectId) ?? [])
+      rule.take(event, receivedMs, backdated, personsIn(this.#persons, projectId));
     if (backdated) return;
     this.matches.push({
       projectId,
@@ -90,13 +108,37 @@ export class RuleSet {
   }
 }
 
+/** By project: the main IDs of IDs that are joined to another one. */
+type PersonsByProject = ReadonlyMap<number, ReadonlyMap<string, string>>;
+
+function personsIn(persons: PersonsByProject, projectId: number): ReadonlyMap<string, string> {
+  return persons.get(projectId) ?? new Map();
+}
+
+/** Reads who the users of events are, of projects with a rule that follows each user, or groups by it. */
+async function readPersons(
+  transaction: Transaction<ControlTables>,
+  rules: readonly OpenRule[],
+  arrivals: readonly Arrival[],
+): Promise<PersonsByProject> {
+  const persons = new Map<number, ReadonlyMap<string, string>>();
+  const following = rules.filter(({ rule }) => rule.forEach === "user" || rule.groupBy === "user");
+  for (const projectId of new Set(following.map((open) => open.projectId))) {
+    const userIds = arrivals.flatMap((arrival) =>
+      arrival.projectId === projectId && arrival.event.userId !== "" ? arrival.event.userId : [],
+    );
+    persons.set(projectId, await personsOf(transaction, projectId, userIds));
+  }
+  return persons;
+}
+
 /** Opens the values that the step needs, of rules that follow each value by itself. */
 async function openValues(
   transaction: Transaction<ControlTables>,
   rules: readonly OpenRule[],
   arrivals: readonly Arrival[],
   due: readonly RuleValueRow[],
-  nowMs: number | null,
+  { nowMs, persons }: { nowMs: number | null; persons: PersonsByProject },
 ): Promise<void> {
   const following = rules.filter(({ rule }) => rule.forEach !== null);
   if (following.length === 0) return;
@@ -104,7 +146,9 @@ async function openValues(
   const arriving = new Set(
     following.flatMap(({ projectId, rule }) =>
       arrivals.flatMap((arrival) =>
-        arrival.projectId === projectId ? (valueOfEvent(rule.forEach!, arrival.event) ?? []) : [],
+        arrival.projectId === projectId
+          ? (valueOfEvent(rule.forEach!, arrival.event, personsIn(persons, projectId)) ?? [])
+          : [],
       ),
     ),
   );

@@ -640,7 +640,7 @@ for (const engine of stores) {
         await applyRules();
         // A week after it began, the preview looks back to its beginning.
         const { count, notifications } = await previewStored(
-          store.events,
+          store,
           { projectId, q: "name:Backup", when, forEach, timeZone: "UTC" },
           fromMs + 7 * 24 * hour,
           new AbortController().signal,

@@ -10,6 +10,7 @@ import { withChange } from "../core/with-change.ts";
 import { isEmpty, readSchedules } from "../on-call/read-schedules.ts";
 import type { NewRule, Rule, RuleChange } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { checkNamedCohorts } from "../storage/named-cohorts.ts";
 import { scheduleAnew } from "./escalation.ts";
 import { type MetricState, readingOf } from "./metric.ts";
 import { dueAt, type RuleState, readAt, startState, startsAnew } from "./rule-state.ts";
@@ -83,6 +84,7 @@ export async function createRule({ transaction, projectId, record }: Change, rul
   await checkRecipients(transaction, projectId, rule.to);
   await checkEscalation(transaction, projectId, rule.escalation);
   checkAlerts(rule);
+  await checkNamedCohorts(transaction, projectId, rule);
   const created = ruleOf(await insertRule(transaction, projectId, rule));
   const { id, name, q, when, to } = created;
   await record({ action: "rule.created", target: name, detail: { id, q, when, to } });
@@ -226,6 +228,7 @@ export async function changeRule(
   checkAlerts(after);
   // Rules of earlier versions may share a name until one of them is renamed.
   if (after.name !== before.name) await checkName(transaction, projectId, after.name);
+  await checkNamedCohorts(transaction, projectId, body);
   if (body.to) await checkRecipients(transaction, projectId, body.to);
   if (body.escalation) await checkEscalation(transaction, projectId, body.escalation);
   const isNew = startsAnew(before, after);

@@ -5,6 +5,8 @@ import type { EventFilter } from "../event/filter.ts";
 import { parseSearch } from "../event/search.ts";
 import type { Rule, RulePreviewResponse } from "../schemas/rule.ts";
 import type { EventReader } from "../storage/event-store.ts";
+import { personsOf, searchOfPeople } from "../storage/people.ts";
+import type { Store } from "../storage/store.ts";
 import { previewRule, type ReceivedEvent } from "./preview.ts";
 import { firingSpans, previewMetric, shortenedEnds, shortenedValues } from "./preview-metric.ts";
 import type { MetricSource } from "./read-metric.ts";
@@ -29,7 +31,7 @@ const pageEvents = 1_000;
  * each had arrived then: when it did arrive is not known any more.
  */
 export async function previewStored(
-  events: Events,
+  { events, control }: { events: Events; control: Store["control"] },
   { projectId, q, when, forEach, days, timeZone }: Asked,
   nowMs: number,
   signal: AbortSignal,
@@ -48,8 +50,9 @@ export async function previewStored(
     nowMs,
     Math.min(days ?? limits.previewDays, limits.previewDays),
   );
-  const matching = eventsBetween(events, projectId, { ...filter, fromMs, toMs: nowMs }, signal);
-  const { count, notifications } = await previewRule(rule, matching, fromMs, nowMs, projectId);
+  const matching = eventsBetween({ events, control }, projectId, { ...filter, fromMs, toMs: nowMs }, signal);
+  const searched = { ...rule, q: await searchOfPeople(control, projectId, q) };
+  const { count, notifications } = await previewRule(searched, matching, fromMs, nowMs, projectId);
   return {
     from: isoOf(fromMs),
     to: isoOf(nowMs),
@@ -116,7 +119,7 @@ async function startOf(
 }
 
 async function* eventsBetween(
-  events: Events,
+  { events, control }: { events: Events; control: Store["control"] },
   projectId: number,
   filter: EventFilter,
   signal: AbortSignal,
@@ -127,10 +130,13 @@ async function* eventsBetween(
       pageEvents,
       signal,
     );
-    for (const json of page.events) {
-      const event = JSON.parse(json) as Event;
-      yield { event, receivedMs: Date.parse(event.createdAt) };
-    }
+    const read = page.events.map((json) => JSON.parse(json) as Event);
+    const persons = await personsOf(
+      control,
+      projectId,
+      read.map(({ userId }) => userId),
+    );
+    for (const event of read) yield { event, receivedMs: Date.parse(event.createdAt), persons };
     after = page.next;
   }
 }

@@ -5,6 +5,7 @@ import { RecentReads } from "../core/recent-reads.ts";
 import { type Event, isBackdated } from "../event/event.ts";
 import type { RuleWhen } from "../schemas/rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { searchOfPeople } from "../storage/people.ts";
 import { ruleMatcher } from "./rule-matcher.ts";
 import { flagSearch } from "./rules.ts";
 
@@ -86,7 +87,15 @@ export class WatchedEventsCache {
       .where("projectId", "=", projectId)
       .where("enabled", "=", 1)
       .execute();
-    return rules.flatMap(({ q, condition, resolveQ }): Watch[] => {
+    const expand = (q: string) => searchOfPeople(this.#control, projectId, q);
+    const searches = await Promise.all(
+      rules.map(async ({ q, condition, resolveQ }) => ({
+        q: await expand(q),
+        resolveQ: resolveQ === null ? null : await expand(resolveQ),
+        condition,
+      })),
+    );
+    return searches.flatMap(({ q, condition, resolveQ }): Watch[] => {
       const { type } = JSON.parse(condition) as RuleWhen;
       const watch = {
         // The rule that every project begins with. Nothing is faster to check.

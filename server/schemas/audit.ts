@@ -31,6 +31,7 @@ export const auditActions = [
   "key.changed",
   "key.rotated",
   "key.revoked",
+  "key.identity-secret-replaced",
   "destination.created",
   "destination.changed",
   "destination.deleted",
@@ -48,6 +49,12 @@ export const auditActions = [
   "view.created",
   "view.changed",
   "view.deleted",
+  "annotation.created",
+  "annotation.changed",
+  "annotation.deleted",
+  "cohort.created",
+  "cohort.changed",
+  "cohort.deleted",
   "board.created",
   "board.changed",
   "board.deleted",
@@ -81,6 +88,8 @@ export const auditActions = [
   "event.deleted",
   "events.exported",
   "user.erased",
+  "user.merged",
+  "user.split",
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

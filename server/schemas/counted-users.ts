@@ -14,6 +14,8 @@ const page = {
   cursor: pageCursor,
 };
 
+const seconds = wholeNumber(0, limits.funnelWindowSeconds);
+
 export const StatsUsersQuery = z.strictObject({
   ...page,
   ...filterParameters,
@@ -21,6 +23,12 @@ export const StatsUsersQuery = z.strictObject({
     description: "From this moment on, inclusive. Default: 30 days before `to`.",
   }),
   to: filterParameters.to.openapi({ description: "Up to this moment, exclusive. Default: now." }),
+  property: text({ ...eventTexts.tagKey, filled: true })
+    .optional()
+    .openapi({ description: "With `value`: only users whose property of this name has it." }),
+  value: text({ ...eventTexts.tagValue })
+    .optional()
+    .openapi({ description: "The value of `property`, as a text: `5`, `true`." }),
   project: projectParameter,
 });
 
@@ -33,12 +41,18 @@ export const FunnelUsersQuery = FunnelQuery.extend({
     .enum(["true", "false"])
     .optional()
     .openapi({ description: "`true`: only those who took no step after it." }),
+  tookFrom: seconds.optional().openapi({
+    description: "Only those who took the step at least so many seconds after the step before it.",
+  }),
+  tookTo: seconds.optional().openapi({
+    description: "Only those who took the step less than so many seconds after the step before it.",
+  }),
   split: FunnelQuery.shape.split.openapi({
-    description: "What `value` is of: `channel`, `name` or `tag.KEY`.",
+    description: "What `value` is of: `channel`, `name`, `tag.KEY` or `user.KEY`.",
   }),
   value: text(eventTexts.tagValue)
     .optional()
-    .openapi({ description: "Only users whose first step has this value of `split`." }),
+    .openapi({ description: "Only users whose first step, or who themselves, have this value of `split`." }),
 });
 
 export const RetentionUsersQuery = RetentionQuery.extend({

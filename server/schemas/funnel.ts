@@ -27,7 +27,7 @@ export const FunnelQuery = z.strictObject({
     }),
   split: splitParameter.openapi({
     description:
-      "Also returns the steps for each `channel`, `name` or `tag.KEY` value of the users' first step.",
+      "Also returns the steps for each `channel`, `name` or `tag.KEY` value of the users' first step, or for each value of their property `user.KEY`.",
   }),
   limit: seriesParameter,
   ...filterParameters,
@@ -53,6 +53,25 @@ const FunnelStep = z
       .number()
       .nullable()
       .openapi({ description: "Median time since the step before. Null for the first step." }),
+    p90Seconds: z.number().nullable().openapi({
+      description:
+        "Time since the step before within which 90% of them took the step. Null for the first step.",
+    }),
+    times: z
+      .array(
+        z.object({
+          fromSeconds: z.number().openapi({ description: "At least so long, inclusive." }),
+          toSeconds: z
+            .number()
+            .nullable()
+            .openapi({ description: "Less than so long. Null: any longer time." }),
+          users: z.int(),
+        }),
+      )
+      .openapi({
+        description:
+          "How many of them took how long since the step before, from the shortest time to the longest. Empty for the first step.",
+      }),
   })
   .openapi("FunnelStep");
 

@@ -2,9 +2,14 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
 import { keyKinds, scopes } from "../core/permissions.ts";
 import { text } from "../validation/text.ts";
+import { keyIdentifies } from "./key-identify.ts";
 import { version } from "./version.ts";
 
 const keyTexts = {
+  identify: z.enum(keyIdentifies).openapi({
+    description:
+      "For publishable keys: whether joining an anonymous ID to a user needs a signature of the user ID (`signed`, the default). With `unsigned`, every visitor of the page can join any anonymous ID to any user.",
+  }),
   name: text({ max: limits.keyNameCharacters, filled: true }),
   scopes: z
     .array(z.enum(scopes))
@@ -47,6 +52,7 @@ export const NewKey = z
       .openapi({ description: "Of a secret key. Default: `ingest` and `read`." }),
     origins: keyTexts.origins.optional(),
     expiresAt: keyTexts.expiresAt.optional(),
+    identify: keyTexts.identify.optional(),
     eventsPerSecond: keyTexts.eventsPerSecond.optional().openapi({
       description: `Default: unlimited for a secret key, ${limits.publishableEventsPerSecond} for a publishable one.`,
     }),
@@ -59,6 +65,10 @@ export const NewKey = z
     path: ["origins"],
     message: "are for publishable keys only",
   })
+  .refine(({ kind, identify }) => kind === "publishable" || identify === undefined, {
+    path: ["identify"],
+    message: "is for publishable keys only: secret keys need no signature",
+  })
   .openapi("NewKey", { example: { name: "Production" } });
 export type NewKey = z.infer<typeof NewKey>;
 
@@ -70,6 +80,7 @@ export const KeyChange = z
     origins: keyTexts.origins.optional(),
     expiresAt: keyTexts.expiresAt.optional(),
     eventsPerSecond: keyTexts.eventsPerSecond.optional(),
+    identify: keyTexts.identify.optional(),
   })
   .refine((change) => Object.keys(change).length > 0, "changes nothing. Send at least one field")
   .openapi("KeyChange");
@@ -97,6 +108,12 @@ export const Key = z
     scopes: z.array(z.enum(scopes)),
     origins: z.array(z.string()).openapi({ description: "Empty allows all." }),
     eventsPerSecond: z.int().nullable(),
+    identify: z.enum(keyIdentifies).nullable().openapi({
+      description: "Whether a publishable key needs a signature to join IDs. Null for secret keys.",
+    }),
+    hasIdentitySecret: z
+      .boolean()
+      .openapi({ description: "Whether the key has a secret for signatures of user IDs." }),
     ending: z.string().openapi({ description: "Last four characters of the key." }),
     createdAt: z.string().openapi({ format: "date-time" }),
     expiresAt: z.string().nullable().openapi({ format: "date-time" }),
@@ -123,6 +140,16 @@ export const NewKeyResponse = z
     secret: z.string().openapi({ description: "The key. Only this response contains it." }),
   })
   .openapi("NewKeyResponse");
+export const IdentitySecretResponse = z
+  .object({
+    ok: z.literal(true),
+    key: Key,
+    identitySecret: z.string().openapi({
+      description:
+        "The secret for signatures of user IDs. Only this response contains it. Keep it on your server.",
+    }),
+  })
+  .openapi("IdentitySecretResponse");
 export const RotatedKeyResponse = NewKeyResponse.extend({
   replaced: Key.openapi({ description: "The old key." }),
 }).openapi("RotatedKeyResponse");

@@ -12,14 +12,21 @@ export const metrics = ["events", "users", "sum", "average", "minimum", "maximum
 /** Sizes of buckets of time. */
 export const bucketUnits = ["minute", "hour", "day", "week", "month"] as const;
 
-/** Parameter that groups events by channel, name or a tag's value. */
+/** Parameter that groups events by channel, name, a tag's value or a property of their user. */
 export const splitParameter = z
   .string()
-  .regex(/^(channel|name|tag\..+)$/, 'must be "channel", "name" or "tag.KEY"')
-  .refine(
-    (split) => !split.startsWith("tag.") || faultInText(split.slice(4), eventTexts.tagKey) === null,
-    "must be a valid tag key",
+  .regex(
+    /^(channel|name|tag\..+|user\..+)$/,
+    'must be "channel", "name", "tag.KEY" or "user.KEY", a property of users',
   )
+  .superRefine((split, context) => {
+    const [, of, key] = /^(tag|user)\.(.+)$/s.exec(split) ?? [];
+    if (of === undefined || faultInText(key!, eventTexts.tagKey) === null) return;
+    context.addIssue({
+      code: "custom",
+      message: of === "tag" ? "must be a valid tag key" : "must be a valid name of a property",
+    });
+  })
   .optional();
 
 export const seriesParameter = wholeNumber(1, limits.statsSeries).default(10).openapi({
@@ -60,7 +67,8 @@ export const StatsQuery = z.strictObject({
     example: "amount",
   }),
   split: splitParameter.openapi({
-    description: "Returns a series for each channel, name or tag value: `channel`, `name` or `tag.KEY`.",
+    description:
+      "Returns a series for each channel, name, tag value or property of users: `channel`, `name`, `tag.KEY` or `user.KEY`.",
   }),
   limit: seriesParameter,
   users: z

@@ -1,8 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
+import { activityUnits, Lifecycle, Stickiness } from "./activity.ts";
 import { alertStates } from "./alert.ts";
 import { Funnel } from "./funnel.ts";
 import { Insight, InsightPoint } from "./insight.ts";
+import { Paths } from "./paths.ts";
 import { Retention } from "./retention.ts";
 import { bucketUnits } from "./stats.ts";
 
@@ -23,6 +25,7 @@ const NumberData = z
     value: amount,
     values: z.array(amount).openapi({ description: "One for each bucket." }),
     before: amount.optional().openapi({ description: "With `compare`: the value of the period before." }),
+    unit: z.enum(["percent", "seconds"]).optional().openapi({ description: "Of figures of sessions." }),
   })
   .openapi("NumberData");
 
@@ -84,6 +87,45 @@ const RetentionData = z
     first: Retention.shape.first,
   })
   .openapi("RetentionData");
+
+const PathsData = z
+  .object({
+    type: z.literal("paths"),
+    ...range,
+    direction: Paths.shape.direction,
+    users: Paths.shape.users,
+    nodes: Paths.shape.nodes,
+    links: Paths.shape.links,
+  })
+  .openapi("PathsData");
+
+const StickinessData = z
+  .object({
+    type: z.literal("stickiness"),
+    ...range,
+    by: z.enum(activityUnits),
+    starts: Stickiness.shape.starts,
+    users: Stickiness.shape.users,
+    active: Stickiness.shape.active,
+    average: Stickiness.shape.average,
+    stickiness: Stickiness.shape.stickiness,
+    distribution: Stickiness.shape.distribution,
+    ratios: Stickiness.shape.ratios,
+  })
+  .openapi("StickinessData");
+
+const LifecycleData = z
+  .object({
+    type: z.literal("lifecycle"),
+    ...range,
+    by: z.enum(activityUnits),
+    starts: Lifecycle.shape.starts,
+    first: Lifecycle.shape.first,
+    users: Lifecycle.shape.users,
+    new: Lifecycle.shape.new,
+    returning: Lifecycle.shape.returning,
+  })
+  .openapi("LifecycleData");
 
 const FeedData = z
   .object({
@@ -150,6 +192,9 @@ export const TileData = z
     TableData,
     FunnelData,
     RetentionData,
+    PathsData,
+    StickinessData,
+    LifecycleData,
     FeedData,
     AlertsData,
     ValueData,

@@ -4,10 +4,14 @@ import { eventTexts } from "../event/event.ts";
 import { validSearch } from "../event/event-query.ts";
 import { text } from "../validation/text.ts";
 import { insightKey } from "./insight.ts";
+import { pathDirections, pathRepeats } from "./paths.ts";
 import { firstStart } from "./retention.ts";
 import { metrics, splitParameter } from "./stats.ts";
 
 export type Metric = (typeof metrics)[number];
+
+/** What a tile shows of a funnel. */
+const funnelViews = ["steps", "times"] as const;
 
 const whole = (min: number, max: number) =>
   z.int("must be a whole number").min(min, `must be at least ${min}`).max(max, `must be at most ${max}`);
@@ -41,7 +45,9 @@ const measure = {
   tag: text(eventTexts.tagKey).optional().openapi({ description: "Key of the tag, for the latter." }),
 };
 
-const split = splitParameter.unwrap().openapi({ description: "`channel`, `name` or `tag.KEY`." });
+const split = splitParameter
+  .unwrap()
+  .openapi({ description: "`channel`, `name`, `tag.KEY`, or `user.KEY`, a property of users." });
 
 const chart = {
   ...place,
@@ -89,6 +95,9 @@ const FunnelTile = z
       .default(7 * 24 * 60 * 60)
       .openapi({ description: "How long a user may take from the first step to the last. Default: a week." }),
     split: split.optional(),
+    show: z.enum(funnelViews).default("steps").openapi({
+      description: "How many users take each step (`steps`), or how long they take for it (`times`).",
+    }),
   })
   .openapi("FunnelTile", { description: "How many users take each step, one after the other." });
 const RetentionTile = z
@@ -108,6 +117,85 @@ const RetentionTile = z
     description:
       "Of the users whose first matching event was in a week, how many came back in later weeks. Weeks are whole, whatever the range is.",
   });
+/** What a tile of sessions can show. */
+const sessionFigures = [
+  "sessions",
+  "bounceRate",
+  "duration",
+  "eventsPerSession",
+  "entries",
+  "exits",
+  "live",
+] as const;
+const SessionsTile = z
+  .strictObject({
+    type: z.literal("sessions"),
+    ...place,
+    q: q.openapi({
+      description: "The search for the events that begin sessions and are counted, such as page views.",
+    }),
+    activity: validSearch.default("").openapi({
+      description: "The search for other events that keep a session going. Default: all.",
+    }),
+    show: z.enum(sessionFigures).openapi({
+      description:
+        "The number of `sessions`; `bounceRate`, the percentage with a single event; their average `duration` in seconds; `eventsPerSession`; tables of the first (`entries`) and last (`exits`) values of `split`; or `live`, the users of the last five minutes.",
+    }),
+    split: split.default("tag.path"),
+    limit: whole(1, limits.tableRows).default(10).openapi({ description: "How many rows, largest first." }),
+  })
+  .openapi("SessionsTile", {
+    description: `Sessions of users: each ends after ${limits.visitIdleMs / 60_000} minutes without an event. One that began before the range counts from its first event in it. The result is that of a number or of a table.`,
+  });
+const PathsTile = z
+  .strictObject({
+    type: z.literal("paths"),
+    ...place,
+    anchor: validSearch.default("").openapi({
+      description:
+        "The search for the event that paths begin or end at: a user's first one in the range that matches. Default: all match.",
+    }),
+    anchorName: text({ max: limits.stepNameCharacters }).optional().openapi({
+      description:
+        "What the anchor is called, also on public boards. Default, also for an empty one: the name or channel that its search is for, if it is for nothing else.",
+    }),
+    direction: z
+      .enum(pathDirections)
+      .default("after")
+      .openapi({ description: "Whether steps are after the anchor or before it." }),
+    length: whole(1, limits.pathSteps).default(3).openapi({ description: "How many steps are followed." }),
+    windowSeconds: whole(1, limits.funnelWindowSeconds)
+      .default(24 * 60 * 60)
+      .openapi({ description: "Longest time between the anchor and a step. Default: a day." }),
+    names: whole(1, limits.pathNames).default(5).openapi({
+      description:
+        "How many event names each step tells apart, those of most users. The rest are combined into one, unless it is a single name.",
+    }),
+    repeats: z
+      .enum(pathRepeats)
+      .default("merge")
+      .openapi({ description: "Whether events in a row with the same name are one step or several." }),
+    q: validSearch
+      .default("")
+      .openapi({ description: "The search for events that count as steps. Default: all." }),
+  })
+  .openapi("PathsTile", { description: "What users do after or before an event, step by step." });
+const StickinessTile = z
+  .strictObject({ type: z.literal("stickiness"), ...place, q })
+  .openapi("StickinessTile", {
+    description: "On how many days users are active, or weeks or months of a long range.",
+  });
+const LifecycleTile = z
+  .strictObject({
+    type: z.literal("lifecycle"),
+    ...place,
+    q,
+    first: firstStart.openapi({
+      description:
+        "Where a user is new: in the period of their first matching event `ever`, or of the first in the `range`. Default: ever.",
+    }),
+  })
+  .openapi("LifecycleTile", { description: "New and returning users by day, week or month." });
 const FeedTile = z
   .strictObject({ type: z.literal("feed"), ...place, q })
   .openapi("FeedTile", { description: "The newest events." });
@@ -137,6 +225,10 @@ export const Tile = z
     TableTile,
     FunnelTile,
     RetentionTile,
+    SessionsTile,
+    PathsTile,
+    StickinessTile,
+    LifecycleTile,
     FeedTile,
     AlertsTile,
     ValueTile,

@@ -6,7 +6,7 @@ import { faultInText } from "../validation/text-rule.ts";
 
 export type UserProperties = Record<string, string | number | boolean | null>;
 
-const userIdText = { max: limits.userIdCharacters };
+export const userIdText = { max: limits.userIdCharacters };
 const propertyName = { max: limits.tagKeyCharacters, filled: true };
 export const propertyText = { max: limits.tagValueCharacters, lines: true };
 

@@ -38,7 +38,7 @@ export const UserListQuery = z.strictObject({
     .openapi({ description: "Only users whose ID starts with this." }),
   has: z.enum(["events", "properties"]).default("events").openapi({
     description:
-      "`properties`: only users with properties, also those without events; needs `sort=id`, and no `q`. Default: events.",
+      "`properties`: only users with properties or several IDs, also those without events; needs `sort=id`, and no `q`. Default: events.",
   }),
   limit: pageLimit("Users"),
   cursor: pageCursor,
@@ -47,8 +47,24 @@ export const UserListQuery = z.strictObject({
 
 export type UserSort = z.infer<typeof UserListQuery>["sort"];
 
+/** How an ID was joined to a person. */
+const joinedBys = ["identify", "alias", "event", "merge", "import"] as const;
+export type JoinedBy = (typeof joinedBys)[number];
+
+const idsInList = z.array(z.string()).openapi({
+  description:
+    "All IDs of the person, the main one first. Events keep the IDs that they were sent with, and count for the person.",
+});
+
+const isKnown = z.boolean().openapi({
+  description:
+    "Whether a call identified the person. Anonymous people can still become a part of another one.",
+});
+
 export const UserInList = z.object({
-  userId: z.string(),
+  userId: z.string().openapi({ description: "The main ID of the person." }),
+  ids: idsInList,
+  isKnown,
   events: z.int(),
   firstSeenAt: z
     .string()
@@ -67,9 +83,29 @@ export const UserList = z
   })
   .openapi("UserList");
 
+/** An ID of a person, and how it became one. */
+export const IdOfUser = z.object({
+  userId: z.string(),
+  joinedTo: z.string().nullable().openapi({
+    description:
+      "The ID that it was joined to: splitting that off takes this one along. Null for the main ID.",
+  }),
+  joinedAt: z.string().nullable().openapi({ format: "date-time" }),
+  joinedBy: z.enum(joinedBys).nullable().openapi({
+    description:
+      "`identify` and `alias` are calls, `event` is an event with both IDs, `merge` was done on purpose, `import` came with a file. Null for the main ID.",
+  }),
+  joinedName: z.string().nullable().openapi({ description: "The API key or account that did it." }),
+});
+export type IdOfUser = z.infer<typeof IdOfUser>;
+
 export const User = z
   .object({
-    userId: z.string(),
+    userId: z.string().openapi({ description: "The main ID of the person." }),
+    ids: z.array(IdOfUser).max(limits.idsOfPerson).openapi({
+      description: "All IDs of the person, the main one first, then in the order in which they were joined.",
+    }),
+    isKnown,
     events: z.int(),
     firstSeenAt: z
       .string()

@@ -5,7 +5,21 @@ import { text } from "../validation/text.ts";
 import { version } from "./version.ts";
 
 /** Who sends to a webhook, which decides how its requests are verified. */
-const webhookSources = ["plain", "hmac", "standard-webhooks", "stripe", "github"] as const;
+const webhookSources = [
+  "plain",
+  "hmac",
+  "standard-webhooks",
+  "stripe",
+  "github",
+  "sentry",
+  "alertmanager",
+  "grafana",
+  "uptime-kuma",
+  "vercel",
+  "netlify",
+  "heroku",
+  "cloudflare",
+] as const;
 export type WebhookSource = (typeof webhookSources)[number];
 
 const webhookOutcomes = ["recorded", "duplicate", "ignored", "rejected"] as const;
@@ -56,11 +70,12 @@ export type WebhookMapping = z.infer<typeof WebhookMapping>;
 const name = text({ max: limits.webhookNameCharacters, filled: true });
 const source = z.enum(webhookSources).openapi({
   description:
-    "`plain`: whoever knows the address. The others verify a signature: `hmac` an HMAC-SHA256 of the body in a header, `standard-webhooks`, `stripe` and `github` as these services sign.",
+    "Who sends. `hmac` verifies an HMAC-SHA256 of the body in a header; `standard-webhooks`, `stripe`, `github`, `sentry` and `vercel` verify requests as these services sign them. `grafana` and `heroku` do if the webhook has a secret. The others take requests of whoever knows the address. Requests of `alertmanager`, `grafana`, `vercel`, `netlify`, `heroku` and `cloudflare` have many alerts or log lines, of which each is an event.",
 });
 const channel = text(eventTexts.channel);
 const mapping = WebhookMapping.nullable().openapi({
-  description: "Null for the events that `stripe` and `github` have ready.",
+  description:
+    "Null for the events that a source has ready: all have but `plain`, `hmac` and `standard-webhooks`.",
 });
 const signatureHeader = z
   .string()
@@ -201,6 +216,8 @@ export const ReceivedResponse = z
   .object({
     ok: z.literal(true),
     outcome: z.enum(["recorded", "duplicate", "ignored"]),
-    id: z.string().optional().openapi({ description: "The event's ID, unless it was ignored." }),
+    id: z.string().optional().openapi({
+      description: "The event's ID, unless it was ignored; of several events, the first one's.",
+    }),
   })
   .openapi("ReceivedResponse");

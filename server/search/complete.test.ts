@@ -105,7 +105,7 @@ describe("a search is completed", () => {
 
   test("from an empty start, with known texts", async () => {
     const { suggestions } = await complete("");
-    expect(suggestions.filter(({ kind }) => kind === "field")).toHaveLength(4);
+    expect(suggestions.filter(({ kind }) => kind === "field")).toHaveLength(5);
     expect(suggestions.filter(({ kind }) => kind === "user")).toEqual([]);
     expect(new Set(suggestions.map(({ kind }) => kind))).toEqual(
       new Set(["field", "channel", "name", "key"]),

@@ -1,6 +1,6 @@
 import { limits } from "../core/limits.ts";
 import { isNumber } from "../event/number.ts";
-import { printText, type Search, type SearchField, searchFields } from "../event/search.ts";
+import { printText, type Search, type SearchField, type SearchKey, searchFields } from "../event/search.ts";
 import { termAt } from "../event/term-at.ts";
 import { timeOfEvents } from "../events/count.ts";
 import type { Completion } from "../schemas/completion.ts";
@@ -96,7 +96,7 @@ export function createComplete(store: Store) {
 
   async function values(
     projectId: number,
-    of: { field: SearchField } | { key: string },
+    of: { field: SearchKey } | { key: string },
     typed: string,
     timeLimit: TimeLimit,
   ): Promise<Candidate[]> {
@@ -114,6 +114,8 @@ export function createComplete(store: Store) {
         return ["true", "false"]
           .filter((text) => text.startsWith(typed))
           .map((text) => ofField("notify", { text, rank: ranks.start }, ""));
+      case "cohort":
+        return cohortsWith(projectId, typed);
       case "channel":
         return (await known.channels(projectId, typed))
           .slice(0, valuesMax)
@@ -127,6 +129,30 @@ export function createComplete(store: Store) {
         return (await usersWithEvents(projectId, users, valuesMax)).map((user) => ofUser("value", user, ""));
       }
     }
+  }
+
+  async function cohortsWith(projectId: number, typed: string): Promise<Candidate[]> {
+    const rows = await store.control
+      .selectFrom("cohorts")
+      .select(["name", "people"])
+      .where("projectId", "=", projectId)
+      .where("deletedAt", "is", null)
+      .orderBy("name")
+      .execute();
+    const sought = typed.toLowerCase();
+    return rows
+      .filter(({ name }) => name.toLowerCase().includes(sought))
+      .slice(0, valuesMax)
+      .map(({ name, people }) => ({
+        suggestion: {
+          kind: "value",
+          text: name,
+          insert: printText(name),
+          ...(people !== null && { detail: people === 1 ? "1 person" : `${people} people` }),
+        },
+        rank: name.toLowerCase().startsWith(sought) ? ranks.start : ranks.inside,
+        search: null,
+      }));
   }
 
   /** The best matches that have events, with their counts. */

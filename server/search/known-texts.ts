@@ -4,8 +4,9 @@ import type { Search } from "../event/search.ts";
 import { wordsOf } from "../event/words.ts";
 import { userName } from "../schemas/user-name.ts";
 import type { EventQuery, KnownTexts, UserTerm } from "../storage/event-queries.ts";
+import { personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
-import { propertiesOf } from "../users/list-users.ts";
+import { readProfiles } from "../users/profiles.ts";
 import { likePatterns, parseUserSearch } from "../users/user-search.ts";
 import { type Rank, rankOf, ranks } from "./text-match.ts";
 
@@ -136,9 +137,12 @@ export function createKnownTexts({ control, events }: Store) {
         usersNamed(projectId, typed, signal),
       ]);
       const userIds = [...new Set([...starting, ...named])];
-      const properties = await propertiesOf(control, projectId, userIds);
+      // By any ID, they have the person's name.
+      const persons = await personsOf(control, projectId, userIds);
+      const personOfId = (userId: string) => persons.get(userId) ?? userId;
+      const profileOf = await readProfiles(control, projectId, [...new Set(userIds.map(personOfId))]);
       const found = userIds.flatMap((text): KnownUser[] => {
-        const name = userName(properties.get(text) ?? {});
+        const name = userName(profileOf(personOfId(text)).properties);
         const all = [text, ...(name === null ? [] : [name])].map((each) => rankOf(each, typed));
         const rank = Math.min(...all.map((each) => each ?? Number.POSITIVE_INFINITY)) as Rank;
         return Number.isFinite(rank) ? [{ text, name, rank }] : [];

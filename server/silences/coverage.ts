@@ -1,9 +1,10 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { compileSearch } from "../event/compile-search.ts";
 import type { Event } from "../event/event.ts";
-import { parseSearch } from "../event/search.ts";
+import { parseSearch, type Search } from "../event/search.ts";
 import type { SilenceDraft } from "../schemas/silence.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { searchOfPeople } from "../storage/people.ts";
 
 export type SilenceRow = Selectable<ControlTables["silences"]>;
 
@@ -20,8 +21,10 @@ export type Subject = {
 export function coverageOf({
   q,
   rules,
-}: SilenceDraft): (subject: Omit<Subject, "projectId">) => Promise<boolean> {
-  const search = parseSearch(q);
+}: Omit<SilenceDraft, "q"> & { q: string | Search }): (
+  subject: Omit<Subject, "projectId">,
+) => Promise<boolean> {
+  const search = typeof q === "string" ? parseSearch(q) : q;
   const isMatch = search === null ? null : compileSearch(search);
   return async ({ ruleId, event }) => {
     if (rules.length > 0 && (ruleId === null || !rules.includes(ruleId))) return false;
@@ -35,9 +38,10 @@ export function coverageOf({
 export class ActiveSilences {
   readonly #byProject: Map<number, (SilenceRow & { covers: ReturnType<typeof coverageOf> })[]>;
 
-  constructor(rows: readonly SilenceRow[]) {
+  /** @param searches - those of the rows, with the people and cohorts that they name */
+  constructor(rows: readonly SilenceRow[], searches: readonly (string | Search)[] = rows.map(({ q }) => q)) {
     this.#byProject = Map.groupBy(
-      rows.map((row) => ({ ...row, covers: coverageOf(draftOf(row)) })),
+      rows.map((row, index) => ({ ...row, covers: coverageOf({ ...draftOf(row), q: searches[index]! }) })),
       ({ projectId }) => projectId,
     );
   }
@@ -55,7 +59,8 @@ export class ActiveSilences {
       .where("startsAt", "<=", nowMs)
       .orderBy("endsAt", "desc")
       .execute();
-    return new ActiveSilences(rows);
+    const searches = await Promise.all(rows.map(({ projectId, q }) => searchOfPeople(control, projectId, q)));
+    return new ActiveSilences(rows, searches);
   }
 
   /** Whether a project has one in this time. Without one, the event of a match need not be read. */

@@ -6,6 +6,7 @@ import type { Alert } from "../schemas/alert.ts";
 import type { SilenceDraft, SilencePreviewResponse } from "../schemas/silence.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventCounter } from "../storage/event-store.ts";
+import { searchOfPeople } from "../storage/people.ts";
 import { coverageOf } from "./coverage.ts";
 import { type FindEvent, subjectOf } from "./silenced-alerts.ts";
 
@@ -57,7 +58,7 @@ async function coveredAlerts(
   draft: SilenceDraft,
   nowMs: number,
 ): Promise<Alert[]> {
-  const covers = coverageOf(draft);
+  const covers = coverageOf({ ...draft, q: await searchOfPeople(control, projectId, draft.q) });
   const rows = await control
     .selectFrom("alerts")
     .selectAll()

@@ -15,6 +15,7 @@ import type {
   SilenceState,
 } from "../schemas/silence.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { checkNamedCohorts } from "../storage/named-cohorts.ts";
 import { draftOf, type SilenceRow } from "./coverage.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -95,6 +96,7 @@ export async function createSilence(
   const startsAt = beginningOf(from, nowMs);
   const endsAt = endOf(to, startsAt, nowMs);
   await checkRules(transaction, projectId, rules);
+  await checkNamedCohorts(transaction, projectId, { q });
   const row: SilenceRow = {
     id: Bun.randomUUIDv7(),
     projectId,
@@ -138,6 +140,7 @@ export async function changeSilence(
   const startsAt = hasBegun ? row.startsAt : beginningOf(after.from, nowMs);
   const endsAt = endOf(after.to, startsAt, nowMs);
   if (change.rules) await checkRules(transaction, projectId, change.rules);
+  await checkNamedCohorts(transaction, projectId, change);
   const changed: SilenceRow = {
     ...row,
     reason: after.reason,

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Lifecycle, Stickiness } from "../schemas/activity.ts";
+import type { CountedUserList } from "../schemas/counted-users.ts";
 import type { Funnel } from "../schemas/funnel.ts";
+import type { Paths } from "../schemas/paths.ts";
 import type { Retention } from "../schemas/retention.ts";
 import type { Stats } from "../schemas/stats.ts";
 import { scenarios } from "../testing/scenarios.ts";
@@ -200,3 +203,139 @@ scenarios(
     says: [JSON.stringify(detail).slice(1, -1)],
   })),
 );
+
+test("paths say what users did after or before an event, and how many did nothing", async () => {
+  const after = await get<Paths>(`/api/paths?anchor=name:"Cart opened"&window=7d&${range}`);
+  expect(after).toMatchObject({ users: 3, direction: "after", windowSeconds: 7 * 24 * 3_600 });
+  expect(after.nodes).toEqual([
+    { id: "0", step: 0, name: null, names: 0, users: 3, ended: 1 },
+    { id: "1:Payment received", step: 1, name: "Payment received", names: 1, users: 2, ended: 2 },
+  ]);
+  expect(after.links).toEqual([{ source: "0", target: "1:Payment received", users: 2 }]);
+  // Bob's second payment is 8 days after his cart.
+  const kept = await get<Paths>(`/api/paths?anchor=name:"Cart opened"&window=9d&repeats=keep&${range}`);
+  expect(kept.nodes.at(-1)).toMatchObject({ id: "2:Payment received", users: 1, ended: 1 });
+  const before = await get<Paths>(`/api/paths?anchor=name:"Payment received"&direction=before&${range}`);
+  expect(before.nodes[0]).toMatchObject({ users: 2, ended: 1 });
+  expect(before.links).toEqual([{ source: "0", target: "1:Cart opened", users: 1 }]);
+  const none = await get<Paths>(`/api/paths?anchor=name:Unknown&${range}`);
+  expect(none).toMatchObject({ users: 0, links: [] });
+});
+
+test("the users of a path's links and ends are listed, each with the event of the node", async () => {
+  const asked = `anchor=name:"Cart opened"&window=7d&${range}`;
+  const users = async (query: string) =>
+    (await get<CountedUserList>(`/api/paths/users?${asked}&${query}`)).users.map(
+      ({ userId, event }) => `${userId}: ${event.name}`,
+    );
+  expect(await users("target=0")).toEqual(["eve: Cart opened", "bob: Cart opened", "ada: Cart opened"]);
+  const paid = ["bob: Payment received", "ada: Payment received"];
+  expect(await users("target=1:Payment received")).toEqual(paid);
+  expect(await users("source=0&target=1:Payment received")).toEqual(paid);
+  expect(await users("source=0&target=end")).toEqual(["eve: Cart opened"]);
+  expect(await users("source=1:Payment received&target=end")).toEqual(paid);
+  expect(await users("target=1:Unknown")).toEqual([]);
+  const mistakes = [
+    "target=end",
+    "target=9",
+    "target=x",
+    "target=0:x",
+    "source=1&target=1",
+    "source=3&target=end",
+  ];
+  for (const mistake of mistakes)
+    expect((await app.request(`/api/paths/users?${asked}&${mistake}`)).status).toBe(400);
+});
+
+test("a funnel says how long its users took, and lists those of a bar", async () => {
+  const asked = `step=name:"Cart opened"&step=name:"Payment received"&${range}`;
+  const { steps } = await get<Funnel>(`/api/funnel?${asked}`);
+  const times = { medianSeconds: 15 * 3_600, p90Seconds: 28 * 3_600 };
+  expect(steps[0]).toMatchObject({ users: 3, medianSeconds: null, p90Seconds: null, times: [] });
+  expect(steps[1]).toMatchObject({ users: 2, ...times });
+  expect(steps[1]!.times[0]).toEqual({ fromSeconds: 7_200, toSeconds: 21_600, users: 1 });
+  expect(steps[1]!.times.at(-1)).toEqual({ fromSeconds: 86_400, toSeconds: 172_800, users: 1 });
+  const users = async (query: string) =>
+    (await get<CountedUserList>(`/api/funnel/users?${asked}&reached=2&${query}`)).users.map(
+      ({ userId }) => userId,
+    );
+  expect(await users("tookFrom=7200&tookTo=21600")).toEqual(["ada"]);
+  expect(await users("tookFrom=86400")).toEqual(["bob"]);
+  expect(await users("tookTo=7200")).toEqual([]);
+  expect((await app.request(`/api/funnel/users?${asked}&reached=1&tookFrom=1`)).status).toBe(400);
+});
+
+test("stickiness says on how many days users were active, and lists them", async () => {
+  const sticky = await get<Stickiness>(`/api/stickiness?${range}`);
+  expect(sticky).toMatchObject({ by: "day", users: 3, average: 5 / 14, stickiness: 5 / 14 / 3 });
+  expect(sticky.active).toEqual([2, 2, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
+  // Bob on three days, the others on one.
+  expect(sticky.distribution.slice(0, 4)).toEqual([2, 0, 1, 0]);
+  expect(sticky.ratios).toEqual([{ days: 7, users: 1, average: 1 / 7, ratio: 1 / 7 }]);
+  const users = async (query: string) =>
+    (await get<CountedUserList>(`/api/stickiness/users?${range}&${query}`)).users.map(({ userId }) => userId);
+  expect(await users("periods=1")).toEqual(["eve", "ada"]);
+  expect(await users("periods=3")).toEqual(["bob"]);
+  expect(await users("last=7")).toEqual(["bob"]);
+  expect(await users("period=1")).toEqual(["eve", "bob"]);
+  expect(await users("")).toHaveLength(3);
+  for (const mistake of ["periods=15", "period=14", "periods=1&last=1"])
+    expect((await app.request(`/api/stickiness/users?${range}&${mistake}`)).status).toBe(400);
+  expect(
+    (await app.request("/api/stickiness?from=2025-01-01T00:00:00Z&to=2026-01-01T00:00:00Z")).status,
+  ).toBe(400);
+});
+
+test("new users are new once: by their first event ever, or in the range", async () => {
+  const week = `from=${startMs + dayMs}&to=${startMs + 14 * dayMs}&by=week`;
+  const ever = await get<Lifecycle>(`/api/lifecycle?${week}`);
+  expect(ever).toMatchObject({ first: "ever", users: 2, new: [1, 0], returning: [1, 1] });
+  const inRange = await get<Lifecycle>(`/api/lifecycle?${week}&first=range`);
+  expect(inRange).toMatchObject({ first: "range", users: 2, new: [2, 0], returning: [0, 1] });
+  const users = async (query: string) =>
+    (await get<CountedUserList>(`/api/lifecycle/users?${week}&${query}`)).users.map(({ userId }) => userId);
+  expect(await users("period=0")).toEqual(["eve", "bob"]);
+  expect(await users("period=0&users=new")).toEqual(["eve"]);
+  expect(await users("period=0&users=returning")).toEqual(["bob"]);
+  expect(await users("period=0&users=new&first=range")).toEqual(["eve", "bob"]);
+  expect((await app.request(`/api/lifecycle/users?${week}&period=2`)).status).toBe(400);
+});
+
+test("metrics and funnels are split by a property of users, whose users are listed", async () => {
+  const set = (userId: string, properties: object) =>
+    app.request(`/api/users/${userId}`, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(properties),
+    });
+  expect((await set("ada", { team: "red" })).status).toBe(200);
+  expect((await set("bob", { team: "blue" })).status).toBe(200);
+  const series = async (query: string) =>
+    (await get<Stats>(`/api/stats?by=week&split=user.team&${range}&${query}`)).series;
+  expect(await series("")).toMatchObject([
+    { value: "blue", total: 3, counts: [2, 1] },
+    { value: "red", total: 2, counts: [2, 0] },
+    { value: null, total: 2, counts: [2, 0] },
+  ]);
+  expect(await series("metric=sum&tag=amount")).toMatchObject([
+    { value: "blue", overall: 50.1 },
+    { value: "red", overall: 0.1 },
+  ]);
+  expect(await series("metric=users")).toMatchObject([
+    { value: "blue", overall: 1 },
+    { value: "red", overall: 1 },
+    { value: null, overall: 1 },
+  ]);
+  const steps = `step=name:"Cart opened"&step=name:"Payment received"&${range}`;
+  const funnel = await get<Funnel>(`/api/funnel?${steps}&split=user.team`);
+  expect(funnel.series!.map(({ value, steps }) => [value, ...steps.map(({ users }) => users)])).toEqual([
+    ["blue", 1, 1],
+    ["red", 1, 1],
+    [null, 1, 0],
+  ]);
+  const users = async (path: string) => (await get<CountedUserList>(path)).users.map(({ userId }) => userId);
+  expect(await users(`/api/stats/users?${range}&property=team&value=red`)).toEqual(["ada"]);
+  expect(await users(`/api/funnel/users?${steps}&split=user.team&value=blue&reached=2`)).toEqual(["bob"]);
+  for (const mistake of [`stats?split=user.`, `stats/users?${range}&property=team`])
+    expect((await app.request(`/api/${mistake}`)).status).toBe(400);
+});

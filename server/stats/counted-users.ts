@@ -2,12 +2,15 @@ import type { z } from "@hono/zod-openapi";
 import { problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
 import type { Cursor, EventFilter } from "../event/filter.ts";
+import { userHashText } from "../event/user-hash.ts";
 import type { CountedUserList } from "../schemas/counted-users.ts";
-import { userHashText } from "../storage/analysis/numbered.ts";
 import type { CountedUser, CountedUsers } from "../storage/analysis/queries.ts";
+import { personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { exactCounts } from "../users/exact-users.ts";
-import { activityOf, isoOf, propertiesOf } from "../users/list-users.ts";
+import { activityOf, isoOf } from "../users/list-users.ts";
+import { readProfiles } from "../users/profiles.ts";
+import { filterOfPathUsers } from "./paths.ts";
 
 /** Events of one millisecond that are read at a time, to find a user's. */
 const pageEvents = 100;
@@ -25,21 +28,21 @@ export async function listCountedUsers(
   const after = cursor === undefined ? undefined : readCursor(cursor);
   const found = await store.events.countedUsers({ projectId, counted, after, limit: limit + 1 }, {});
   const page = found.users.slice(0, limit);
-  const events = await eventsOf(store, projectId, filterOf(counted), page);
-  const userIds = events.map(({ userId }) => userId);
-  const [counts, seen, properties] = await Promise.all([
-    exactCounts(store, projectId, userIds),
-    activityOf(store, projectId, userIds),
-    propertiesOf(store.control, projectId, userIds),
+  const counting = await eventsOf(store, projectId, filterOf(counted), page);
+  const persons = counting.map(({ person }) => person);
+  const [counts, seen, profileOf] = await Promise.all([
+    exactCounts(store, projectId, persons),
+    activityOf(store, projectId, persons),
+    readProfiles(store.control, projectId, persons),
   ]);
   return {
     total: found.total,
-    users: events.map((event) => ({
-      userId: event.userId,
-      events: counts.get(event.userId) ?? 0,
-      firstSeenAt: isoOf(seen.get(event.userId)?.firstAt),
-      lastSeenAt: isoOf(seen.get(event.userId)?.lastAt),
-      properties: properties.get(event.userId) ?? {},
+    users: counting.map(({ person, event }) => ({
+      userId: person,
+      events: counts.get(person) ?? 0,
+      firstSeenAt: isoOf(seen.get(person)?.firstAt),
+      lastSeenAt: isoOf(seen.get(person)?.lastAt),
+      ...profileOf(person),
       event,
     })),
     nextCursor: found.users.length > limit ? writeCursor(page.at(-1)!) : null,
@@ -50,17 +53,22 @@ export async function listCountedUsers(
 function filterOf(counted: CountedUsers): EventFilter {
   if (counted.of === "events") return counted.filter;
   if (counted.of === "funnel") return counted.funnel.steps[counted.step - 1]!;
+  if (counted.of === "activity") return counted.activity.filter;
+  if (counted.of === "paths") return filterOfPathUsers(counted);
   return counted.period === null ? counted.retention.start : counted.retention.return;
 }
 
+/** A person, by the main ID, and the event because of which they count. */
+type Counting = { person: string; event: Event };
+
 /** The events of users, in the users' order. Those that were removed meanwhile are left out. */
 async function eventsOf(
-  { events }: Store,
+  { events, control }: Store,
   projectId: number,
   filter: EventFilter,
   users: readonly CountedUser[],
-): Promise<Event[]> {
-  const found = new Map<string, Event>();
+): Promise<Counting[]> {
+  const found = new Map<string, Counting>();
   const byTime = [...Map.groupBy(users, ({ ms }) => ms)];
   for (let at = 0; at < byTime.length; at += lookups)
     await Promise.all(byTime.slice(at, at + lookups).map(([ms, some]) => findAt(ms, some)));
@@ -72,10 +80,16 @@ async function eventsOf(
     for (let after: Cursor | null | undefined; after !== null && missing.size > 0; ) {
       const query = { projectId, filter: within, order: "asc" as const, ...(after && { after }) };
       const page = await events.page(query, pageEvents);
-      for (const json of page.events) {
-        const event = JSON.parse(json) as Event;
-        const hash = userHashText(event.userId);
-        if (event.userId !== "" && missing.delete(hash)) found.set(hash, event);
+      const read = page.events.map((json) => JSON.parse(json) as Event);
+      const persons = await personsOf(
+        control,
+        projectId,
+        read.map(({ userId }) => userId),
+      );
+      for (const event of read) {
+        const person = persons.get(event.userId) ?? event.userId;
+        const hash = userHashText(person);
+        if (person !== "" && missing.delete(hash)) found.set(hash, { person, event });
       }
       after = page.next;
     }

@@ -1,6 +1,7 @@
 import { problem } from "../core/problems.ts";
 import { filterOf, readSearch } from "../event/event-query.ts";
 import type { EventFilter } from "../event/filter.ts";
+import type { PropertySplit } from "../storage/analysis/queries.ts";
 import type { Split } from "../storage/split.ts";
 
 /** A query's filter without times, and its range. Throws `query-invalid`. */
@@ -28,4 +29,9 @@ export function splitOf(split: string): Split {
   return split === "channel" || split === "name"
     ? { by: split }
     : { by: "tag", key: split.slice("tag.".length) };
+}
+
+/** A split of an analysis, which can also be a property of users. */
+export function analysisSplitOf(split: string): Split | PropertySplit {
+  return split.startsWith("user.") ? { by: "user", key: split.slice("user.".length) } : splitOf(split);
 }

@@ -14,12 +14,22 @@ export function funnelOf({ steps, series, rest }: FunnelResult, isSplit: boolean
 }
 
 function withConversions(steps: FunnelStepResult[]) {
-  return steps.map(({ users, medianMs }, step) => ({
+  return steps.map(({ users, medianMs, p90Ms, times }, step) => ({
     users,
     conversion: shareOf(users, steps[0]!.users),
     stepConversion: step === 0 ? null : shareOf(users, steps[step - 1]!.users),
-    medianSeconds: medianMs === null ? null : medianMs / 1_000,
+    medianSeconds: secondsOf(medianMs),
+    p90Seconds: secondsOf(p90Ms),
+    times: times.map(({ fromMs, toMs, users }) => ({
+      fromSeconds: fromMs / 1_000,
+      toSeconds: secondsOf(toMs),
+      users,
+    })),
   }));
+}
+
+function secondsOf(ms: number | null): number | null {
+  return ms === null ? null : ms / 1_000;
 }
 
 function shareOf(part: number, all: number): number | null {

@@ -9,7 +9,7 @@ import type { FollowQuery, RetentionQuery } from "../storage/analysis/queries.ts
 import type { MsRange } from "../storage/block.ts";
 import type { Store } from "../storage/store.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
-import { filterAndRange, splitOf, withSearch } from "./filters.ts";
+import { analysisSplitOf, filterAndRange, withSearch } from "./filters.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -27,7 +27,7 @@ export function funnelQueryOf({
     range: { fromMs, toMs },
     steps: query.step.map((step, index) => withSearch(filter, step, `Step ${index + 1}`)),
     windowMs: query.window * 1_000,
-    split: query.split === undefined ? undefined : splitOf(query.split),
+    split: query.split === undefined ? undefined : analysisSplitOf(query.split),
   };
 }
 
@@ -93,7 +93,7 @@ export async function retentionQueryOf(
 }
 
 /** When a project's first event was; null without events. */
-async function firstEventMs(events: Store["events"], projectId: number): Promise<number | null> {
+export async function firstEventMs(events: Store["events"], projectId: number): Promise<number | null> {
   const [json] = (await events.page({ projectId, filter: {}, order: "asc" }, 1)).events;
   return json === undefined ? null : Date.parse((JSON.parse(json) as Event).createdAt);
 }

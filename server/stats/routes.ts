@@ -2,31 +2,19 @@ import { isoOf } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import type { FailureLog } from "../http/failures.ts";
-import { type Progress, progressNote, progressType, withProgress } from "../http/progress.ts";
+import { type Progress, progressNote, progressType } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
-import {
-  CountedUserList,
-  FunnelUsersQuery,
-  RetentionUsersQuery,
-  StatsUsersQuery,
-} from "../schemas/counted-users.ts";
 import { Funnel, FunnelQuery } from "../schemas/funnel.ts";
 import { Retention, RetentionQuery } from "../schemas/retention.ts";
 import { Stats, StatsQuery } from "../schemas/stats.ts";
-import type { CountedUsers, MeasureQuery } from "../storage/analysis/queries.ts";
-import type { MsRange } from "../storage/block.ts";
+import type { MeasureQuery } from "../storage/analysis/queries.ts";
 import type { Counts } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
-import { listCountedUsers } from "./counted-users.ts";
-import { filterAndRange, splitOf } from "./filters.ts";
+import { computing, timesOf } from "./computing.ts";
+import { analysisSplitOf, filterAndRange } from "./filters.ts";
 import { funnelOf } from "./funnel.ts";
 import { funnelQueryOf, retentionQueryOf, retentionQuestionOf } from "./questions.ts";
-
-const dayMs = 24 * 60 * 60 * 1_000;
-
-const listNote =
-  "Those with the newest event come first, each with the event that makes them count. To page through the same users, send `from` and `to`.";
 
 type Deps = {
   store: Store;
@@ -35,14 +23,7 @@ type Deps = {
 
 export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void {
   const { events } = store;
-
-  /** Computes something that can take longer than other requests. */
-  function compute<Result extends object>(
-    request: Request,
-    run: (progress: Progress) => Promise<Result>,
-  ): Promise<Result | Response> {
-    return withProgress(request, run, (error) => failures.requestFailed(error));
-  }
+  const compute = computing(failures);
 
   routes.add(
     {
@@ -82,11 +63,13 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
         starts: starts.map(isoOf),
       };
       const bounds = [fromMs, ...starts.slice(1), toMs];
-      const split = query.split === undefined ? undefined : splitOf(query.split);
+      const split = query.split === undefined ? undefined : analysisSplitOf(query.split);
       const asked = { projectId, filter, bounds, split, series: query.limit };
       return compute(request, async (progress) => {
         const [measured, users] = await Promise.all([
-          metric === "events" ? countEvents(asked) : measureEvents({ ...asked, metric, tag }, progress),
+          metric === "events"
+            ? countEvents(asked, progress)
+            : measureEvents({ ...asked, metric, tag }, progress),
           query.users === "true" ? countUsers({ ...asked, bounds: [fromMs, toMs] }, progress) : null,
         ]);
         return { ...head, ...measured, ...(users !== null && { users }) };
@@ -157,97 +140,10 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
     },
   );
 
-  routes.add(
-    {
-      method: "get",
-      path: "/api/stats/users",
-      by: "events:read",
-      tag: "Stats",
-      summary: "List the users of matching events",
-      description: `${listNote} It is the user's last event that matches.`,
-      query: StatsUsersQuery,
-      takesTags: true,
-      response: CountedUserList,
-      problems: [422, 503],
-    },
-    async ({ projectId, query, tags }) => {
-      const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) => toMs - 30 * dayMs);
-      return list(projectId, query, { of: "events", filter, range: { fromMs, toMs } });
-    },
-  );
-
-  routes.add(
-    {
-      method: "get",
-      path: "/api/funnel/users",
-      by: "events:read",
-      tag: "Stats",
-      summary: "List the users who took a step of a funnel",
-      description: `The same users as \`GET /api/funnel\` counts. ${listNote} It is the event that took the step.`,
-      query: FunnelUsersQuery,
-      takesTags: true,
-      response: CountedUserList,
-      problems: [422, 503],
-    },
-    async ({ projectId, query, tags }) => {
-      const { reached, dropped, split, value } = query;
-      if (reached > query.step.length)
-        throw problem("query-invalid", {
-          detail: `"reached" must be at most ${query.step.length}, the last step.`,
-        });
-      if ((split === undefined) !== (value === undefined))
-        throw problem("query-invalid", { detail: '"split" and "value" must be sent together.' });
-      const funnel = funnelQueryOf({ projectId, query, tags });
-      return list(projectId, query, {
-        of: "funnel",
-        funnel,
-        step: reached,
-        isLast: dropped === "true",
-        value,
-      });
-    },
-  );
-
-  routes.add(
-    {
-      method: "get",
-      path: "/api/retention/users",
-      by: "events:read",
-      tag: "Stats",
-      summary: "List the users of a cohort",
-      description: `The same users as \`GET /api/retention\` counts. ${listNote} It is the user's start or, with \`returned\`, the first return in that period.`,
-      query: RetentionUsersQuery,
-      takesTags: true,
-      response: CountedUserList,
-      problems: [422, 503],
-    },
-    async ({ projectId, query, tags }) => {
-      const { cohort, returned: period = null, first } = query;
-      const question = retentionQuestionOf({ query, tags });
-      const last = question.starts.length - 1;
-      if (cohort > last)
-        throw problem("query-invalid", { detail: `"cohort" must be at most ${last}, the last period.` });
-      if (period !== null && cohort + period > last)
-        throw problem("query-invalid", {
-          detail: `"returned" must be at most ${last - cohort}, the last period.`,
-        });
-      const retention = await retentionQueryOf(events, { projectId, first, ...question });
-      return list(projectId, query, { of: "cohort", retention, cohort, period });
-    },
-  );
-
-  async function list(
-    projectId: number,
-    { limit, cursor }: { limit: number; cursor?: string | undefined },
-    counted: CountedUsers,
-  ) {
-    const page = await listCountedUsers(store, { projectId, counted, limit, cursor });
-    return { ...timesOf(rangeOf(counted)), ...page };
-  }
-
   type Asked = Pick<MeasureQuery, "projectId" | "filter" | "bounds" | "split" | "series">;
 
-  async function countEvents({ split, ...asked }: Asked) {
+  async function countEvents({ split, ...asked }: Asked, progress: Progress) {
+    if (split?.by === "user") return countByProperty({ ...asked, split }, progress);
     const counts = await events.count({ ...asked, ...(split && { split }) });
     if (!counts) {
       throw problem("query-too-expensive", {
@@ -255,6 +151,16 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       });
     }
     return { series: seriesOf(counts, split !== undefined), total: sum(counts.all) };
+  }
+
+  /** Counters know no users, so these events are read. */
+  async function countByProperty(asked: Asked, progress: Progress) {
+    const { all, series, rest } = await events.measure({ ...asked, metric: "events" }, progress);
+    const shown = rest ? [...series, { ...rest, value: null }] : series;
+    return {
+      series: shown.map(({ value, counts }) => ({ value, total: sum(counts), counts })),
+      total: sum(all.counts),
+    };
   }
 
   async function measureEvents(query: MeasureQuery, progress: Progress) {
@@ -290,15 +196,4 @@ function seriesOf({ all, series }: Counts, isSplit: boolean) {
 
 function sum(counts: number[]): number {
   return counts.reduce((total, count) => total + count, 0);
-}
-
-function rangeOf(counted: CountedUsers): MsRange {
-  if (counted.of === "events") return counted.range;
-  if (counted.of === "funnel") return counted.funnel.range;
-  const { bounds } = counted.retention;
-  return { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
-}
-
-function timesOf({ fromMs, toMs }: MsRange) {
-  return { from: isoOf(fromMs), to: isoOf(toMs) };
 }

@@ -1,4 +1,4 @@
-import type { NumberCondition } from "../event/match.ts";
+import type { MembersCondition, NumberCondition } from "../event/match.ts";
 import { type Bits, unionOf } from "./bits.ts";
 
 /** A block with more changed events than this is not used, and is rebuilt. */
@@ -30,6 +30,8 @@ export type BlockReader<Of extends Block> = {
   withAny: (block: Of, tokens: string[]) => WithAny;
   /** The ordinals of events with a number in a range; undefined if the block can't tell. */
   withNumber: (block: Of, condition: NumberCondition) => Bits | null | undefined;
+  /** The ordinals of events of users in a set; undefined if the block can't tell. */
+  withMembers: (block: Of, condition: MembersCondition) => Bits | null | undefined;
   /** The ordinal of the block's first event at `ms` or later. */
   ordinalAt: (block: Of, ms: number) => number;
 };

@@ -2,19 +2,25 @@ import type { Generated } from "kysely";
 import type { KeyKind, Role } from "../core/permissions.ts";
 import type { AuditAction, AuditEntry } from "../schemas/audit.ts";
 import type { Job } from "../schemas/job.ts";
+import type { KeyIdentify } from "../schemas/key-identify.ts";
+import type { JoinedBy } from "../schemas/user.ts";
 import type { WebhookOutcome, WebhookSource } from "../schemas/webhook.ts";
 import type { AuthTables } from "./auth-tables.ts";
+import type { CohortTables } from "./cohort-tables.ts";
 import type { HeartbeatTables } from "./heartbeat-tables.ts";
 import type { NotificationTables } from "./notification-tables.ts";
 import type { OnCallTables } from "./on-call-tables.ts";
 import type { ReportTables } from "./report-tables.ts";
+import type { WebsiteTables } from "./website-tables.ts";
 
 /** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
 export type ControlTables = AuthTables &
+  CohortTables &
   NotificationTables &
   HeartbeatTables &
   OnCallTables &
-  ReportTables & {
+  ReportTables &
+  WebsiteTables & {
     settings: { name: string; value: string };
     projects: {
       id: Generated<number>;
@@ -102,6 +108,10 @@ export type ControlTables = AuthTables &
       createdAt: number;
       lastUsedAt: number | null;
       revokedAt: number | null;
+      /** Whether a publishable key may join IDs without a signature. */
+      identify: Generated<KeyIdentify>;
+      /** The secret for signatures of user IDs, sealed; null if there is none. */
+      identitySecret: string | null;
     };
     rejectedEvents: {
       id: Generated<number>;
@@ -126,7 +136,41 @@ export type ControlTables = AuthTables &
       results: string;
       createdAt: number;
     };
-    users: { projectId: number; userId: string; properties: string; updatedAt: number };
+    users: {
+      projectId: number;
+      userId: string;
+      properties: string;
+      updatedAt: number;
+      /** When the ID was first named as a known user's; null if it is anonymous. */
+      identifiedAt: number | null;
+    };
+    /** The IDs that were joined to another one (people.ts). */
+    personIds: {
+      projectId: number;
+      userId: string;
+      /** The main ID of its person, which has no row; the ID itself if it was split off. */
+      personId: string;
+      /** The ID that it was joined to; null if it was split off. */
+      joinedTo: string | null;
+      joinedAt: number;
+      joinedBy: JoinedBy;
+      /** Name of the account or key. */
+      joinedName: string | null;
+      /** What it had of its own before, as JSON. */
+      properties: string;
+      identifiedAt: number | null;
+      /** The names of the properties that the person got from it, as JSON. */
+      filled: string;
+      version: number;
+    };
+    peopleVersions: {
+      projectId: number;
+      version: number;
+      /** The version at which rows were last removed. */
+      removedVersion: number;
+      /** How many IDs are joined to another one. */
+      joined: number;
+    };
     /** Derived from events, for sorting: see users/user-activity.ts. */
     userActivity: {
       projectId: number;
@@ -192,6 +236,26 @@ export type ControlTables = AuthTables &
       updatedAt: number;
       /** A deleted board can be restored. */
       deletedAt: number | null;
+    };
+    /** Marks on charts over time. */
+    annotations: {
+      id: string;
+      projectId: number;
+      type: "events" | "note";
+      name: string;
+      icon: string | null;
+      /** A place in the charts' palette, from 1 on. */
+      color: number;
+      /** Of events: their search, and whether they are drawn. Null for a note. */
+      q: string | null;
+      enabled: number | null;
+      /** Of a note: its moment, or where its day begins in UTC. Null for events. */
+      at: number | null;
+      isDay: number | null;
+      /** The board that shows the note; null: all charts of the project. */
+      boardId: string | null;
+      createdBy: string | null;
+      createdAt: number;
     };
     /** Values that applications set, shown on boards. */
     insights: {

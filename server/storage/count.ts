@@ -20,7 +20,7 @@ export type CountSource<Own> = {
   begin: (
     query: CountQuery,
     signal: AbortSignal | undefined,
-  ) => Own & { match: { isExact: boolean; hasNumbers: boolean } };
+  ) => Own & { match: { isExact: boolean; needsRows: boolean } };
   /** The hours, from the first to before the last, in which some names have no counter of their own. */
   partialHours: (query: CountQuery, hours: [from: number, to: number]) => number[] | Promise<number[]>;
   /**

@@ -15,20 +15,25 @@ export type Evaluation = {
   unknown: string[];
   /** Unknown tokens that can exclude an event. */
   unknownNegated: string[];
-  /** The query has a part that the block can't evaluate: a prefix, or a number about which it has nothing. */
+  /** The query has a part that the block can't evaluate: a prefix, or a number or users about whom it has nothing. */
   isOpen: boolean;
 };
 
 export function evaluate<Of extends Block>(
   query: Condition,
   block: Of,
-  reader: Pick<BlockReader<Of>, "withAny" | "withNumber">,
+  reader: Pick<BlockReader<Of>, "withAny" | "withNumber" | "withMembers">,
 ): Evaluation {
   switch (query.kind) {
     case "prefix":
       return openIn(block);
     case "number": {
       const bits = reader.withNumber(block, query);
+      if (bits === undefined) return openIn(block);
+      return { ifAbsent: bits, upper: bits, lower: bits, unknown: [], unknownNegated: [], isOpen: false };
+    }
+    case "members": {
+      const bits = reader.withMembers(block, query);
       if (bits === undefined) return openIn(block);
       return { ifAbsent: bits, upper: bits, lower: bits, unknown: [], unknownNegated: [], isOpen: false };
     }

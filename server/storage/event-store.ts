@@ -1,5 +1,8 @@
 import type { DeletedEvents, Event } from "../event/event.ts";
 import type { ArrivalStamp } from "../event/id.ts";
+import type { UserSet } from "../event/user-set.ts";
+import type { Activity, ActivityQuery } from "./analysis/activity-queries.ts";
+import type { Paths, PathsQuery } from "./analysis/path-queries.ts";
 import type {
   Cohort,
   CountedUsersPage,
@@ -9,8 +12,10 @@ import type {
   MeasureQuery,
   Measures,
   RetentionQuery,
+  UsersWithQuery,
   Watch,
 } from "./analysis/queries.ts";
+import type { SessionsQuery, SessionsResult } from "./analysis/sessions.ts";
 import type {
   ArrivedLaterQuery,
   CountQuery,
@@ -231,8 +236,16 @@ export interface EventAnalyzer {
   funnel(query: FunnelQuery, watch: Watch): Promise<FunnelResult>;
   /** Counts the users who return in later periods. */
   retention(query: RetentionQuery, watch: Watch): Promise<Cohort[]>;
+  /** Counts what users do after or before an event. */
+  paths(query: PathsQuery, watch: Watch): Promise<Paths>;
+  /** Counts users by the periods in which they are active. */
+  activity(query: ActivityQuery, watch: Watch): Promise<Activity>;
   /** Returns the users that a number counts, a page at a time. */
   countedUsers(query: CountedUsersQuery, watch: Watch): Promise<CountedUsersPage>;
+  /** Divides the events of users into sessions, and counts these. */
+  sessions(query: SessionsQuery, watch: Watch): Promise<SessionsResult>;
+  /** Returns the people who have enough events that match, as a set of their main IDs. */
+  usersWith(query: UsersWithQuery, watch: Watch): Promise<UserSet>;
 }
 
 /** Removes events. */

@@ -56,7 +56,14 @@ test("each read has the arguments and the result of the store's", async () => {
   const calls = {
     ...{ page: [query, 10], startingWith: [1, "name", "pay", 10], count: [query], countNewer: [query] },
     ...{ lateEvents: [query], arrivedLater: [query], users: [query, 10], usersMatching: [query, 10] },
-    ...{ measure: [query, {}], funnel: [query, {}], retention: [query, {}], countedUsers: [query, {}] },
+    ...{
+      measure: [query, {}],
+      funnel: [query, {}],
+      retention: [query, {}],
+      countedUsers: [query, {}],
+      sessions: [query, {}],
+      usersWith: [query, {}],
+    },
   };
   const store = Object.fromEntries(
     Object.keys(calls).map((name) => [name, async (...given: unknown[]) => ({ name, given })]),

@@ -84,6 +84,10 @@ export function fairReads(reads: Reads, searchesOfProject: number = limits.searc
     measure: (query, watch) => reads.measure(query, watched(watch)),
     funnel: (query, watch) => reads.funnel(query, watched(watch)),
     retention: (query, watch) => reads.retention(query, watched(watch)),
+    paths: (query, watch) => reads.paths(query, watched(watch)),
+    activity: (query, watch) => reads.activity(query, watched(watch)),
     countedUsers: (query, watch) => reads.countedUsers(query, watched(watch)),
+    sessions: (query, watch) => reads.sessions(query, watched(watch)),
+    usersWith: (query, watch) => reads.usersWith(query, watched(watch)),
   };
 }

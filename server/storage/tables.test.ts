@@ -10,9 +10,11 @@ import { databaseFile, migrate, openForReading } from "./sqlite/open.ts";
 const declared: Record<string, string[]> = {
   ...declaredTables(join(import.meta.dir, "auth-tables.ts")),
   ...declaredTables(join(import.meta.dir, "control-tables.ts")),
+  ...declaredTables(join(import.meta.dir, "cohort-tables.ts")),
   ...declaredTables(join(import.meta.dir, "heartbeat-tables.ts")),
   ...declaredTables(join(import.meta.dir, "on-call-tables.ts")),
   ...declaredTables(join(import.meta.dir, "report-tables.ts")),
+  ...declaredTables(join(import.meta.dir, "website-tables.ts")),
   ...declaredTables(join(import.meta.dir, "notification-tables.ts")),
 };
 

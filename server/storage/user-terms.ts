@@ -9,6 +9,16 @@ type TermConditions = {
 };
 
 /**
+ * The same columns for an ID that is joined to a person: a user matches by any ID, and by the properties of the person. A
+ * character that no ID has is between the two.
+ */
+export const personColumns = {
+  user_id: "(person_id || '\u0001' || user_id)",
+  properties:
+    "coalesce((SELECT properties FROM users WHERE users.project_id = person_ids.project_id AND users.user_id = person_ids.person_id), '')",
+} as const;
+
+/**
  * @param lower - makes the expression of a column in lower case
  * @param parameter - adds a value, and returns its placeholder
  */

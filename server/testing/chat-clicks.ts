@@ -47,6 +47,28 @@ export function slackClick(message: Message, name: string, click: SlackClick): P
   return { headers, body };
 }
 
+type TelegramButton = { text: string; callback_data: string };
+type TelegramMessage = { body: Record<string, unknown> & { reply_markup?: unknown } };
+
+export function telegramButtonsOf({ body }: TelegramMessage): TelegramButton[] {
+  const markup = body.reply_markup as { inline_keyboard: TelegramButton[][] } | undefined;
+  return markup?.inline_keyboard.flat() ?? [];
+}
+
+/** An update about a click: https://core.telegram.org/bots/api#callbackquery */
+export function telegramClick(data: string, secret: string | undefined): Posted {
+  const from = { id: 5, is_bot: false, first_name: "Ann", last_name: "Lee", language_code: "en" };
+  const message = { message_id: 101, date: 1_700_000_000, chat: { id: -1001234567890, type: "supergroup" } };
+  const query = { id: "4382bfdwdsb323b2d9", from, message, chat_instance: "1", data };
+  return {
+    headers: {
+      "content-type": "application/json",
+      ...(secret !== undefined && { "x-telegram-bot-api-secret-token": secret }),
+    },
+    body: JSON.stringify({ update_id: 10_000, callback_query: query }),
+  };
+}
+
 type DiscordButton = { custom_id: string; label: string; disabled?: boolean };
 
 export function discordButtonsOf({ body }: Message): DiscordButton[] {

@@ -131,6 +131,32 @@ export const discordBody = z
 
 // https://core.telegram.org/bots/api#html-style
 const telegramTags = ["b", "i", "s", "code", "pre", "blockquote", "a"];
+/** https://core.telegram.org/bots/api#inlinekeyboardbutton */
+const telegramButtons = z.strictObject({
+  inline_keyboard: z.array(
+    z.array(
+      z.strictObject({
+        text: filled(100),
+        callback_data: z.string().refine((text) => text !== "" && Buffer.byteLength(text) <= 64),
+      }),
+    ),
+  ),
+});
+
+/** https://core.telegram.org/bots/api#setwebhook */
+export const telegramWebhookBody = z.strictObject({
+  url: z.url({ protocol: /^https$/ }),
+  secret_token: z.string().regex(/^[\w-]{1,256}$/),
+  allowed_updates: z.array(z.literal("callback_query")),
+});
+
+/** https://core.telegram.org/bots/api#editmessagereplymarkup */
+export const telegramMarkupBody = z.strictObject({
+  chat_id: z.int(),
+  message_id: z.int(),
+  reply_markup: telegramButtons,
+});
+
 export const telegramBody = z.strictObject({
   chat_id: z.string(),
   message_id: z.int().optional(),
@@ -155,6 +181,7 @@ export const telegramBody = z.strictObject({
       show_above_text: z.literal(true),
     }),
   ]),
+  reply_markup: telegramButtons.optional(),
 });
 
 // https://adaptivecards.io/explorer

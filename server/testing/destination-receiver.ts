@@ -22,6 +22,7 @@ export type DestinationReceiver = Awaited<ReturnType<typeof destinationReceiver>
  */
 export async function destinationReceiver() {
   const received: ReceivedRequest[] = [];
+  const calls: ReceivedRequest[] = [];
   let answerer: ((request: ReceivedRequest) => [status: number, body: unknown]) | null = null;
   const plans: ((request: ReceivedRequest, response: ServerResponse) => void)[] = [];
   const messages = new Map<string, string>();
@@ -31,7 +32,7 @@ export async function destinationReceiver() {
     if (fault !== null) return [400, (service.reject ?? plain)(fault)];
     const missing = service.missing?.(request, messages);
     if (missing) return missing;
-    received.push(request);
+    (service.isCall ? calls : received).push(request);
     return [200, service.accept(request, messages)];
   }
 
@@ -86,6 +87,8 @@ export async function destinationReceiver() {
     cutNext(): void {
       plans.push((_, response) => response.destroy());
     },
+    /** What was accepted and is no message. */
+    calls,
     /** How many requests were accepted and not taken. */
     get count(): number {
       return received.length;

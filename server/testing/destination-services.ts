@@ -13,6 +13,8 @@ import {
   slackBody,
   teamsBody,
   telegramBody,
+  telegramMarkupBody,
+  telegramWebhookBody,
   webhookBody,
 } from "./destination-bodies.ts";
 
@@ -39,6 +41,8 @@ export type Service = {
   /** The answer to an accepted request. `messages` has what can be updated. */
   accept: (request: ReceivedRequest, messages: Map<string, string>) => unknown;
   reject?: (fault: string) => unknown;
+  /** It is no message. */
+  isCall?: true;
   /** The answer if the message to update does not exist. */
   missing?: (
     request: ReceivedRequest,
@@ -114,6 +118,19 @@ export const services: (Service & { name: string })[] = [
     },
     reject: (fault) => ({ ok: false, error_code: 400, description: `Bad Request: ${fault}` }),
   },
+  ...[
+    ["setWebhook", telegramWebhookBody] as const,
+    ["editMessageReplyMarkup", telegramMarkupBody] as const,
+  ].map(([method, body]) => ({
+    name: method,
+    path: new RegExp(`^/bot110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/${method}$`),
+    methods: ["POST"],
+    headers: json,
+    body,
+    isCall: true as const,
+    accept: () => ({ ok: true, result: true }),
+    reject: (fault: string) => ({ ok: false, error_code: 400, description: `Bad Request: ${fault}` }),
+  })),
   {
     name: "teams",
     path: /^\/workflows\/0123456789abcdef\/triggers\/manual\/paths\/invoke\?sig=signature-of-teams$/,

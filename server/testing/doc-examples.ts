@@ -15,18 +15,30 @@ export type Example = {
   note: string | null;
 };
 
-/** Returns the blocks of code of all pages. Those of the client's README are tested with the client. */
+const readmes = [
+  "clients/README.md",
+  "clients/python/README.md",
+  "clients/go/README.md",
+  "integrations/github-action/README.md",
+];
+
+/** Returns the blocks of code of all pages. Those of the README of `client/` are tested there. */
 export function docExamples(): Example[] {
   const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((page) => page.endsWith(".md"))
     .map((page) => `docs/${page}`);
-  return ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", ...pages.toSorted()].flatMap(
-    (page) => {
-      const examples: Example[] = [];
-      collect(lexer(readFileSync(join(root, page), "utf8")), page, examples);
-      return examples;
-    },
-  );
+  return [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    ...readmes,
+    ...pages.toSorted(),
+  ].flatMap((page) => {
+    const examples: Example[] = [];
+    collect(lexer(readFileSync(join(root, page), "utf8")), page, examples);
+    return examples;
+  });
 }
 
 function collect(tokens: Token[], page: string, examples: Example[]): void {

@@ -21,6 +21,7 @@ export async function fillInstallation(app: TestApp, events: number): Promise<vo
   await app.post({ channel: "a/b %? 💰", name: "n" });
   await send(`/api/channels/${encodeURIComponent("a/b %? 💰")}`, "PATCH", { retentionDays: 30, icon: "📬" });
   await send("/api/users/u%2F1", "PUT", '{"__proto__":"kept","plan":"pro","seats":5,"note":null}');
+  await send("/api/identify", "POST", '{"userId":"u/1","anonymousId":"visitor"}');
   await send("/api/destinations", "POST", browser, owner);
   const mapping = { name: "{{type}}" };
   const webhook = { name: "Shop", source: "plain", channel: "c", mapping, secret: "not-needed" };

@@ -132,6 +132,7 @@ export async function startShop(dataDirectory: string) {
   }
   for (const { everyone, ...rule } of sampleRules)
     await call("POST", "/api/rules", { ...rule, to: { everyone, members: [], destinations } });
+  await addCohorts(call);
   const monitorId = await addMonitor(call);
   await addAlerts(call);
   await addSilences(call);
@@ -252,7 +253,9 @@ export function memberPages({
     channel: "/p/default/channels/payments",
     search: "/p/default?q=card%20-refund&tag.currency=EUR",
     users: "/p/default/users",
+    cohorts: "/p/default/cohorts",
     insights: "/p/default/insights",
+    annotations: "/p/default/annotations",
     user: "/p/default/users/cus_1042",
     who: `/p/default/who?${dropOuts(Date.now())}`,
     boards: "/p/default/boards",
@@ -282,6 +285,24 @@ export function memberPages({
 }
 
 type Call = <Body>(method: string, path: string, body?: unknown, by?: "key" | "session") => Promise<Body>;
+
+/** Adds cohorts of each kind of condition. */
+async function addCohorts(call: Call): Promise<void> {
+  const add = (name: string, body: object) => call("POST", "/api/cohorts", { name, ...body });
+  await add("Regulars", {
+    conditions: [
+      { type: "property", name: "plan", test: "is", values: ["pro", "team"] },
+      { type: "events", q: "channel:payments", atLeast: 2, days: 30 },
+    ],
+  });
+  await add("Stopped paying", {
+    conditions: [
+      { type: "events", q: "channel:payments" },
+      { type: "events", q: "channel:payments", atMost: 0, days: 14 },
+    ],
+  });
+  await add("New this week", { conditions: [{ type: "firstSeen", withinDays: 7 }] });
+}
 
 /** Adds a rule about the amounts of payments. Returns its id. */
 async function addMonitor(call: Call): Promise<string> {

@@ -53,7 +53,7 @@ describe("other products' records", () => {
       createdAt: "2026-01-31T09:30:00.123Z",
     });
     expect(converters.posthog({ event: "$identify", distinct_id: "u1", $set: { a: 1 } }, undefined)).toEqual({
-      user: { userId: "u1", set: { a: 1 }, setOnce: {} },
+      user: { userId: "u1", set: { a: 1 }, setOnce: {}, identifies: true },
     });
     const person = { person_id: "p", distinct_id: "u2", properties: { plan: "free" } };
     expect(converters.posthog(person, undefined)).toEqual({ user: { userId: "u2", set: { plan: "free" } } });
@@ -88,7 +88,7 @@ describe("other products' records", () => {
       tags: { value: "7" },
     });
     expect(converters.logsnag({ user_id: "u1", properties: { plan: "pro" } }, undefined)).toEqual({
-      user: { userId: "u1", set: { plan: "pro" } },
+      user: { userId: "u1", set: { plan: "pro" }, identifies: true },
     });
   });
 
@@ -97,6 +97,18 @@ describe("other products' records", () => {
     expect(converters.tidings(user, undefined)).toEqual({
       user: { userId: "u1", set: { seats: 5, note: null } },
     });
+    expect(converters.tidings({ ...user, known: true, ids: ["a", "b"] }, undefined)).toEqual({
+      user: { userId: "u1", set: { seats: 5, note: null }, identifies: true },
+      joinings: [
+        { id: "a", userId: "u1", by: "identify" },
+        { id: "b", userId: "u1", by: "identify" },
+      ],
+    });
+    expect(converters.tidings({ ...user, ids: ["a"] }, undefined).joinings).toEqual([
+      { id: "a", userId: "u1", by: "alias" },
+    ]);
+    expect(converters.tidings({ ...user, ids: "a" }, undefined).fault).toContain('"ids" must be an array');
+    expect(converters.tidings({ ...user, ids: [""] }, undefined).fault).toContain("must not be empty");
     expect(converters.tidings({ ...user, userId: "" }, undefined).fault).toBe('"userId" must not be empty.');
     expect(converters.tidings({ ...user, properties: { a: {} } }, undefined).fault).toContain(
       '"properties.a" must be a string',

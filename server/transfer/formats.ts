@@ -1,5 +1,5 @@
 import { limits } from "../core/limits.ts";
-import type { Item } from "../drop-in/item.ts";
+import type { Item, ItemJoining } from "../drop-in/item.ts";
 import { insightItemOf, logItemOf, userItemOf } from "../drop-in/logsnag/messages.ts";
 import { itemOf as postHogItemOf } from "../drop-in/posthog/messages.ts";
 import { itemOf as segmentItemOf } from "../drop-in/segment/messages.ts";
@@ -23,6 +23,8 @@ export type Converted = {
   /** What tells the event from all others in its source, if it has no ID of its own here. */
   sourceId?: string;
   user?: UserChange;
+  /** IDs that are one person's. */
+  joinings?: readonly ItemJoining[];
   setting?: Setting;
   /** Why it can't be converted. */
   fault?: string;
@@ -43,12 +45,27 @@ function fromTidings(record: Fields, channel: string | undefined): Converted {
   return { event: { channel: channelId ?? channel, ...event } };
 }
 
-function userOf({ userId, properties }: Fields): Converted {
-  const fault = typeof userId === "string" ? faultInUserId(userId) : "must be a string";
+function userOf({ userId, properties, known, ids = [] }: Fields): Converted {
+  const faultIn = (id: unknown) => (typeof id === "string" ? faultInUserId(id) : "must be a string");
+  const fault = faultIn(userId);
   if (fault !== null) return { fault: `"userId" ${fault}.` };
+  if (!Array.isArray(ids)) return { fault: '"ids" must be an array of user IDs.' };
+  for (const id of ids) {
+    const fault = faultIn(id);
+    if (fault !== null) return { fault: `An ID of "ids" ${fault}.` };
+  }
   const [faulty] = faultsInProperties(properties);
   if (faulty) return { fault: `"${["properties", ...faulty.path].join(".")}" ${faulty.message}.` };
-  return { user: { userId: userId as string, set: properties as UserProperties } };
+  const by = known === true ? "identify" : "alias";
+  const joinings = (ids as string[]).map((id) => ({ id, userId: userId as string, by }) as const);
+  return {
+    user: {
+      userId: userId as string,
+      set: properties as UserProperties,
+      ...(known === true && { identifies: true }),
+    },
+    ...(joinings.length > 0 && { joinings }),
+  };
 }
 
 /** A row as `tidings export` writes it: tags are JSON, or have columns of their own, or both. */
@@ -149,13 +166,13 @@ export const converters: Record<Format, Convert> = {
 };
 
 /** An endpoint's item. An endpoint omits a time that it can't use; here, the event would get the time of the import. */
-function converted({ event, user, fault }: Item, time: unknown): Converted {
+function converted({ event, user, joining, fault }: Item, time: unknown): Converted {
   if (fault !== undefined) return { fault };
   if (event && time !== undefined && time !== null && time !== "" && event.createdAt === undefined) {
     const isAhead = msOf(time) > Date.now();
     return { fault: `Its time, ${JSON.stringify(time)}, ${isAhead ? "is in the future" : "can't be read"}.` };
   }
-  return { ...(event && { event }), ...(user && { user }) };
+  return { ...(event && { event }), ...(user && { user }), ...(joining && { joinings: [joining] }) };
 }
 
 function inChannel(own: Converted, channel: string | undefined): Converted {
@@ -165,7 +182,11 @@ function inChannel(own: Converted, channel: string | undefined): Converted {
 function withUser(own: Converted, userId: string, set: UserProperties, setOnce?: UserProperties): Converted {
   const fault = faultInUserId(userId);
   if (fault !== null) return { fault: `The user ID ${fault}.` };
-  return { ...own, user: { userId, set, ...(setOnce && { setOnce }) } };
+  const identifies = own.user?.identifies;
+  return {
+    ...own,
+    user: { userId, set, ...(setOnce && { setOnce }), ...(identifies && { identifies }) },
+  };
 }
 
 /** A time in ISO 8601; undefined for what is none. */

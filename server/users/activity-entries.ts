@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 
 type Control = Transaction<ControlTables>;
@@ -67,4 +68,26 @@ export async function unchangedOf(
       return row.events === events && row.stale === stale ? [userId] : [];
     }),
   );
+}
+
+/** Entries by people, of entries by the IDs of events. */
+export async function entriesOfPeople(
+  transaction: Control,
+  entries: readonly ActivityEntry[],
+): Promise<ActivityEntry[]> {
+  const added: ActivityEntry[] = [];
+  for (const [projectId, some] of Map.groupBy(entries, (entry) => entry.projectId)) {
+    const userIds = some.map(({ userId }) => userId);
+    const persons = await personsOf(transaction, projectId, userIds);
+    const ofPeople = Map.groupBy(some, ({ userId }) => persons.get(userId) ?? userId);
+    for (const [userId, own] of ofPeople)
+      added.push({
+        projectId,
+        userId,
+        events: own.reduce((sum, { events }) => sum + events, 0),
+        firstAt: Math.min(...own.map(({ firstAt }) => firstAt)),
+        lastAt: Math.max(...own.map(({ lastAt }) => lastAt)),
+      });
+  }
+  return added;
 }

@@ -1,8 +1,10 @@
 import type { Event } from "../event/event.ts";
 import type { ArrivalStamp } from "../event/id.ts";
+import { personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { type ActivityEntry, deleteEntries, insertEntries, unchangedOf } from "./activity-entries.ts";
 import { exactCounts } from "./exact-users.ts";
+import { repairTimes } from "./repair-times.ts";
 
 /** Users compared in one step. */
 const stepUsers = 50;
@@ -47,6 +49,35 @@ export async function checkUsers(store: Store): Promise<boolean> {
     .where("checkedTo", "=", position.checkedTo)
     .execute();
   return true;
+}
+
+/** Counts the events of some users again, right after what belongs to them changed. */
+export async function recountUsers(
+  store: Store,
+  projectId: number,
+  userIds: readonly string[],
+): Promise<void> {
+  const rowsOf = () =>
+    store.control
+      .selectFrom("userActivity")
+      .select(["projectId", "userId", "events", "firstAt", "lastAt", "stale"])
+      .where("projectId", "=", projectId)
+      .where("userId", "in", userIds)
+      .execute();
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const rows = await rowsOf();
+    if (rows.length === 0) return;
+    if (!(await correct(store, { projectId }, rows))) continue;
+    await repairTimes(store, projectId);
+    // Nothing else is to be compared, unless that was due before.
+    await store.control
+      .updateTable("userActivityPositions")
+      .set({ checkedTo: null })
+      .where("projectId", "=", projectId)
+      .where("checkedTo", "=", "")
+      .execute();
+    return;
+  }
 }
 
 type CheckedEntry = ActivityEntry & { stale: number };
@@ -112,18 +143,20 @@ async function positionOf({ control }: Store, projectId: number) {
     .executeTakeFirstOrThrow();
 }
 
-/** How many events of each user arrived after a position; null if there are too many to tell. */
+/** How many events of each person arrived after a position; null if there are too many to tell. */
 async function uncounted(
-  { events }: Store,
+  { events, control }: Store,
   projectId: number,
   position: ArrivalStamp,
 ): Promise<Map<string, number> | null> {
   const arrived = await events.arrivedAfter(projectId, position, uncountedMax);
   if (arrived.length === uncountedMax) return null;
+  const userIds = arrived.map(({ json }) => (JSON.parse(json) as Event).userId);
+  const persons = await personsOf(control, projectId, userIds);
   const counts = new Map<string, number>();
-  for (const { json } of arrived) {
-    const { userId } = JSON.parse(json) as Event;
-    counts.set(userId, (counts.get(userId) ?? 0) + 1);
+  for (const userId of userIds) {
+    const person = persons.get(userId) ?? userId;
+    counts.set(person, (counts.get(person) ?? 0) + 1);
   }
   return counts;
 }

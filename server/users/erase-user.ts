@@ -1,8 +1,17 @@
 import { type JobContext, removeAll } from "../background/job-context.ts";
-import { addToReceipt, changeJob, type JobDetail, type JobRow, removeSubject } from "../background/jobs.ts";
+import {
+  addToReceipt,
+  changeJob,
+  type JobDetail,
+  type JobRow,
+  openJob,
+  removeSubject,
+} from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
-import { deleteEntries } from "./activity-entries.ts";
+import { peopleChanged } from "../storage/people.ts";
+import { eraseFromCohorts } from "./erase-from-cohorts.ts";
+import { forgetPerson, noteIds } from "./erase-person.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
 
 /** Rows read at a time. Bodies of rejected events may be long. */
@@ -11,16 +20,37 @@ const responseRows = 500;
 const userFields = /"user(?:Id|_id)"\s*:\s*("(?:[^"\\]|\\.)*")/g;
 
 /**
- * Erases a user from a project: all events, and everything else that names them. `eraseTraces` then cleans the files.
+ * Erases a user from a project: all events, and everything else that names them by any of their IDs. `eraseTraces` then
+ * cleans the files.
  */
 export async function eraseUser(context: JobContext, job: JobRow): Promise<void> {
   const { control, events } = context.store;
   const projectId = job.projectId!;
-  const userId = subjectOf(job);
+  const subject = subjectOf(job);
   // It stopped after the subject was removed, but before it was finished.
-  if (userId === undefined) return;
+  if (subject === undefined) return;
+  const done = new Set<string>();
+  for (let isOver = false; !isOver; ) {
+    const ids = await noteIds(context, job, subject);
+    if (job.total === null && done.size === 0) {
+      let total = 0;
+      for (const userId of ids) total += await events.countRemovable({ projectId, userId });
+      await changeJob(control, job.id, { total });
+    }
+    for (const userId of ids) {
+      if (!done.has(userId)) await eraseId(context, job, userId);
+      done.add(userId);
+    }
+    isOver = await forgetPerson(context, job, [...done]);
+    peopleChanged(control, projectId);
+  }
+}
+
+/** Erases the events of one ID, and what else names it. */
+async function eraseId(context: JobContext, job: JobRow, userId: string): Promise<void> {
+  const { events } = context.store;
+  const projectId = job.projectId!;
   const removal = { projectId, userId };
-  if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
   // By event id, because the user's id must not remain anywhere.
   const announce = (ids: string[]) => events.announceDeleted(projectId, { ids });
   await removeAll(context, removal, job.id, announce);
@@ -28,20 +58,11 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
   await removeAll(context, removal, job.id, announce);
   await eraseRejectedEvents(context, job, userId);
   await eraseResponses(context, job, userId);
-  await eraseFailures(context, job.projectId!, userId);
-  await eraseWebhookRequests(context, job.projectId!, userId);
-  await erasePingBodies(context, job.projectId!, userId);
-  await eraseRuleValues(context, job.projectId!, userId);
-  await control.transaction().execute(async (transaction) => {
-    const { numDeletedRows } = await transaction
-      .deleteFrom("users")
-      .where("projectId", "=", projectId)
-      .where("userId", "=", userId)
-      .executeTakeFirst();
-    await deleteEntries(transaction, projectId, [userId]);
-    await addToReceipt(transaction, job.id, { erasedProfiles: Number(numDeletedRows) });
-    await changeJob(transaction, job.id, { state: "cleaning" });
-  });
+  await eraseFailures(context, projectId, userId);
+  await eraseWebhookRequests(context, projectId, userId);
+  await erasePingBodies(context, projectId, userId);
+  await eraseRuleValues(context, projectId, userId);
+  await eraseFromCohorts(context.store.control, projectId, userId);
 }
 
 /**
@@ -53,7 +74,13 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
  */
 export async function eraseTraces(context: JobContext, jobs: JobRow[]): Promise<void> {
   const { control, events } = context.store;
-  const userIds = jobs.map(subjectOf).filter((userId) => userId !== undefined);
+  const userIds: string[] = [];
+  for (const { id } of jobs) {
+    // What is known of the person was added since the job began.
+    const job = await openJob(control, id);
+    const { subject, otherIds = [] } = JSON.parse(job?.detail ?? "{}") as Partial<JobDetail>;
+    if (subject !== undefined) userIds.push(...new Set([subject, ...otherIds]));
+  }
   const { copies } = await events.purge(context.pause, userIds);
   for (const { id } of jobs) {
     await control.transaction().execute(async (transaction) => {

@@ -1,15 +1,24 @@
 import type { Event } from "../event/event.ts";
+import { joinedIdsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 
-/** How many events each of some users has. Users without events are missing. */
+/** How many events each of some people has, by their main IDs. Those without events are missing. */
 export async function exactCounts(
-  { events }: Store,
+  { events, control }: Pick<Store, "events" | "control">,
   projectId: number,
-  userIds: readonly string[],
+  persons: readonly string[],
 ): Promise<Map<string, number>> {
-  if (userIds.length === 0) return new Map();
+  if (persons.length === 0) return new Map();
+  const idsOfEach = await joinedIdsOf(control, projectId, persons);
+  const personOfId = new Map([...idsOfEach].flatMap(([person, ids]) => ids.map((id) => [id, person])));
+  const userIds = [...personOfId.keys()];
   const users = await events.users({ projectId, userIds }, userIds.length);
-  return new Map(users.map(({ userId, events }) => [userId, events]));
+  const counts = new Map<string, number>();
+  for (const { userId, events } of users) {
+    const person = personOfId.get(userId)!;
+    counts.set(person, (counts.get(person) ?? 0) + events);
+  }
+  return counts;
 }
 
 /** The `createdAt` of a user's first and last event; null without events. */

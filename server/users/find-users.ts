@@ -1,7 +1,6 @@
 import type { Kysely, SelectQueryBuilder } from "kysely";
 import { nextTurn } from "../scheduling/turns.ts";
 import type { UserSort } from "../schemas/user.ts";
-import type { UserProperties } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { endOfPrefix } from "../storage/text-range.ts";
@@ -14,11 +13,11 @@ import {
   isoOf,
   type ListOptions,
   type Position,
-  propertiesOf,
   readCursor,
   type UserPage,
   writeCursor,
 } from "./list-users.ts";
+import { type Profile, readProfiles } from "./profiles.ts";
 import { likePatterns, matchesUser, parseUserSearch, type UserSearch } from "./user-search.ts";
 
 /** Users that are looked at in one step, between two of which other requests get their turn. */
@@ -30,7 +29,7 @@ const sortedUsers = 2_000;
 /** Users whose activity and properties one statement reads. */
 const readUsers = 500;
 
-type Found = ActivityRow & { properties: UserProperties };
+type Found = ActivityRow & Profile;
 type Options = ListOptions & { q: string; signal: AbortSignal };
 
 /** Lists users with events whose ID or properties match a search. */
@@ -59,11 +58,13 @@ export async function findUsers(store: Store, options: Options): Promise<UserPag
   const last = page.at(-1)?.row;
   const position = last && (sort === "id" ? { userId: last.userId } : { sort, ...last });
   return {
-    users: timed.map(({ userId, firstAt, lastAt, properties }, index) => ({
+    users: timed.map(({ userId, firstAt, lastAt, ids, isKnown, properties }, index) => ({
       userId,
       events: page[index]!.events,
       firstSeenAt: isoOf(firstAt),
       lastSeenAt: isoOf(lastAt),
+      ids,
+      isKnown,
       properties,
     })),
     nextCursor: position && found.length > limit ? writeCursor(position) : null,
@@ -86,7 +87,7 @@ async function* inOrder(
     found.push(...(await read(control, options, userIds.slice(start, start + readUsers))));
   const compare = sort === "id" ? compareIds : compareRows;
   yield found
-    .filter((row) => matchesUser(search, row.userId, row.properties) && (!after || compare(after, row) < 0))
+    .filter((row) => matchesUser(search, row.ids, row.properties) && (!after || compare(after, row) < 0))
     .sort(compare);
 }
 
@@ -96,16 +97,16 @@ async function read(
   { projectId, sort }: Options,
   userIds: string[],
 ): Promise<Found[]> {
-  const [rows, properties] = await Promise.all([
+  const [rows, profileOf] = await Promise.all([
     control
       .selectFrom("userActivity")
       .select(["userId", "firstAt", "lastAt", "stale", `${columnOf(sort) ?? "events"} as value`])
       .where("projectId", "=", projectId)
       .where("userId", "in", userIds)
       .execute(),
-    propertiesOf(control, projectId, userIds),
+    readProfiles(control, projectId, userIds),
   ]);
-  return rows.map((row) => ({ ...row, properties: properties.get(row.userId) ?? {} }));
+  return rows.map((row) => ({ ...row, ...profileOf(row.userId) }));
 }
 
 /** At most so many at a time. Several can be needed for a page, because some users can have no events any more. */
@@ -132,20 +133,16 @@ async function* walk(
     const sorted = column ? rest.orderBy(column, "desc").orderBy("userId", "desc") : rest.orderBy("userId");
     const rows = await sorted
       .select(["userId", "firstAt", "lastAt", "stale", `${column ?? "events"} as value`])
-      // Not a join: a planner without statistics would read all properties in each step.
-      .select((eb) =>
-        eb
-          .selectFrom("users")
-          .select("properties")
-          .whereRef("users.projectId", "=", "userActivity.projectId")
-          .whereRef("users.userId", "=", "userActivity.userId")
-          .as("properties"),
-      )
       .limit(stepUsers)
       .execute();
+    const profileOf = await readProfiles(
+      control,
+      projectId,
+      rows.map(({ userId }) => userId),
+    );
     const found = rows
-      .map((row) => ({ ...row, properties: JSON.parse(row.properties ?? "{}") as UserProperties }))
-      .filter(({ userId, properties }) => matchesUser(search, userId, properties));
+      .map((row) => ({ ...row, ...profileOf(row.userId) }))
+      .filter(({ ids, properties }) => matchesUser(search, ids, properties));
     if (found.length > 0) yield found;
     if (rows.length < stepUsers) return;
     from = rows.at(-1)!;

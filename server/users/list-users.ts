@@ -1,11 +1,13 @@
 import type { Kysely, SelectQueryBuilder } from "kysely";
 import { problem } from "../core/problems.ts";
 import type { UserInList, UserSort } from "../schemas/user.ts";
-import { faultInUserId, type UserProperties } from "../schemas/user-rule.ts";
+import { faultInUserId } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { joinedIdsOf, personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { endOfPrefix } from "../storage/text-range.ts";
 import { exactCounts, withTimes } from "./exact-users.ts";
+import { readProfiles } from "./profiles.ts";
 
 export type ListOptions = {
   projectId: number;
@@ -26,14 +28,21 @@ export const activityColumns = { events: "events", firstSeen: "firstAt", lastSee
 
 /** Lists users by their id. */
 export async function listById(store: Store, options: ListOptions): Promise<UserPage> {
-  const { projectId, prefix, limit, cursor } = options;
-  const after = cursor === undefined ? {} : { after: readCursor(cursor, "id").userId };
-  const found = await store.events.users({ projectId, prefix, ...after }, limit + 1);
+  const { projectId, limit, cursor } = options;
+  const found: Listed[] = [];
+  let after = cursor === undefined ? undefined : readCursor(cursor, "id").userId;
+  // IDs that are joined to others are left out, so a page can take several reads.
+  while (found.length <= limit) {
+    const next = await peopleWithEvents(store, { ...options, after }, limit + 1 - found.length);
+    found.push(...next.people);
+    if (next.end === null) break;
+    after = next.end;
+  }
   const page = found.slice(0, limit);
   const ids = page.map(({ userId }) => userId);
-  const [seen, properties] = await Promise.all([
+  const [seen, profileOf] = await Promise.all([
     activityOf(store, projectId, ids),
-    propertiesOf(store.control, projectId, ids),
+    readProfiles(store.control, projectId, ids),
   ]);
   return {
     users: page.map(({ userId, events }) => ({
@@ -41,21 +50,66 @@ export async function listById(store: Store, options: ListOptions): Promise<User
       events,
       firstSeenAt: isoOf(seen.get(userId)?.firstAt),
       lastSeenAt: isoOf(seen.get(userId)?.lastAt),
-      properties: properties.get(userId) ?? {},
+      ...profileOf(userId),
     })),
-    nextCursor: found.length > limit ? writeCursor({ userId: page.at(-1)!.userId }) : null,
+    nextCursor: found.length > limit ? writeCursor({ userId: page.at(-1)!.at }) : null,
   };
 }
 
-/** Lists users with properties by their id, whether or not they have events. */
+type PeopleQuery = Pick<ListOptions, "projectId" | "prefix"> & { after: string | undefined };
+/** A person with events. `at` is the ID at which the list has them: the main one if that has events. */
+type Listed = { userId: string; at: string; events: number };
+
+/**
+ * People with an ID that has a prefix and events, in the engine's order of IDs. `end` is where the next read continues;
+ * null at the end.
+ */
+async function peopleWithEvents(
+  { events, control }: Store,
+  { projectId, prefix, after }: PeopleQuery,
+  limit: number,
+): Promise<{ people: Listed[]; end: string | null }> {
+  const from = after === undefined ? {} : { after };
+  const read = await events.users({ projectId, prefix, ...from }, limit);
+  const userIds = read.map(({ userId }) => userId);
+  const persons = await personsOf(control, projectId, userIds);
+  const personOfId = (userId: string) => persons.get(userId) ?? userId;
+  const idsOfEach = await joinedIdsOf(control, projectId, [...new Set(userIds.map(personOfId))]);
+  const joined = [...idsOfEach.values()].filter(({ length }) => length > 1).flat();
+  const counted =
+    joined.length === 0 ? [] : await events.users({ projectId, userIds: joined }, joined.length);
+  const counts = new Map([...read, ...counted].map(({ userId, events }) => [userId, events]));
+  const people = userIds.flatMap((at): Listed[] => {
+    const userId = personOfId(at);
+    const withEvents = idsOfEach.get(userId)!.filter((id) => counts.has(id));
+    const listable = withEvents.filter((id) => id.startsWith(prefix));
+    const first = listable.includes(userId) ? userId : listable.toSorted(compareTexts)[0];
+    if (at !== first) return [];
+    return [{ userId, at, events: withEvents.reduce((sum, id) => sum + counts.get(id)!, 0) }];
+  });
+  return { people, end: read.length < limit ? null : userIds.at(-1)! };
+}
+
+/** Lists users with properties, or several IDs, by their id, whether or not they have events. */
 export async function listWithProperties(store: Store, options: ListOptions): Promise<UserPage> {
   const { projectId, prefix, limit, cursor } = options;
   const after = cursor === undefined ? "" : readCursor(cursor, "id").userId;
   const found = await store.control
     .selectFrom("users")
-    .select(["userId", "properties"])
+    .select("userId")
     .where("projectId", "=", projectId)
-    .where("properties", "!=", "{}")
+    .where((eb) =>
+      eb.or([
+        eb("properties", "!=", "{}"),
+        eb.exists(
+          eb
+            .selectFrom("personIds")
+            .select("personIds.userId")
+            .whereRef("personIds.projectId", "=", "users.projectId")
+            .whereRef("personIds.personId", "=", "users.userId"),
+        ),
+      ]),
+    )
     .where("userId", ">", after)
     .$if(prefix !== "", (query) =>
       query.where("userId", ">=", prefix).where("userId", "<", endOfPrefix(prefix)),
@@ -65,17 +119,18 @@ export async function listWithProperties(store: Store, options: ListOptions): Pr
     .execute();
   const page = found.slice(0, limit);
   const ids = page.map(({ userId }) => userId);
-  const [seen, counts] = await Promise.all([
+  const [seen, counts, profileOf] = await Promise.all([
     activityOf(store, projectId, ids),
     exactCounts(store, projectId, ids),
+    readProfiles(store.control, projectId, ids),
   ]);
   return {
-    users: page.map(({ userId, properties }) => ({
+    users: page.map(({ userId }) => ({
       userId,
       events: counts.get(userId) ?? 0,
       firstSeenAt: isoOf(seen.get(userId)?.firstAt),
       lastSeenAt: isoOf(seen.get(userId)?.lastAt),
-      properties: JSON.parse(properties) as UserProperties,
+      ...profileOf(userId),
     })),
     nextCursor: found.length > limit ? writeCursor({ userId: page.at(-1)!.userId }) : null,
   };
@@ -106,11 +161,8 @@ export async function listByActivity(store: Store, options: ListOptions): Promis
     after = next.at(-1)!;
   }
   const page = rows.slice(0, limit);
-  const properties = await propertiesOf(
-    store.control,
-    projectId,
-    page.map(({ userId }) => userId),
-  );
+  const pageIds = page.map(({ userId }) => userId);
+  const profileOf = await readProfiles(store.control, projectId, pageIds);
   const timed = await withTimes(store, projectId, page);
   return {
     users: timed.map(({ userId, firstAt, lastAt }) => ({
@@ -118,7 +170,7 @@ export async function listByActivity(store: Store, options: ListOptions): Promis
       events: counts.get(userId)!,
       firstSeenAt: isoOf(firstAt),
       lastSeenAt: isoOf(lastAt),
-      properties: properties.get(userId) ?? {},
+      ...profileOf(userId),
     })),
     nextCursor: rows.length > limit ? writeCursor({ sort, ...page.at(-1)! }) : null,
   };
@@ -173,7 +225,11 @@ export function compareRows(a: Position, b: Position): number {
 
 /** By the bytes of the id. */
 export function compareIds(a: Pick<Position, "userId">, b: Pick<Position, "userId">): number {
-  return Buffer.compare(Buffer.from(a.userId), Buffer.from(b.userId));
+  return compareTexts(a.userId, b.userId);
+}
+
+function compareTexts(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /** When users had their first and last event, which is some seconds behind. */
@@ -186,17 +242,6 @@ export async function activityOf(store: Store, projectId: number, userIds: strin
     .where("userId", "in", userIds)
     .execute();
   return new Map((await withTimes(store, projectId, rows)).map((row) => [row.userId, row]));
-}
-
-export async function propertiesOf(control: Kysely<ControlTables>, projectId: number, userIds: string[]) {
-  if (userIds.length === 0) return new Map<string, UserProperties>();
-  const rows = await control
-    .selectFrom("users")
-    .select(["userId", "properties"])
-    .where("projectId", "=", projectId)
-    .where("userId", "in", userIds)
-    .execute();
-  return new Map(rows.map(({ userId, properties }) => [userId, JSON.parse(properties) as UserProperties]));
 }
 
 export function isoOf(ms: number | undefined): string | null {

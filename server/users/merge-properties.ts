@@ -1,10 +1,11 @@
 import { limits } from "../core/limits.ts";
 import type { UserProperties } from "../schemas/user-rule.ts";
+import { personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { applyChanges, type UserChange } from "./user-change.ts";
 
 /**
- * Merges changes into users' properties. Requests that change the same user at the same time all take effect.
+ * Merges changes into the properties of the people with these IDs. Requests that change the same user at the same time all take effect.
  *
  * @param apply - returns the properties after a user's changes; if it throws, nothing is changed
  */
@@ -14,18 +15,29 @@ export async function mergeProperties(
   changes: readonly UserChange[],
   apply = applyChanges,
 ): Promise<void> {
-  const byUser = Map.groupBy(changes, ({ userId }) => userId);
-  // In order of the IDs, so that two requests never wait for each other's users.
-  const users = [...byUser].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  for (let start = 0; start < users.length; start += limits.mergedUsers) {
+  const ids = [...new Set(changes.map(({ userId }) => userId))];
+  for (let start = 0; start < ids.length; start += limits.mergedUsers) {
+    const some = new Set(ids.slice(start, start + limits.mergedUsers));
     await together("control", async (transaction) => {
-      for (const [userId, ofUser] of users.slice(start, start + limits.mergedUsers)) {
+      const persons = await personsOf(transaction, projectId, [...some]);
+      const byPerson = Map.groupBy(
+        changes.filter(({ userId }) => some.has(userId)),
+        ({ userId }) => persons.get(userId) ?? userId,
+      );
+      // In order of the IDs, so that two requests never wait for each other's users.
+      for (const [userId, ofUser] of [...byPerson].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
         const updatedAt = Date.now();
+        const identifiedAt = ofUser.some(({ identifies }) => identifies) ? updatedAt : null;
         // The update locks the row until the transaction ends.
         await transaction
           .insertInto("users")
-          .values({ projectId, userId, properties: "{}", updatedAt })
-          .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doUpdateSet({ updatedAt }))
+          .values({ projectId, userId, properties: "{}", updatedAt, identifiedAt })
+          .onConflict((conflict) =>
+            conflict.columns(["projectId", "userId"]).doUpdateSet((eb) => ({
+              updatedAt,
+              identifiedAt: eb.fn.coalesce("users.identifiedAt", eb.val(identifiedAt)),
+            })),
+          )
           .execute();
         const row = await transaction
           .selectFrom("users")

@@ -3,7 +3,7 @@ import type { Event } from "../event/event.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import type { Pause } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";
-import { type ActivityEntry, insertEntries } from "./activity-entries.ts";
+import { type ActivityEntry, entriesOfPeople, insertEntries } from "./activity-entries.ts";
 import { checkUsers } from "./check-users.ts";
 import { repairTimes } from "./repair-times.ts";
 
@@ -213,7 +213,10 @@ export class UserActivity {
       };
       const current = projects.filter(isCurrent);
       if (current.length === 0) return;
-      const added = entries.filter(({ projectId }) => isCurrent(projectId));
+      const added = await entriesOfPeople(
+        transaction,
+        entries.filter(({ projectId }) => isCurrent(projectId)),
+      );
       if (added.length > 0)
         await insertEntries(store, transaction, added)
           .onConflict((conflict) =>

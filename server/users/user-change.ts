@@ -8,6 +8,8 @@ export type UserChange = {
   set?: UserProperties;
   /** Set only where the user has no such property. */
   setOnce?: UserProperties;
+  /** Whether the caller knows the user: the ID isn't anonymous from then on. */
+  identifies?: boolean;
 };
 
 /** Applies changes in order. A user keeps the properties that it has; of new ones, as many are added as it may have. */

@@ -25,13 +25,21 @@ export function parseUserSearch(q: string): UserSearch {
   });
 }
 
-export function matchesUser(search: UserSearch, userId: string, properties: UserProperties): boolean {
+export function matchesUser(
+  search: UserSearch,
+  userIds: readonly string[],
+  properties: UserProperties,
+): boolean {
   const values = Object.entries(properties).flatMap(([name, value]) =>
     value === null ? [] : [[name.toLowerCase(), String(value).toLowerCase()] as const],
   );
-  const id = userId.toLowerCase();
+  const ids = userIds.map((userId) => userId.toLowerCase());
   return search.every(({ text, property }) => {
-    if (text !== null && (id.includes(text) || values.some(([, value]) => value.includes(text)))) return true;
+    if (
+      text !== null &&
+      (ids.some((id) => id.includes(text)) || values.some(([, value]) => value.includes(text)))
+    )
+      return true;
     if (!property) return false;
     const { name, value: sought, isWhole } = property;
     return values.some(

@@ -39,6 +39,8 @@ describe("a user is found", () => {
     await app.post({ channel: "d", name: "left", userId: userId.toLowerCase() });
     expect(await read(userId)).toEqual({
       userId,
+      ids: [{ userId, joinedTo: null, joinedAt: null, joinedBy: null, joinedName: null }],
+      isKnown: false,
       events: 3,
       firstSeenAt: "2026-01-01T00:00:00.000Z",
       lastSeenAt: "2026-03-01T00:00:00.000Z",
@@ -392,6 +394,8 @@ describe("sorted by activity", () => {
   test("with their properties, and when they were seen", async () => {
     const expected = {
       userId: "u1",
+      ids: ["u1"],
+      isKnown: true,
       events: 2,
       firstSeenAt: day(1),
       lastSeenAt: day(5),

@@ -1,27 +1,30 @@
 import { type IfMatch, versionOf } from "../core/edit-version.ts";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
-import type { User } from "../schemas/user.ts";
+import type { IdOfUser, User } from "../schemas/user.ts";
 import { faultInUserId, type UserProperties } from "../schemas/user-rule.ts";
+import { personOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { seenAt } from "./exact-users.ts";
 import { mergeProperties } from "./merge-properties.ts";
 import { applyChanges } from "./user-change.ts";
 
-/** A user's events and properties; null if there are neither. */
-export async function findUser(store: Store, projectId: number, userId: string): Promise<User | null> {
+/** The events and properties of the person with an ID; null if there are neither, and no other IDs. */
+export async function findUser(store: Store, projectId: number, anyId: string): Promise<User | null> {
   const { events, control } = store;
+  const userId = await personOf(control, projectId, anyId);
   const filter = { userId };
-  const [row, seen] = await Promise.all([
+  const [row, seen, joined] = await Promise.all([
     control
       .selectFrom("users")
-      .select("properties")
+      .select(["properties", "identifiedAt"])
       .where("projectId", "=", projectId)
       .where("userId", "=", userId)
       .executeTakeFirst(),
     seenAt(store, projectId, userId),
+    joinedIds(control, projectId, userId),
   ]);
-  if (!row && !seen) return null;
+  if (!row && !seen && joined.length === 0) return null;
   const counts =
     seen &&
     (await events.count({
@@ -33,6 +36,8 @@ export async function findUser(store: Store, projectId: number, userId: string):
     }));
   return {
     userId,
+    ids: [{ userId, joinedTo: null, joinedAt: null, joinedBy: null, joinedName: null }, ...joined],
+    isKnown: row !== undefined && row.identifiedAt !== null,
     events: counts?.all[0] ?? 0,
     firstSeenAt: seen?.first ?? null,
     lastSeenAt: seen?.last ?? null,
@@ -42,13 +47,31 @@ export async function findUser(store: Store, projectId: number, userId: string):
   };
 }
 
+/** The IDs that were joined to a person's main ID, in the order in which they were. */
+async function joinedIds(
+  control: Store["control"],
+  projectId: number,
+  personId: string,
+): Promise<IdOfUser[]> {
+  const rows = await control
+    .selectFrom("personIds")
+    .select(["userId", "joinedTo", "joinedAt", "joinedBy", "joinedName"])
+    .where("projectId", "=", projectId)
+    .where("personId", "=", personId)
+    .where("joinedTo", "is not", null)
+    .orderBy("joinedAt")
+    .orderBy("userId")
+    .execute();
+  return rows.map(({ joinedAt, ...row }) => ({ ...row, joinedAt: new Date(joinedAt).toISOString() }));
+}
+
 /** Throws `query-invalid` if an ID is invalid. */
 export function checkUserId(userId: string): void {
   const fault = faultInUserId(userId);
   if (fault) throw problem("query-invalid", { detail: `The user ID ${fault}.` });
 }
 
-/** Replaces a user's properties. Throws `query-invalid` for invalid IDs. Returns false if they have another version. */
+/** Replaces the properties of the person with an ID, who is known from then on. Throws `query-invalid` for invalid IDs. Returns false if they have another version. */
 export async function putProperties(
   store: Store,
   projectId: number,
@@ -58,12 +81,7 @@ export async function putProperties(
 ): Promise<boolean> {
   if (ifMatch !== null) return changeProperties(store, projectId, userId, () => properties, ifMatch);
   checkUserId(userId);
-  const change = { properties: JSON.stringify(properties), updatedAt: Date.now() };
-  await store.control
-    .insertInto("users")
-    .values({ projectId, userId, ...change })
-    .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doUpdateSet(change))
-    .execute();
+  await mergeProperties(store, projectId, [{ userId, identifies: true }], () => properties);
   return true;
 }
 
@@ -78,7 +96,7 @@ export async function patchProperties(
   set: UserProperties,
   ifMatch: IfMatch,
 ): Promise<boolean> {
-  const changes = [{ userId, set }];
+  const changes = [{ userId, set, identifies: true }];
   const merge = (current: UserProperties) => {
     const merged = applyChanges(current, changes);
     const isLeftOut = ([name, value]: [string, unknown]) => value !== null && !Object.hasOwn(merged, name);
@@ -95,12 +113,13 @@ export async function patchProperties(
 async function changeProperties(
   { control }: Store,
   projectId: number,
-  userId: string,
+  anyId: string,
   change: (current: UserProperties) => UserProperties,
   ifMatch: NonNullable<IfMatch>,
 ): Promise<boolean> {
-  checkUserId(userId);
+  checkUserId(anyId);
   return control.transaction().execute(async (transaction) => {
+    const userId = await personOf(transaction, projectId, anyId);
     const update = transaction
       .updateTable("users")
       .where("projectId", "=", projectId)
@@ -109,14 +128,17 @@ async function changeProperties(
     const row = await update.set({ userId }).returning("properties").executeTakeFirst();
     if (!ifMatch.includes(versionOfProperties(row))) return false;
     const changed = change(row ? (JSON.parse(row.properties) as UserProperties) : {});
-    const values = { properties: JSON.stringify(changed), updatedAt: Date.now() };
+    const nowMs = Date.now();
+    const values = { properties: JSON.stringify(changed), updatedAt: nowMs };
     if (row) {
-      await update.set(values).execute();
+      await update
+        .set((eb) => ({ ...values, identifiedAt: eb.fn.coalesce("identifiedAt", eb.val(nowMs)) }))
+        .execute();
       return true;
     }
     const inserted = await transaction
       .insertInto("users")
-      .values({ projectId, userId, ...values })
+      .values({ projectId, userId, ...values, identifiedAt: nowMs })
       .onConflict((conflict) => conflict.doNothing())
       .returning("userId")
       .executeTakeFirst();

@@ -8,6 +8,7 @@ import { parseSearch } from "../event/search.ts";
 import type { Sidebar, View } from "../schemas/view.ts";
 import { countActiveSilences } from "../silences/silences.ts";
 import { createdAtMsOf, idOf } from "../storage/event-row.ts";
+import { withPeople } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { findMarks, pinsOf } from "./marks.ts";
 import { listViews, type Viewer } from "./views.ts";
@@ -78,7 +79,7 @@ async function countChannels(
  * @param afterMsOf - after which time they count; null if there are none
  */
 async function countViews(
-  { events }: Pick<Store, "events">,
+  { events, control }: Pick<Store, "events" | "control">,
   projectId: number,
   views: readonly View[],
   afterMsOf: (view: View) => number | null,
@@ -104,8 +105,9 @@ async function countViews(
   /** Counts events that are dated after a time and arrived after it, and then the late ones. */
   async function countView({ q }: View, afterMs: number): Promise<number> {
     const search = parseSearch(q);
-    const filter = { fromMs: afterMs + 1, ...(search && { search }) };
-    const isFound = compileFilter(search ? { search } : {});
+    const matching = await withPeople(control, projectId, search ? { search } : {}, { isSaved: true });
+    const filter = { ...matching, fromMs: afterMs + 1 };
+    const isFound = compileFilter(matching);
     let count = (await late).get(afterMs)!.filter(isFound).length;
     for (let after: Cursor | undefined; ; ) {
       const query = { projectId, filter, order: "desc" as const, ...(after && { after }) };

@@ -9,6 +9,7 @@ import type { MemberAccess } from "../http/caller.ts";
 import type { AuditAction } from "../schemas/audit.ts";
 import type { NewView, View, ViewChange } from "../schemas/view.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { checkNamedCohorts } from "../storage/named-cohorts.ts";
 import { withLock } from "../storage/settings.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -45,6 +46,7 @@ export async function createView(
   const { transaction } = change;
   await withLock(transaction, "views");
   if (shared) checkMayShare(viewer);
+  await checkNamedCohorts(transaction, viewer.projectId, view);
   const accountId = shared ? null : viewer.account.id;
   const siblings = await groupOf(transaction, viewer.projectId, accountId);
   if (siblings.length >= limits.views) {
@@ -80,6 +82,7 @@ export async function changeView(
   await withLock(transaction, "views");
   const before = await findView(transaction, viewer, id);
   checkVersion(ifMatch, viewOf(before));
+  await checkNamedCohorts(transaction, viewer.projectId, body);
   const { position, ...set } = body;
   if (position !== undefined) await moveView(transaction, before, position);
   if (Object.keys(set).length > 0)

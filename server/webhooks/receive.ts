@@ -1,7 +1,7 @@
 import { hashOf } from "../auth/key-secret.ts";
 import { limits } from "../core/limits.ts";
 import { ProblemError, problem } from "../core/problems.ts";
-import { readBytes } from "../http/body.ts";
+import { readBytes, readForeignBytes } from "../http/body.ts";
 import { BodyPermit, type BodySemaphore } from "../http/body-semaphore.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import type { FailureLog } from "../http/failures.ts";
@@ -16,8 +16,10 @@ import { takePoint } from "../storage/take-point.ts";
 import type { MappingInput } from "./expression.ts";
 import { keepRequest, type Outcome, wasRejected } from "./kept-requests.ts";
 import { eventIdOfRequest, mapRequest } from "./map-request.ts";
-import { checkEncoding, mappingHeaders, parseBody } from "./request-body.ts";
+import { recordRequestItems } from "./record-items.ts";
+import { checkEncoding, mappingHeaders } from "./request-body.ts";
 import { signatureFault } from "./signatures.ts";
+import { parseBodyOf, sourceOf } from "./sources.ts";
 import { openSecret, type WebhookRow } from "./webhooks.ts";
 
 type Deps = {
@@ -28,6 +30,7 @@ type Deps = {
   largeBodies: BodySemaphore;
   failures: FailureLog;
   addressOf: (request: Request) => string | null;
+  setRequestTimeout: (request: Request, seconds: number) => void;
 };
 
 /** The response to a sender. */
@@ -55,20 +58,26 @@ export class WebhookReceiver {
   async receive(token: string, request: Request): Promise<Received> {
     const { webhook, source } = await this.#find(token, request);
     await takePoint(this.#requests, webhook.id);
-    checkEncoding(request.headers);
     const permit = new BodyPermit(this.#deps.largeBodies, source.projectId);
     try {
-      const length = Number(request.headers.get("content-length") ?? limits.webhookBytes);
-      // A larger body is refused without being read.
-      await permit.acquire(Math.min(length, limits.webhookBytes));
-      const bytes = await readBytes(request, limits.webhookBytes);
+      const isBatch = sourceOf(webhook.source).batch !== undefined;
+      const bytes = await (isBatch ? this.#readBatch(request, permit) : readOne(request, permit));
       const signed = await this.#verify(webhook, request, bytes);
-      const body = parsed(bytes, request.headers.get("content-type"));
+      const body = await parsed(webhook, bytes, request.headers.get("content-type"));
       if (body instanceof ProblemError) throw await this.#reject(webhook, source, bytes, signed, body);
-      return await this.#record(webhook, source, { body, headers: signed.headers });
+      const input = { body, headers: signed.headers };
+      return await (isBatch
+        ? this.#recordItems(webhook, source, input, bytes.length)
+        : this.#record(webhook, source, input));
     } finally {
       permit.release();
     }
+  }
+
+  /** Log drains send megabytes, also compressed. */
+  #readBatch(request: Request, permit: BodyPermit): Promise<Uint8Array> {
+    const extendTimeout = (seconds: number) => this.#deps.setRequestTimeout(request, seconds);
+    return readForeignBytes(request, permit, extendTimeout, async () => {});
   }
 
   /** The hash is looked up, not the token, so the time tells nothing of how much of a token is right. */
@@ -153,6 +162,40 @@ export class WebhookReceiver {
     }
   }
 
+  /** Records the events of a request that has many. Only if all are rejected, the sender is told, and tries again. */
+  async #recordItems(
+    webhook: WebhookRow,
+    source: EventSource,
+    input: MappingInput,
+    bytes: number,
+  ): Promise<Received> {
+    const { recorder, rejected: rejectedEvents, store } = this.#deps;
+    let result: Awaited<ReturnType<typeof recordRequestItems>>;
+    try {
+      result = await recordRequestItems(recorder, webhook, input, source);
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== "body-invalid") throw error;
+      const text = Buffer.from(JSON.stringify(input.body));
+      throw await this.#reject(webhook, source, text, input, error);
+    }
+    const { outcome, eventId, problem: found, rejected, isAnyStored } = result;
+    if (rejected.length > 0 && !(await wasRejected(store.control, webhook.id, eventId))) {
+      const named = rejected.map(({ body, problem }) => ({
+        body,
+        problem: ofMapping(problem, `The webhook "${webhook.name}"`),
+      }));
+      await rejectedEvents.keep(named, source);
+    }
+    // Writing megabytes as JSON takes long, only to find that they are too many to keep. A character has up to 4 bytes.
+    const isTooLong = bytes > 4 * limits.webhookRequestCharacters;
+    const kept = isTooLong ? { ...input, body: undefined } : input;
+    await this.#keep(webhook, kept, { outcome, eventId, ...(found && { problem: found }) });
+    if (found && !isAnyStored) throw ofMapping(found, "The webhook");
+    return outcome === "ignored"
+      ? { outcome }
+      : { outcome: outcome === "duplicate" ? outcome : "recorded", id: eventId };
+  }
+
   /** Keeps what was rejected: once, however often its sender tries. Returns the problem. */
   async #reject(
     webhook: WebhookRow,
@@ -181,9 +224,18 @@ export class WebhookReceiver {
   }
 }
 
-function parsed(bytes: Uint8Array, type: string | null): unknown {
+/** Throws `content-type-unsupported`, and what reading a body throws. */
+async function readOne(request: Request, permit: BodyPermit): Promise<Uint8Array> {
+  checkEncoding(request.headers);
+  const length = Number(request.headers.get("content-length") ?? limits.webhookBytes);
+  // A larger body is refused without being read.
+  await permit.acquire(Math.min(length, limits.webhookBytes));
+  return readBytes(request, limits.webhookBytes);
+}
+
+async function parsed({ source }: WebhookRow, bytes: Uint8Array, type: string | null): Promise<unknown> {
   try {
-    return parseBody(bytes, type);
+    return await parseBodyOf(source, bytes, type);
   } catch (error) {
     if (error instanceof ProblemError) return error;
     throw error;

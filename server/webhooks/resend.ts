@@ -5,6 +5,8 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { changeOutcome, inputOf, type RequestRow } from "./kept-requests.ts";
 import { mapRequest } from "./map-request.ts";
 import type { Received } from "./receive.ts";
+import { recordRequestItems } from "./record-items.ts";
+import { sourceOf } from "./sources.ts";
 import type { WebhookRow } from "./webhooks.ts";
 
 /**
@@ -22,6 +24,7 @@ export async function resendRequest(
   const { id, eventId } = request;
   if (request.outcome === "recorded" || request.outcome === "duplicate")
     return { outcome: "duplicate", id: eventId };
+  if (sourceOf(webhook.source).batch) return resendItems(recorder, control, webhook, request, source);
   const mapped = mapRequest(webhook, inputOf(request));
   if (!mapped) {
     await changeOutcome(control, id, "ignored");
@@ -31,4 +34,18 @@ export async function resendRequest(
   const outcome = isNew ? "recorded" : "duplicate";
   await changeOutcome(control, id, outcome);
   return { outcome, id: eventId };
+}
+
+/** Events of the request that were recorded before have the same ids, so only the others are recorded. */
+async function resendItems(
+  recorder: Recorder,
+  control: Kysely<ControlTables>,
+  webhook: WebhookRow,
+  request: RequestRow,
+  source: EventSource,
+): Promise<Received> {
+  const { outcome, eventId, problem } = await recordRequestItems(recorder, webhook, inputOf(request), source);
+  if (problem || outcome === "rejected") throw problem;
+  await changeOutcome(control, request.id, outcome);
+  return outcome === "ignored" ? { outcome } : { outcome, id: eventId };
 }

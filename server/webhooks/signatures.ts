@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { limits } from "../core/limits.ts";
 import type { WebhookSource } from "../schemas/webhook.ts";
 
@@ -14,7 +14,7 @@ const defaultSignatureHeader = "x-signature";
 /** Verifies a request by one source's rules. Returns why it is refused, or null. */
 type Verify = (request: SignedRequest, secret: string, signatureHeader: string) => string | null;
 
-const verifiers: Record<Exclude<WebhookSource, "plain">, Verify> = {
+const verifiers: Partial<Record<WebhookSource, Verify>> = {
   /** A hexadecimal or base64 HMAC-SHA256 of the body, perhaps after `sha256=`. */
   hmac({ headers, bytes }, secret, signatureHeader) {
     const signature = headers[signatureHeader]?.replace(/^sha256=/i, "");
@@ -55,20 +55,62 @@ const verifiers: Record<Exclude<WebhookSource, "plain">, Verify> = {
       (isSignedBy(hmac(key, `${id}.${timestamp}.`, bytes), signatures) ? null : wrong)
     );
   },
+
+  /** https://docs.sentry.io/organization/integrations/integration-platform/webhooks/#verifying-the-signature */
+  sentry({ headers, bytes }, secret) {
+    const signature = headers["sentry-hook-signature"];
+    if (!signature) return "The header sentry-hook-signature is missing.";
+    return isSignedBy(hmac(secret, bytes), [signature]) ? null : wrong;
+  },
+
+  /** https://vercel.com/docs/drains/security: with SHA-1, which is still safe in an HMAC. */
+  vercel({ headers, bytes }, secret) {
+    const signature = headers["x-vercel-signature"];
+    if (!signature) return "The header x-vercel-signature is missing.";
+    const expected = createHmac("sha1", secret).update(bytes).digest("hex");
+    return isSame(signature.toLowerCase(), expected) ? null : wrong;
+  },
+
+  /** The contact point's HMAC signature, with its default header and perhaps the timestamp in `grafanaTimestamp`. */
+  grafana({ headers, bytes, nowMs }, secret) {
+    const signature = headers["x-grafana-alerting-signature"];
+    if (!signature)
+      return "The header x-grafana-alerting-signature is missing. Enter the secret at Grafana too.";
+    const timestamp = headers[grafanaTimestamp];
+    if (timestamp === undefined) return isSignedBy(hmac(secret, bytes), [signature]) ? null : wrong;
+    return (
+      timestampFault(timestamp, nowMs) ??
+      (isSignedBy(hmac(secret, `${timestamp}:`, bytes), [signature]) ? null : wrong)
+    );
+  },
+
+  /** The drain's token, which `heroku drains` shows (https://devcenter.heroku.com/articles/log-drains). */
+  heroku({ headers }, secret) {
+    const token = headers["logplex-drain-token"];
+    if (!token) return "The header logplex-drain-token is missing.";
+    return isSame(token, secret)
+      ? null
+      : "The drain token is wrong. Compare it with what `heroku drains` shows.";
+  },
 };
+
+const grafanaTimestamp = "x-grafana-alerting-timestamp";
+/** Sources that are verified only if the webhook has a secret: not all senders of theirs can sign. */
+const mayBeUnsigned: ReadonlySet<WebhookSource> = new Set(["grafana", "heroku"]);
 
 const wrong = "The signature is wrong. Compare the signing secret here with the sender's.";
 
-/** Why a request is refused, or null. `plain` requests are verified by their address alone. */
+/** Why a request is refused, or null. Requests of sources that don't sign are verified by their address alone. */
 export function signatureFault(
   source: WebhookSource,
   secret: string | null,
   signatureHeader: string | null,
   request: SignedRequest,
 ): string | null {
-  if (source === "plain") return null;
+  const verify = verifiers[source];
+  if (!verify || (secret === null && mayBeUnsigned.has(source))) return null;
   if (secret === null) return "The webhook has no signing secret yet. Enter it in the dashboard.";
-  return verifiers[source](request, secret, signatureHeader ?? defaultSignatureHeader);
+  return verify(request, secret, signatureHeader ?? defaultSignatureHeader);
 }
 
 /** Why a timestamp in seconds since 1970 is refused, or null. */
@@ -76,6 +118,12 @@ export function timestampFault(timestamp: string, nowMs: number): string | null 
   const ageSeconds = nowMs / 1_000 - (/^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN);
   if (Math.abs(ageSeconds) <= limits.webhookToleranceSeconds) return null;
   return `The signature's timestamp is missing, or more than ${limits.webhookToleranceSeconds / 60} minutes from this server's clock.`;
+}
+
+/** Compares texts in a time that tells nothing of where they differ. */
+function isSame(text: string, expected: string): boolean {
+  const hash = (value: string) => createHash("sha256").update(value).digest();
+  return timingSafeEqual(hash(text), hash(expected));
 }
 
 /** An HMAC-SHA256. */

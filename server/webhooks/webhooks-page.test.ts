@@ -67,3 +67,28 @@ test("a webhook is created with a preview, receives, and what it rejected is res
   expect((await fetch(url, { method: "POST", body })).status).toBe(404);
   expect(complaints).toEqual([]);
 });
+
+test("a log drain is created without a mapping, and its lines are tried on again as they were received", async () => {
+  await page.goto(`${dashboard.address}/p/default/webhooks`);
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await dialog().getByRole("button", { name: "Heroku" }).click();
+  await dialog().getByLabel("Name", { exact: true }).fill("Logs");
+  await dialog().getByLabel("Channel").fill("logs");
+  await preview().getByText("Order placed").waitFor();
+  await dialog().getByText("Without it, whoever has the address can send.").waitFor();
+  await dialog().getByRole("button", { name: "Create webhook" }).click();
+  const url = (await page.locator("[data-secret]").textContent())!;
+  await dialog().getByText("You can edit the webhook and enter its signing secret.").waitFor();
+  await dialog().getByRole("button", { name: "Done" }).click();
+  // Nothing is missing.
+  expect(await page.getByText("Its signing secret is missing").count()).toBe(0);
+
+  const line = "<190>1 2026-11-26T12:00:00+00:00 host app web.1 - Order 7 placed\n";
+  expect((await fetch(url, { method: "POST", body: `${line.length} ${line}` })).status).toBe(201);
+  await chooseAction(page, "Logs", "Edit…");
+  await preview().getByText("Order 7 placed").waitFor();
+  const sent = dialog().getByLabel("A request's body");
+  await sent.fill((await sent.inputValue()).replace("Order 7 placed", "Order 8 placed"));
+  await preview().getByText("Order 8 placed").waitFor();
+  expect(complaints).toEqual([]);
+});

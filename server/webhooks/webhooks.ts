@@ -223,7 +223,7 @@ function checkMapping(source: WebhookSource, mapping: WebhookMapping | null): vo
 export function mappingFaults(source: WebhookSource, mapping: WebhookMapping | null): Fault[] {
   if (mapping === null) {
     if (sourceOf(source).readyMappings) return [];
-    const detail = `"mapping" is missing. Only stripe and github have events ready.`;
+    const detail = `"mapping" is missing. The source ${source} has no events ready.`;
     return [{ pointer: "/mapping", detail }];
   }
   const compiled = compileMapping(mapping);

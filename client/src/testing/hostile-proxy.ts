@@ -1,4 +1,10 @@
-import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  request as forward,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** What goes wrong with a request. All but the first four pass the request on before that. */
@@ -19,13 +25,21 @@ export type HostileProxy = {
   mishaps: (Mishap | null)[];
   /** How many events the POST requests had that were passed on. */
   batches: number[];
+  /** Breaks the connections of live streams. */
+  breakStreams(): void;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
 const slowMs = 100;
 
-/** A proxy before a real server. Preflights and GET requests pass. */
-export async function hostileProxy(target: string): Promise<HostileProxy> {
+/**
+ * A proxy before a real server. Preflights, live streams and other GET requests pass.
+ *
+ * @param target - the server's address; as a function, if it changes. While nothing listens there, connections break.
+ */
+export async function hostileProxy(target: string | (() => string)): Promise<HostileProxy> {
+  const addressOf = typeof target === "string" ? () => target : target;
+  const streams = new Set<IncomingMessage>();
   const mishaps: HostileProxy["mishaps"] = [];
   const batches: number[] = [];
 
@@ -42,12 +56,17 @@ export async function hostileProxy(target: string): Promise<HostileProxy> {
     if (mishap === "413") return fail(413);
 
     const { host: _, connection: __, ...headers } = request.headers;
+    if (request.headers.accept === "text/event-stream") return stream(request, response, headers);
     const answer = await new Promise<{ status: number; headers: object; body: Buffer }>((resolve, reject) => {
-      const passed = forward(target + request.url, { method: request.method, headers }, async (incoming) => {
-        const parts: Buffer[] = [];
-        for await (const part of incoming) parts.push(part as Buffer);
-        resolve({ status: incoming.statusCode!, headers: incoming.headers, body: Buffer.concat(parts) });
-      });
+      const passed = forward(
+        addressOf() + request.url,
+        { method: request.method, headers },
+        async (incoming) => {
+          const parts: Buffer[] = [];
+          for await (const part of incoming) parts.push(part as Buffer);
+          resolve({ status: incoming.statusCode!, headers: incoming.headers, body: Buffer.concat(parts) });
+        },
+      );
       passed.on("error", reject).end(body);
     });
     if (request.method === "POST") {
@@ -63,6 +82,19 @@ export async function hostileProxy(target: string): Promise<HostileProxy> {
     response.write(answer.body.subarray(0, answer.body.length / 2), () => request.socket.destroy());
   }
 
+  function stream(request: IncomingMessage, response: ServerResponse, headers: IncomingHttpHeaders): void {
+    streams.add(request);
+    const passed = forward(addressOf() + request.url, { headers }, (incoming) => {
+      response.writeHead(incoming.statusCode!, incoming.headers);
+      incoming.on("error", () => request.socket.destroy()).pipe(response);
+    });
+    passed.on("error", () => request.socket.destroy()).end();
+    request.socket.once("close", () => {
+      streams.delete(request);
+      passed.destroy();
+    });
+  }
+
   const server = createServer((request, response) => {
     handle(request, response).catch(() => request.socket.destroy());
   });
@@ -71,6 +103,9 @@ export async function hostileProxy(target: string): Promise<HostileProxy> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     mishaps,
     batches,
+    breakStreams() {
+      for (const request of streams) request.socket.destroy();
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -29,6 +29,8 @@ type Options = {
   channel: string | undefined;
   checkpoint: Checkpoint;
   onRejected: (rejections: Rejection[]) => void;
+  /** Called with the reasons for which IDs were not joined. */
+  onRefused?: (reasons: string[]) => void;
   onDone: (records: number) => void;
 };
 
@@ -44,13 +46,14 @@ export async function importEvents(options: Options): Promise<ImportTotals> {
   for await (const some of records) {
     for (const record of some) {
       if (record.number <= done) continue;
-      const { event, user, setting, fault } = convertRecord(record, convert, channel);
+      const { event, user, joinings, setting, fault } = convertRecord(record, convert, channel);
       const settingFault = setting && (await faultOf(() => settings.add(setting)));
       const why = fault ?? settingFault;
       await batches.add({
         record,
         ...(event && { event }),
         ...(user && { user }),
+        ...(joinings && { joinings }),
         ...(why !== undefined && { fault: why }),
       });
     }
@@ -69,19 +72,19 @@ async function faultOf(add: () => Promise<void>): Promise<string | undefined> {
   }
 }
 
-type Item = { record: SourceRecord } & Pick<Converted, "event" | "user" | "fault">;
+type Item = { record: SourceRecord } & Pick<Converted, "event" | "user" | "joinings" | "fault">;
 type Outcome = Pick<ImportTotals, "records" | "accepted" | "duplicates"> & { rejections: Rejection[] };
 
 /** Sends records in batches, and reports their outcomes in order. */
 class Batches {
   readonly #sink: EventSink;
-  readonly #options: Pick<Options, "checkpoint" | "onRejected" | "onDone">;
+  readonly #options: Pick<Options, "checkpoint" | "onRejected" | "onRefused" | "onDone">;
   readonly #totals: Omit<ImportTotals, "users">;
   readonly #users = new UserChanges();
   readonly #underWay: Promise<Outcome>[] = [];
   #items: Item[] = [];
 
-  constructor(sink: EventSink, options: Pick<Options, "checkpoint" | "onRejected" | "onDone">) {
+  constructor(sink: EventSink, options: Pick<Options, "checkpoint" | "onRejected" | "onRefused" | "onDone">) {
     this.#sink = sink;
     this.#options = options;
     this.#totals = options.checkpoint.read();
@@ -94,6 +97,7 @@ class Batches {
 
   async add(item: Item): Promise<void> {
     if (item.user) this.#users.add(item.user);
+    if (item.joinings) this.#users.join(item.joinings, item.record.number);
     this.#items.push(item);
     if (this.#items.length >= batchRecords) await this.#send();
   }
@@ -109,6 +113,9 @@ class Batches {
     // Before the events: the checkpoint counts both.
     const changes = this.#users.take();
     if (changes.length > 0) await this.#sink.mergeUsers(changes);
+    const joinings = this.#users.takeJoinings();
+    const refused = joinings.length > 0 ? await this.#sink.joinIds(joinings) : [];
+    if (refused.length > 0) this.#options.onRefused?.(refused);
     const sending = this.#record(this.#items);
     // It is thrown where it is awaited.
     sending.catch(() => {});

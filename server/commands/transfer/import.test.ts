@@ -55,11 +55,15 @@ test("everything of a project is the same after an import, also between engines,
   await run(["channel", "edit", "orders", "--retention-days", "365", "--description", "Sold"], config);
   await run(["channel", "edit", "orders", "--first-tags", "country,product"], config);
   await run(["channel", "archive", "orders"], config);
-  const users = Array.from({ length: 3 }, (_, n) => ({
-    type: "user",
-    userId: `ü${n}`,
-    properties: { plan: "pro", "a.b": "", seats: n, trial: n > 1 },
-  }));
+  const users = [
+    ...Array.from({ length: 3 }, (_, n) => ({
+      type: "user",
+      userId: `ü${n}`,
+      properties: { plan: "pro", "a.b": "", seats: n, trial: n > 1 },
+    })),
+    { type: "user", userId: "ü3", properties: {}, known: true, ids: ["visitor 1", "visitor 2"] },
+    { type: "user", userId: "visitor 3", properties: {}, ids: ["visitor 4"] },
+  ];
   await run(["import", "-"], config, users.map((user) => JSON.stringify(user)).join("\n"));
   const [first, second] = ["all.ndjson.zst", "copy.ndjson"].map((name) => join(files, name)) as [
     string,
@@ -80,7 +84,7 @@ test("everything of a project is the same after an import, also between engines,
   expect(text).toContain(
     '"description":"Sold","retentionDays":365,"firstTags":["country","product"],"archived":true',
   );
-  expect(text).toContain(JSON.stringify(users[2]));
+  for (const user of users.slice(2)) expect(text).toContain(JSON.stringify(user));
   expect(text).not.toContain(secret);
   for (const storage of [config, other]) await removeStorage(storage);
 });

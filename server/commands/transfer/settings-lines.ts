@@ -33,7 +33,12 @@ export async function* settingsLines(source: Source): AsyncGenerator<Fields> {
   for (let cursor: string | null = ""; cursor !== null; ) {
     const query = new URLSearchParams({ has: "properties", limit: "1000", ...(cursor && { cursor }) });
     const page: { users: UserInList[]; nextCursor: string | null } = await source.json(`/api/users?${query}`);
-    for (const { userId, properties } of page.users) yield { type: "user", userId, properties };
+    for (const { userId, ids, isKnown, properties } of page.users)
+      yield {
+        ...{ type: "user", userId, properties },
+        ...(isKnown && { known: true }),
+        ...(ids.length > 1 && { ids: ids.slice(1) }),
+      };
     cursor = page.nextCursor;
   }
 }

@@ -69,5 +69,5 @@ export function userItemOf(body: JsonObject, type: "identify" | "group"): Item {
     type === "identify"
       ? propertiesOf(properties)
       : propertiesOf({ id: body.group_id, ...properties }, "group.");
-  return { user: { userId, set }, sent: body };
+  return { user: { userId, set, ...(type === "identify" && { identifies: true }) }, sent: body };
 }

@@ -1,5 +1,5 @@
 import { eventOf, timeOf } from "../event.ts";
-import type { Item } from "../item.ts";
+import type { Item, ItemJoining } from "../item.ts";
 import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
 import { propertiesOf } from "../user-properties.ts";
 
@@ -14,6 +14,7 @@ const otherProperties = new Set([
   "$set_once",
   "token",
   "distinct_id",
+  "$user_signature",
 ]);
 
 /** Events that are about users or the library only. They change users, and aren't events of the feed. */
@@ -21,6 +22,7 @@ const silentEvents = new Set([
   "$set",
   "$identify",
   "$create_alias",
+  "$merge_dangerously",
   "$groupidentify",
   "$feature_flag_called",
 ]);
@@ -38,10 +40,17 @@ export function itemOf(sent: unknown, nowMs: number): Item {
   const distinctId = filledText(sent.distinct_id) ?? filledText(all.distinct_id);
   const name = filledText(sent.event);
   const user = distinctId === undefined ? undefined : userOf(sent, all, distinctId);
-  if (name !== undefined && silentEvents.has(name)) return { ...(user && { user }), sent };
+  if (name === "$merge_dangerously")
+    return {
+      fault: 'Two known users are merged with POST /api/users/{userId}/merge and "force": true.',
+      sent,
+    };
+  if (name !== undefined && silentEvents.has(name))
+    return { ...(user && { user }), ...joiningOf(name, all, distinctId), sent };
 
-  // The client makes up an id for each of these events.
-  const isPersonless = all.$process_person_profile === false;
+  // The client makes up an id for each of these events, unless it is the one that a browser keeps.
+  const isOfBrowser = filledText(all.$device_id) !== undefined && all.$device_id === distinctId;
+  const isPersonless = all.$process_person_profile === false && !isOfBrowser;
   const exception = name === "$exception" ? exceptionOf(all) : undefined;
   const createdAtMs = timeOf(sent.timestamp) ?? timeOf(all.timestamp);
   const uuid = filledText(sent.uuid);
@@ -95,9 +104,25 @@ function define(properties: JsonObject, key: string, value: unknown): void {
 
 function userOf(event: JsonObject, properties: JsonObject, userId: string) {
   if (event.event === "$groupidentify") return undefined;
-  if (event.event === "$create_alias") return { userId, set: propertiesOf({ previousId: properties.alias }) };
+  if (event.event === "$create_alias") return undefined;
   const set = propertiesOf(objectOf(event.$set ?? properties.$set));
   const setOnce = propertiesOf(objectOf(event.$set_once ?? properties.$set_once));
   const isEmpty = Object.keys(set).length + Object.keys(setOnce).length === 0;
-  return isEmpty ? undefined : { userId, set, setOnce };
+  const identifies = event.event === "$identify";
+  return isEmpty && !identifies ? undefined : { userId, set, setOnce, ...(identifies && { identifies }) };
+}
+
+/** The two IDs that `identify` and `alias` give one person. */
+function joiningOf(
+  name: string,
+  { $anon_distinct_id: anonymousId, alias, $user_signature }: JsonObject,
+  distinctId: string | undefined,
+): { joining?: ItemJoining } {
+  const [id, by] =
+    name === "$identify"
+      ? ([filledText(anonymousId), "identify"] as const)
+      : ([name === "$create_alias" ? filledText(alias) : undefined, "alias"] as const);
+  if (id === undefined || distinctId === undefined || id === distinctId) return {};
+  const signature = filledText($user_signature);
+  return { joining: { id, userId: distinctId, by, ...(signature !== undefined && { signature }) } };
 }

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import { PostHog } from "posthog-node";
 import { createSecret } from "../../auth/key-secret.ts";
 import { limits } from "../../core/limits.ts";
+import type { Funnel } from "../../schemas/funnel.ts";
 import type { RejectedEventList } from "../../schemas/rejected-event.ts";
 import type { User } from "../../schemas/user.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
@@ -55,7 +56,55 @@ test("posthog-node captures, identifies and asks for flags", async () => {
   expect(personless.tags.a).toBe("b");
   expect(personless.tags.distinct_id).toBeString();
   expect(events.flatMap(({ tags }) => Object.keys(tags)).join()).not.toContain("$lib");
-  expect(await propertiesOf("u1")).toEqual({ name: "Ada", first: 1, email: "a@b.c", previousId: "anon1" });
+  expect(await propertiesOf("u1")).toEqual({ name: "Ada", first: 1, email: "a@b.c" });
+  const response = await app.request("/api/users/anon1");
+  expect(((await response.json()) as { user: User }).user).toMatchObject({ userId: "u1", events: 1 });
+});
+
+test("posthog-node: anonymous, then signed in, is one person and one funnel", async () => {
+  await using app = await testApp();
+  const posthog = new PostHog(app.key, { host: app.address, flushAt: 100 });
+  posthog.capture({ distinctId: "browser-1", event: "Viewed pricing" });
+  posthog.capture({ distinctId: "phone-1", event: "Viewed pricing" });
+  posthog.identify({ distinctId: "pia", properties: { plan: "pro", $anon_distinct_id: "browser-1" } });
+  posthog.alias({ distinctId: "pia", alias: "phone-1" });
+  posthog.capture({ distinctId: "pia", event: "Paid" });
+  // Both are known: it is refused and kept, and the client is not told to try again.
+  posthog.identify({ distinctId: "max", properties: { plan: "free" } });
+  posthog.alias({ distinctId: "pia", alias: "max" });
+  await posthog.shutdown();
+
+  const { user } = (await (await app.request("/api/users/phone-1")).json()) as { user: User };
+  expect(user).toMatchObject({ userId: "pia", isKnown: true, events: 3, properties: { plan: "pro" } });
+  expect(user.ids.map(({ userId, joinedBy }) => [userId, joinedBy])).toEqual([
+    ["pia", null],
+    ["browser-1", "identify"],
+    ["phone-1", "alias"],
+  ]);
+  const steps = ['name:"Viewed pricing"', "name:Paid"].map((q) => `step=${encodeURIComponent(q)}`);
+  const funnel = (await (await app.request(`/api/funnel?${steps.join("&")}`)).json()) as Funnel;
+  expect(funnel.steps).toMatchObject([{ users: 1 }, { users: 1, conversion: 1 }]);
+  const cookie = await app.signIn();
+  const list = await app.request("/api/events/rejected?project=default", { headers: { cookie } });
+  expect(await list.text()).toContain("was identified before");
+});
+
+test("the anonymous ID that a browser keeps is a user, one that the library made up is not", async () => {
+  const send = (distinct_id: string, device: string) =>
+    app.request("/e/", {
+      method: "POST",
+      body: JSON.stringify({
+        api_key: app.key,
+        event: "Anonymous page",
+        distinct_id,
+        properties: { $process_person_profile: false, $device_id: device, $user_signature: "00" },
+      }),
+    });
+  await send("device-7", "device-7");
+  await send("made-up-7", "device-8");
+  const events = await app.list("?name=Anonymous+page");
+  expect(events.map(({ userId }) => userId).toSorted()).toEqual(["", "device-7"]);
+  expect(JSON.stringify(events)).not.toContain("$user_signature");
 });
 
 test("the bodies of browsers: gzip without a header, base64 in a form, arrays with the token in an event", async () => {
@@ -182,4 +231,16 @@ test("a large body is not parsed before a key is found in it", async () => {
   expect(await send(new URLSearchParams({ data: encoded }).toString())).toEqual([401, "key-missing"]);
   expect(await send(capture({ properties: { revoked, large }, api_key: app.key }))).toEqual([200, undefined]);
   expect(await app.list("?name=Large")).toHaveLength(1);
+});
+
+test("two known users aren't merged by $merge_dangerously, which names the way to do it", async () => {
+  const body = JSON.stringify({
+    api_key: app.key,
+    event: "$merge_dangerously",
+    distinct_id: "pia",
+    properties: { alias: "max" },
+  });
+  const response = await app.request("/capture/", { method: "POST", body });
+  expect(response.status).toBe(422);
+  expect(await response.text()).toContain("POST /api/users/{userId}/merge");
 });

@@ -1,5 +1,5 @@
 import { eventOf, timeOf } from "../event.ts";
-import type { Item } from "../item.ts";
+import type { Item, ItemJoining } from "../item.ts";
 import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
 import { propertiesOf } from "../user-properties.ts";
 
@@ -19,16 +19,38 @@ export function itemOf(sent: unknown, type: unknown, nowMs: number, channel = se
     case "screen":
       return {
         event: messageEvent(sent, type as "track" | "page" | "screen", { userId, channel, nowMs }),
+        ...joiningOf(sent, "event"),
         sent,
       };
     case "identify":
     case "group":
     case "alias":
       if (userId === undefined) return { fault: `"userId" is missing from "${type}".`, sent };
-      return { user: { userId, set: changeOf(sent, type as "identify" | "group" | "alias") }, sent };
+      return {
+        user: {
+          userId,
+          set: changeOf(sent, type as "identify" | "group" | "alias"),
+          // With an anonymous ID only, it sets properties of somebody who is not known.
+          ...(type === "identify" && filledText(sent.userId) !== undefined && { identifies: true }),
+        },
+        ...joiningOf(sent, type === "group" ? "event" : (type as "identify" | "alias")),
+        sent,
+      };
     default:
       return { fault: `"type" must be one of ${messageTypes.join(", ")}.`, sent };
   }
+}
+
+/** The two IDs of a message, which are one person's; of an alias, the previous ID and the one that replaces it. */
+function joiningOf(
+  { userId, anonymousId, previousId, context }: JsonObject,
+  by: ItemJoining["by"],
+): { joining?: ItemJoining } {
+  const known = filledText(userId) ?? (by === "alias" ? filledText(anonymousId) : undefined);
+  const other = filledText(by === "alias" ? previousId : anonymousId);
+  if (known === undefined || other === undefined || known === other) return {};
+  const signature = filledText(objectOf(context).userSignature);
+  return { joining: { id: other, userId: known, by, ...(signature !== undefined && { signature }) } };
 }
 
 function messageEvent(
@@ -37,7 +59,7 @@ function messageEvent(
   { userId, channel, nowMs }: { userId: string | undefined; channel: string; nowMs: number },
 ) {
   const { userId: ownUserId, anonymousId, messageId } = message;
-  const { library: _, ...context } = objectOf(message.context);
+  const { library: _, userSignature: _signature, ...context } = objectOf(message.context);
   const hasBothIds = filledText(ownUserId) !== undefined && filledText(anonymousId) !== undefined;
   const createdAtMs = timeOf(message.timestamp) ?? timeOf(message.originalTimestamp);
   return eventOf(
@@ -73,6 +95,6 @@ function viewName(message: JsonObject, type: "page" | "screen"): string {
 function changeOf(message: JsonObject, type: "identify" | "group" | "alias") {
   const traits = objectOf(message.traits ?? objectOf(message.context).traits);
   if (type === "identify") return propertiesOf(traits);
-  if (type === "alias") return propertiesOf({ previousId: message.previousId });
+  if (type === "alias") return {};
   return propertiesOf({ id: message.groupId, ...objectOf(message.traits) }, "group.");
 }

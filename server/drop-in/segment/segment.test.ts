@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import Rudder from "@rudderstack/rudder-sdk-node";
 import { Analytics } from "@segment/analytics-node";
+import type { Funnel } from "../../schemas/funnel.ts";
 import type { User } from "../../schemas/user.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 import { until } from "../../testing/until.ts";
@@ -83,8 +84,41 @@ test("@segment/analytics-node sends every kind of message", async () => {
     "address.city": "B",
     "group.id": "g1",
     "group.name": "ACME",
-    previousId: "a1",
   });
+  // The order has both IDs, and the alias says the same again.
+  const { user } = (await (await app.request("/api/users/a1")).json()) as { user: User };
+  expect(user).toMatchObject({ userId: "u1", isKnown: true, events: 3 });
+  expect(user.ids.map(({ userId }) => userId)).toEqual(["u1", "a1"]);
+});
+
+test("@segment/analytics-node: anonymous, then signed in, is one person and one funnel", async () => {
+  const analytics = new Analytics({ writeKey: app.key, host: app.address });
+  const sent = async (send: () => void) => {
+    send();
+    await analytics.flush();
+  };
+  await sent(() => analytics.track({ anonymousId: "browser-2", event: "Viewed pricing" }));
+  await sent(() => analytics.identify({ userId: "sia", anonymousId: "browser-2", traits: { plan: "pro" } }));
+  await sent(() => analytics.track({ userId: "sia", event: "Paid" }));
+  // Another one signs in on the same browser, whose ID stays with the first.
+  await sent(() => analytics.track({ userId: "tom", anonymousId: "browser-2", event: "Viewed pricing" }));
+  await sent(() => analytics.identify({ userId: "tom", anonymousId: "browser-2" }));
+  await analytics.closeAndFlush();
+
+  expect(await app.list("?userId=tom")).toHaveLength(1);
+  const { user } = (await (await app.request("/api/users/browser-2")).json()) as { user: User };
+  expect(user).toMatchObject({ userId: "sia", events: 2, properties: { plan: "pro" } });
+  expect(user.ids.map(({ userId, joinedBy }) => [userId, joinedBy])).toEqual([
+    ["sia", null],
+    ["browser-2", "identify"],
+  ]);
+  const steps = ['name:"Viewed pricing" user:browser-2', "name:Paid"];
+  const query = steps.map((q) => `step=${encodeURIComponent(q)}`).join("&");
+  const funnel = (await (await app.request(`/api/funnel?${query}`)).json()) as Funnel;
+  expect(funnel.steps).toMatchObject([{ users: 1 }, { users: 1, conversion: 1 }]);
+  const cookie = await app.signIn();
+  const list = await app.request("/api/events/rejected?project=default", { headers: { cookie } });
+  expect(await list.text()).not.toContain("browser-2");
 });
 
 test("@rudderstack/rudder-sdk-node sends gzip that claims to be a form", async () => {

@@ -56,7 +56,7 @@ export const discord = defineKind({
   settings,
   isInOrder: true,
   async send(message, { url, mention, publicKey }, context) {
-    const token = publicKey === undefined ? undefined : message.alert?.buttonToken;
+    const token = publicKey === undefined ? undefined : message.alert?.buttons?.token;
     const mentions = mentioning(mentionsIn(message, mention));
     const withLinks = { embeds: [render(message)], ...mentions };
     const body =

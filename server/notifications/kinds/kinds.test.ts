@@ -273,16 +273,18 @@ describe("a message looks native on", () => {
   });
 
   describe("buttons of an alert", () => {
-    const alert = { url: "https://tidings.example.com/alert/e30.c2ln", buttonToken: "t".repeat(64) };
+    const buttons = { token: "t".repeat(63), interactionsUrl: "https://tidings.example.com/interactions" };
+    const alert = { url: "https://tidings.example.com/alert/e30.c2ln", buttons };
     const told: Message = { ...message, text: "long ".repeat(4_000), alert };
     const publicKey = "0".repeat(64);
     const sendWith = (name: string, settings: object, sent = told) =>
       kinds.find(({ kind }) => kind === name)!.send(sent, { ...settingsOf[name], ...settings }, context);
 
-    test("take the place of the links in Slack and Discord", async () => {
+    test("take the place of the links in Slack, Discord and Telegram", async () => {
       for (const [name, settings] of [
         ["slack", { signingSecret: "secret" }],
         ["discord", { publicKey }],
+        ["telegram", { buttons: true }],
       ] as const) {
         expect(await sendWith(name, settings)).toMatchObject({ kind: "delivered" });
         const body = JSON.stringify(receiver.take().body);
@@ -292,6 +294,15 @@ describe("a message looks native on", () => {
         await sendWith(name, settings, message);
         expect(JSON.stringify(receiver.take().body)).not.toContain("Snooze");
       }
+    });
+
+    test("are links after all if Telegram can't post clicks to the server", async () => {
+      const http = { ...buttons, interactionsUrl: "http://tidings.example.com/interactions" };
+      const sent = { ...told, alert: { ...alert, buttons: http } };
+      expect(await sendWith("telegram", { buttons: true }, sent)).toMatchObject({ kind: "delivered" });
+      const { body } = receiver.take();
+      expect(body).not.toHaveProperty("reply_markup");
+      expect(JSON.stringify(body)).toContain("/alert/");
     });
 
     test("are links after all if Discord drops them", async () => {

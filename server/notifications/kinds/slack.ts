@@ -40,7 +40,7 @@ export const slack = defineKind({
   isInOrder: true,
   async send(message, { url, mention, signingSecret }, context) {
     const mentions = mentionsIn(message, mention).map(mentionOf);
-    const token = signingSecret === undefined ? undefined : message.alert?.buttonToken;
+    const token = signingSecret === undefined ? undefined : message.alert?.buttons?.token;
     const send = async (message: Message) =>
       outcomeOf(await sendJson("POST", url, render(message, mentions, token), context), service, context);
     const outcome = await send(message);

@@ -1,4 +1,7 @@
+import { createHash, createHmac } from "node:crypto";
 import { z } from "@hono/zod-openapi";
+import { LRUCache } from "lru-cache";
+import { type AlertButton, alertButtons, allAlertButtons, withoutAlertLinks } from "../alert-buttons.ts";
 import { type Context, defineKind, tokenSetting, urlSetting } from "./kind.ts";
 import { layOut } from "./layout.ts";
 import { escapeHtml, htmlLink, type Markup, plainText } from "./markup.ts";
@@ -32,6 +35,11 @@ const settings = z.strictObject({
     .optional()
     .meta({ title: "Topic", description: "The id of a topic, in groups that have topics." }),
   mention: mentionSetting({ pattern: /^@\w{5,32}$/, who: "the names of users (@ada_lovelace)" }),
+  buttons: z.boolean().optional().meta({
+    title: "Buttons",
+    description:
+      "Buttons in messages about alerts, which act at once. The bot's webhook becomes {server}/interactions/telegram, so use a bot that nothing else answers.",
+  }),
   server: urlSetting({
     title: "Bot API server",
     description: "Change it only if you run your own Bot API server.",
@@ -53,16 +61,23 @@ export const telegram = defineKind({
   label: "Telegram",
   settings,
   isInOrder: true,
-  send(message, settings, context) {
+  async send(message, settings, context) {
+    const buttons = settings.buttons ? message.alert?.buttons : undefined;
+    const token =
+      buttons && (await setWebhook(`${buttons.interactionsUrl}/telegram`, settings, context))
+        ? buttons.token
+        : undefined;
+    const shown = token === undefined ? message : withoutAlertLinks(message);
     const mentions = mentionsIn(message, settings.mention).map((name) => `${name} `);
     const before = mentions.length === 0 ? "" : `${mentions.join("").trim()}\n`;
     const body = {
       chat_id: settings.chat,
-      text: before + layOut(message, telegramHtml, textMax - before.length),
+      text: before + layOut(shown, telegramHtml, textMax - before.length),
       parse_mode: "HTML",
       link_preview_options: message.report?.pictureUrl
         ? { url: message.report.pictureUrl, prefer_large_media: true, show_above_text: true }
         : { is_disabled: true },
+      ...(token !== undefined && { reply_markup: telegramKeyboard(allAlertButtons, token) }),
     };
     return updateOrSend(
       context,
@@ -89,10 +104,57 @@ export const telegram = defineKind({
   },
 });
 
-function callBot(
+/** Bots whose webhook is known to be set, by a hash. Each is set again once a day, in case somebody has changed it. */
+const webhooksSet = new LRUCache<string, true>({ max: 1_000, ttl: 86_400_000 });
+
+/**
+ * Has Telegram post clicks on the bot's buttons to an address. Returns whether it does: the address must have HTTPS.
+ * https://core.telegram.org/bots/api#setwebhook
+ */
+async function setWebhook(url: string, settings: Settings, context: Context): Promise<boolean> {
+  const known = createHash("sha256").update(`${settings.server} ${settings.token} ${url}`).digest("hex");
+  if (webhooksSet.has(known)) return true;
+  const body = {
+    url,
+    secret_token: telegramSecretOf(settings.token),
+    allowed_updates: ["callback_query"],
+  };
+  const { status } = await callBot("setWebhook", body, settings, context);
+  if (status !== 200) return false;
+  webhooksSet.set(known, true);
+  return true;
+}
+
+/** The word by which an update is known to come from Telegram: nobody else but this server has the bot's token. */
+export function telegramSecretOf(token: string): string {
+  return createHmac("sha256", token).update("interactions").digest("base64url");
+}
+
+/**
+ * https://core.telegram.org/bots/api#inlinekeyboardmarkup
+ *
+ * @param done - what has been done, as a button that does nothing
+ */
+export function telegramKeyboard(buttons: readonly AlertButton[], token: string, done?: string) {
+  const rows = buttons.map((name) => [
+    { text: alertButtons[name].label, callback_data: `${name.charAt(0)}${token}` },
+  ]);
+  return {
+    inline_keyboard: [...(done === undefined ? [] : [[{ text: done, callback_data: "done" }]]), ...rows],
+  };
+}
+
+/** The button and the token of a `callback_data`, or null if it is of a button that does nothing. */
+export function readCallbackData(text: string): { button: AlertButton; token: string } | null {
+  const button = allAlertButtons.find((name) => text.startsWith(name.charAt(0)));
+  return text === "done" || button === undefined ? null : { button, token: text.slice(1) };
+}
+
+/** Calls a method of the bot API. */
+export function callBot(
   method: string,
   body: object,
-  { server, token }: Settings,
+  { server, token }: Pick<Settings, "server" | "token">,
   context: Context,
 ): Promise<ServiceResponse> {
   return sendJson("POST", joinUrl(server, `/bot${token}/${method}`), body, context);

@@ -7,6 +7,7 @@ import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
 import { ArrivalClock } from "../../event/id.ts";
 import { parseSearch } from "../../event/search.ts";
+import { userHashText } from "../../event/user-hash.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import {
@@ -23,8 +24,8 @@ import type { Split } from "../split.ts";
 import { openSqliteStore } from "../sqlite/index.ts";
 import { databaseFile } from "../sqlite/open.ts";
 import type { Store } from "../store.ts";
-import { userHashText } from "./numbered.ts";
 import type { CountedUser, CountedUsers } from "./queries.ts";
+import { timeBounds } from "./step-times.ts";
 import { FunnelSteps } from "./steps.ts";
 
 const blockEvents = 150;
@@ -277,9 +278,24 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
                 .map(({ attempt }) => (step === 0 ? 0 : attempt[step]! - attempt[step - 1]!))
                 .toSorted((a, b) => a - b);
               const middle = [times[(times.length - 1) >> 1]!, times[times.length >> 1]!];
+              const isTimed = step > 0 && times.length > 0;
+              const buckets = timeBounds.map((fromMs, index) => {
+                const toMs = timeBounds[index + 1] ?? null;
+                const users = times.filter((ms) => ms >= fromMs && (toMs === null || ms < toMs)).length;
+                return { fromMs, toMs, users };
+              });
+              const [first, last] = [
+                buckets.findIndex(({ users }) => users > 0),
+                buckets.findLastIndex(({ users }) => users > 0),
+              ];
               return {
                 users: times.length,
-                medianMs: step === 0 || times.length === 0 ? null : (middle[0]! + middle[1]!) / 2,
+                medianMs: isTimed ? (middle[0]! + middle[1]!) / 2 : null,
+                // The least time that is enough for nine in ten.
+                p90Ms: isTimed
+                  ? times.find((ms) => times.filter((each) => each <= ms).length * 10 >= times.length * 9)!
+                  : null,
+                times: isTimed ? buckets.slice(first, last + 1) : [],
               };
             });
           const byValue = Map.groupBy(found, ({ value }) => value);
@@ -375,6 +391,11 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
       step: fc.integer({ min: 1, max: 2 }),
       isLast: fc.boolean(),
       value: fc.constantFrom(undefined, "pro", "free", "__proto__", "none"),
+      took: fc.constantFrom(
+        undefined,
+        { fromMs: 0, toMs: 24 * 60 * minuteMs },
+        { fromMs: 24 * 60 * minuteMs, toMs: Number.POSITIVE_INFINITY },
+      ),
     });
     const ofEvents = fc.record({ of: fc.constant("events" as const) });
     await fc.assert(
@@ -406,13 +427,14 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
             );
           } else {
             const { step, isLast, value } = asked;
+            const took = step > 1 ? asked.took : undefined;
             const steps = [first, second];
             const windowMs = 5 * 24 * 60 * minuteMs;
             const split = { by: "tag", key: "plan" } as const;
             counted = {
               of: "funnel",
               funnel: { projectId, range: whole, steps, windowMs, ...(value !== undefined && { split }) },
-              ...{ step, isLast, value },
+              ...{ step, isLast, value, took },
             };
             expected = byUser.flatMap((taken) => {
               const masks = Uint8Array.from(taken, (event) =>
@@ -430,6 +452,8 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
                 taken.filter((event, own) => msOf(event) === attempt[index] && masks[own]! & (1 << index));
               const plans = at(0).flatMap(({ tags }) => (Object.hasOwn(tags, "plan") ? tags.plan! : []));
               if (attempt.length < step || (isLast && attempt.length > step)) return [];
+              const tookMs = attempt[step - 1]! - (attempt[step - 2] ?? 0);
+              if (took && (tookMs < took.fromMs || tookMs >= took.toMs)) return [];
               if (value !== undefined && plans.toSorted()[0] !== value) return [];
               return at(step - 1)[0]!;
             });

@@ -13,7 +13,11 @@ function analyzerWith(retention: (query: RetentionQuery, watch: Watch) => Promis
   return limited({
     measure: notCalled,
     funnel: notCalled,
+    paths: notCalled,
+    activity: notCalled,
     countedUsers: notCalled,
+    sessions: notCalled,
+    usersWith: notCalled,
     retention,
   } satisfies EventAnalyzer);
 }

@@ -44,7 +44,11 @@ export function limited(analyzer: EventAnalyzer): EventAnalyzer {
     measure: (query, watch) => run(analyzer.measure, query, watch),
     funnel: (query, watch) => run(analyzer.funnel, query, watch),
     retention: (query, watch) => run(analyzer.retention, query, watch),
+    paths: (query, watch) => run(analyzer.paths, query, watch),
+    activity: (query, watch) => run(analyzer.activity, query, watch),
     countedUsers: (query, watch) => run(analyzer.countedUsers, query, watch),
+    sessions: (query, watch) => run(analyzer.sessions, query, watch),
+    usersWith: (query, watch) => run(analyzer.usersWith, query, watch),
   };
 }
 
@@ -53,6 +57,7 @@ function tooLarge(of: TooMany): ProblemError {
     users: `more than ${text(limits.analysisUsers)} different users`,
     pairs: `more than ${text(limits.analysisPairs)} different pairs of a user and a value of "split"`,
     values: `more than ${text(limits.statsSplitValues)} values of "split"`,
+    names: `more than ${text(limits.statsSplitValues)} different event names`,
     events: `more than ${text(limits.analysisEvents)} events of users`,
   };
   return problem("query-too-expensive", {

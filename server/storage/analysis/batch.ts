@@ -1,12 +1,13 @@
 import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
+import { userWords } from "../../event/user-hash.ts";
 import type { Bits } from "../bits.ts";
 import { valueIn } from "../counter-ranges.ts";
 import type { Split } from "../split.ts";
 import { TagNumbers } from "./decimal-sums.ts";
 import { grown } from "./grown.ts";
-import { Texts, Users, userWords } from "./numbered.ts";
+import { Texts, type Users } from "./numbered.ts";
 
 /** What an analysis reads of events. */
 export type Fields = {
@@ -66,8 +67,8 @@ export class Batches {
     tagNumbers: new TagNumbers(),
   };
 
-  /** @param users - those of an earlier scan, if it is the same analysis */
-  constructor(fields: Fields, filters: readonly EventFilter[], users: Users = new Users()) {
+  /** @param users - those of the analysis, which can have several scans */
+  constructor(fields: Fields, filters: readonly EventFilter[], users: Users) {
     this.#fields = fields;
     this.#filters = filters;
     this.users = users;

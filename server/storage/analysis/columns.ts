@@ -4,10 +4,10 @@
  * one would be found, numbers as doubles, and of users only hashes.
  */
 import { numberOf } from "../../event/number.ts";
+import { userHash, userWords } from "../../event/user-hash.ts";
 import type { Split } from "../split.ts";
 import { type Steps, sorted } from "../steps.ts";
 import type { Columns, Fields, TextColumn, UserColumn } from "./batch.ts";
-import { userHash, userWords } from "./numbered.ts";
 
 /** A project with fewer events in a block has no columns there: its rows are read. */
 const eventsMin = 64;
@@ -21,7 +21,7 @@ const doubleBytes = 8;
 /** A row of a block. The marker, of project 0, is in each block with columns; `list` is in each project with columns. */
 export type ColumnRow = { projectId: number; name: string; bytes: Uint8Array };
 
-const columnName = {
+export const columnName = {
   list: "",
   channel: "c",
   name: "n",
@@ -188,7 +188,7 @@ function unpackTexts(packed: Uint8Array): TextColumn {
   };
 }
 
-function unpackUsers(packed: Uint8Array): UserColumn {
+export function unpackUsers(packed: Uint8Array): UserColumn {
   const { indexes, values } = unpack(packed);
   return { indexes, hashes: new Uint32Array(new Uint8Array(values).buffer) };
 }
@@ -209,7 +209,8 @@ export function columnsIn(
   read: (name: string) => Uint8Array | undefined,
 ): Omit<Columns, "ms"> | null {
   const list = read(columnName.list);
-  if (!list) return null;
+  // An empty one is the marker, which on PostgreSQL is in the project's own block.
+  if (!list || list.length === 0) return null;
   const isComplete = list[0] === 1;
   let isMissing = false;
   const textsOf = (name: string): TextColumn | null => {

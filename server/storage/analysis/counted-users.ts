@@ -1,38 +1,43 @@
 import { Turns } from "../../scheduling/turns.ts";
+import { selectActiveUsers } from "./activity.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { followSteps } from "./funnel.ts";
 import { grown } from "./grown.ts";
-import type { Users } from "./numbered.ts";
+import { Users } from "./numbered.ts";
+import { selectPathUsers } from "./paths.ts";
+import { scanFor } from "./property-split.ts";
 import type { CountedUser, CountedUsersPage, CountedUsersQuery, Watch } from "./queries.ts";
 import { followCohorts } from "./retention.ts";
-import type { Scan } from "./scan.ts";
+import type { Sources } from "./scan.ts";
 
 /** Slots of users that are looked at between two looks at the clock. */
 const slotsOfTurn = 16_384;
 
 /** Finds the users whom a number counts. */
 export async function countedUsers(
-  scan: Scan,
+  sources: Sources,
   query: CountedUsersQuery,
   watch: Watch,
 ): Promise<CountedUsersPage> {
-  return pageOf(await selectUsers(scan, query, watch), query, watch);
+  return pageOf(await selectUsers(sources, query, watch), query, watch);
 }
 
 /** All users of an analysis, and the time of the event because of which a user counts; null if they don't. */
 type Selected = { users: Users; msOf: (user: number) => number | null };
 
 async function selectUsers(
-  scan: Scan,
+  sources: Sources,
   { projectId, counted }: CountedUsersQuery,
   watch: Watch,
 ): Promise<Selected> {
   const times = new EventTimes();
   const msOf = (user: number) => times.of(user);
   if (counted.of === "funnel") {
-    const { funnel, step, isLast, value } = counted;
-    const users = await followSteps(scan, funnel, watch, (user, attempt, readValue) => {
+    const { funnel, step, isLast, value, took } = counted;
+    const users = await followSteps(sources, funnel, watch, (user, attempt, readValue) => {
       if (attempt.length < step || (isLast && attempt.length > step)) return;
+      const tookMs = step === 1 ? 0 : attempt[step - 1]! - attempt[step - 2]!;
+      if (took && (tookMs < took.fromMs || tookMs >= took.toMs)) return;
       if (value === undefined || readValue() === value) times.set(user, attempt[step - 1]!);
     });
     return { users, msOf };
@@ -40,19 +45,34 @@ async function selectUsers(
   if (counted.of === "cohort") {
     const { retention, cohort, period } = counted;
     const wanted = period === null ? null : cohort + period;
-    const followed = await followCohorts(scan, retention, watch, (user, own, inPeriod, ms) => {
+    const followed = await followCohorts(sources, retention, watch, (user, own, inPeriod, ms) => {
       if (own === cohort && inPeriod === wanted) times.set(user, ms);
     });
     // Some turned out to have started before.
     return { users: followed.users, msOf: (user) => (followed.cohortOf(user) === null ? null : msOf(user)) };
   }
-  const { filter, range } = counted;
+  if (counted.of === "paths") {
+    const { followed, msOf } = await selectPathUsers(sources, counted, watch);
+    return { users: followed.users, msOf };
+  }
+  if (counted.of === "activity") return selectActiveUsers(sources, counted, watch);
+  const { filter, range, property } = counted;
+  const ofProperty = property && scanFor(sources, { by: "user", key: property.key });
   const fields = { users: true };
-  const batches = new Batches(fields, [filter]);
-  const take = ({ size, ms, users }: Batch) => {
-    for (let at = 0; at < size; at++) if (users[at] !== 0) times.set(users[at]!, ms[at]!);
+  const batches = new Batches(fields, [filter], new Users(await sources.readPeople(projectId)));
+  const { texts } = batches.values;
+  const take = ({ size, ms, users, values }: Batch) => {
+    for (let at = 0; at < size; at++) {
+      if (users[at] === 0 || (property && texts[values[at]! - 1] !== property.value)) continue;
+      times.set(users[at]!, ms[at]!);
+    }
   };
-  await scan({ projectId, filters: [filter], range, fields }, batches, take, watch);
+  await (ofProperty?.scan ?? sources.scan)(
+    { projectId, filters: [filter], range, fields },
+    batches,
+    take,
+    watch,
+  );
   return { users: batches.users, msOf };
 }
 

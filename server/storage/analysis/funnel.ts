@@ -1,9 +1,11 @@
 import { Turns } from "../../scheduling/turns.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
-import type { Users } from "./numbered.ts";
-import type { FollowQuery, FunnelQuery, FunnelResult, FunnelStepResult, Watch } from "./queries.ts";
-import type { Scan } from "./scan.ts";
+import { Users } from "./numbered.ts";
+import { scanFor } from "./property-split.ts";
+import type { FollowQuery, FunnelQuery, FunnelResult, Watch } from "./queries.ts";
+import type { Sources } from "./scan.ts";
+import { StepTimes } from "./step-times.ts";
 import { type Attempt, FunnelSteps } from "./steps.ts";
 import { TooLargeError } from "./too-large.ts";
 
@@ -11,12 +13,12 @@ import { TooLargeError } from "./too-large.ts";
 const readingShare = 0.9;
 
 /** Counts users who take steps. */
-export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Promise<FunnelResult> {
+export async function funnel(sources: Sources, query: FunnelQuery, watch: Watch): Promise<FunnelResult> {
   const steps = query.steps.length;
   const all = new StepTimes(steps);
   /** By value; undefined for users whose first step has none. */
   const byValue = new Map<string | undefined, StepTimes>();
-  await followSteps(scan, query, watch, (_user, attempt, readValue) => {
+  await followSteps(sources, query, watch, (_user, attempt, readValue) => {
     all.add(attempt);
     if (!query.split) return;
     const value = readValue();
@@ -45,13 +47,14 @@ export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Prom
  *   the first step
  */
 export async function followSteps(
-  scan: Scan,
+  sources: Sources,
   { projectId, range, steps: filters, windowMs, split }: FollowQuery,
   watch: Watch,
   onUser: (user: number, attempt: Attempt, readValue: () => string | undefined) => void,
 ): Promise<Users> {
-  const fields = { users: true, split };
-  const batches = new Batches(fields, filters);
+  const { scan, ofEvents } = scanFor(sources, split);
+  const fields = { users: true, split: ofEvents };
+  const batches = new Batches(fields, filters, new Users(await sources.readPeople(projectId)));
   const events = new UserEvents(split !== undefined);
   await scan({ projectId, filters, range, fields }, batches, (batch) => events.add(batch), {
     ...watch,
@@ -140,41 +143,4 @@ class UserEvents {
     this.#users = grown(this.#users);
     if (this.#values) this.#values = grown(this.#values);
   }
-}
-
-/** Users by step, and the times between steps. */
-class StepTimes {
-  users = 0;
-  /** For each step but the first, the times since the step before. */
-  readonly #times: number[][];
-
-  constructor(steps: number) {
-    this.#times = Array.from({ length: steps - 1 }, () => []);
-  }
-
-  add(attempt: readonly number[]): void {
-    this.users++;
-    for (let step = 1; step < attempt.length; step++)
-      this.#times[step - 1]!.push(attempt[step]! - attempt[step - 1]!);
-  }
-
-  addAll(other: StepTimes): void {
-    this.users += other.users;
-    for (const [index, times] of other.#times.entries())
-      for (const time of times) this.#times[index]!.push(time);
-  }
-
-  results(): FunnelStepResult[] {
-    return [
-      { users: this.users, medianMs: null },
-      ...this.#times.map((times) => ({ users: times.length, medianMs: medianOf(times) })),
-    ];
-  }
-}
-
-function medianOf(times: number[]): number | null {
-  if (times.length === 0) return null;
-  const sorted = Float64Array.from(times).sort();
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

@@ -50,7 +50,7 @@ export class Groups {
         if (last === 0) this.#values[overall]!++;
         if (last !== bucket + 1 && this.#buckets > 0) this.#values[first + bucket]!++;
       }
-    } else {
+    } else if (this.#metric !== "events") {
       if (this.#buckets > 0) this.#addNumber(first + bucket, numbers, number);
       if (this.#buckets === 0 || !this.#isSummed) this.#addNumber(overall, numbers, number);
     }
@@ -130,6 +130,7 @@ export class Groups {
   #valueOf(cell: number): number | null {
     if (this.#metric === "users") return this.#values[cell]!;
     const count = this.#counts[cell]!;
+    if (this.#metric === "events") return count;
     if (this.#metric === "sum") return count === 0 ? 0 : this.#sums.number(cell);
     if (count === 0) return null;
     return this.#metric === "average" ? this.#sums.mean(cell, count) : this.#values[cell]!;

@@ -1,17 +1,21 @@
 import { Buckets } from "../histogram.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { Groups } from "./groups.ts";
+import { Users } from "./numbered.ts";
+import { scanFor } from "./property-split.ts";
 import type { MeasureQuery, Measures, Watch } from "./queries.ts";
-import type { Scan } from "./scan.ts";
+import type { Sources } from "./scan.ts";
 
 /**
  * Computes a metric for each bucket and in all. A split reads the events a second time if only then it is known which
  * values are its largest: for the rest's users, or if there are too many values to keep buckets for all.
  */
-export async function measure(scan: Scan, query: MeasureQuery, watch: Watch): Promise<Measures> {
+export async function measure(sources: Sources, query: MeasureQuery, watch: Watch): Promise<Measures> {
   const { projectId, filter, bounds, metric, tag, split } = query;
-  const fields = { users: metric === "users", split, number: tag };
-  const batches = new Batches(fields, [filter]);
+  const { scan, ofEvents } = scanFor(sources, split);
+  const fields = { users: metric === "users" || split?.by === "user", split: ofEvents, number: tag };
+  const people = fields.users ? await sources.readPeople(projectId) : null;
+  const batches = new Batches(fields, [filter], new Users(people));
   const { texts } = batches.values;
   if (query.values) batches.values.close(query.values);
   const buckets = new Buckets(bounds);
@@ -79,7 +83,7 @@ export async function measure(scan: Scan, query: MeasureQuery, watch: Watch): Pr
     const onBatch = (batch: Batch) => {
       const { size, ms, numbers, tagNumbers } = batch;
       for (let at = 0; at < size; at++) {
-        if (metric !== "users" && Number.isNaN(tagNumbers.doubles[numbers[at]!]!)) {
+        if (tag !== undefined && Number.isNaN(tagNumbers.doubles[numbers[at]!]!)) {
           if (numbers[at] !== 0) ignored++;
         } else take(batch, at, buckets.of(ms[at]!));
       }

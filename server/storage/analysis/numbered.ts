@@ -1,44 +1,33 @@
+import { hashTextOf, userHash, userWords } from "../../event/user-hash.ts";
 import { grown } from "./grown.ts";
+import type { PersonHashes } from "./person-hashes.ts";
 import { TooLargeError } from "./too-large.ts";
 
 const firstCapacity = 16_384;
 
-/** 32-bit words of a user's hash. */
-export const userWords = 3;
-
-/**
- * The hash by which blocks and analyses know a user: the first 96 bits of SHA-256. Ten million users have two alike
- * with a probability of 10^-15.
- */
-export function userHash(userId: string): Uint32Array {
-  // Bun wants room for the longest hash.
-  const words = new Uint32Array(16);
-  new Bun.CryptoHasher("sha256").update(userId).digest(new Uint8Array(words.buffer));
-  return words.subarray(0, userWords);
-}
-
-/** The same as hexadecimal digits, which sort as the words do. */
-export function userHashText(userId: string): string {
-  return hashTextOf(userHash(userId));
-}
-
-function hashTextOf(hash: Uint32Array): string {
-  return Array.from(hash, (word) => word.toString(16).padStart(8, "0")).join("");
-}
-
 /** Users that are read as rows and kept, so that they aren't hashed for each event. */
 const cachedUsersMax = 20_000;
 
+/** Marks the slot of an ID that is joined to another one: its number is that of the person. */
+const joinedBit = 0x80000000;
+
 /**
- * Numbers the users of an analysis, from 1 on. It is a hash table in a typed array, as millions of keys in a `Map` take
- * several times the memory and time.
+ * Numbers the users of an analysis, from 1 on. All IDs of a person have one number. It is a hash table in a typed array,
+ * as millions of keys in a `Map` take several times the memory and time.
  */
 export class Users {
+  /** How many there are. A person with several IDs is one. */
   count = 0;
   /** For each slot three words of a hash and the user's number, which is 0 in a free slot. */
   #slots = new Uint32Array(4 * firstCapacity);
+  #usedSlots = 0;
   readonly #cached = new Map<string, number>();
+  readonly #people: PersonHashes | null;
   #isClosed = false;
+
+  constructor(people: PersonHashes | null = null) {
+    this.#people = people;
+  }
 
   /** Numbers no other users from now on: they all get 0, as if there was no user. */
   close(): void {
@@ -56,18 +45,34 @@ export class Users {
     for (;;) {
       const number = slots[slot + 3]!;
       if (number === 0) break;
-      if (slots[slot] === first && slots[slot + 1] === second && slots[slot + 2] === third) return number;
+      if (slots[slot] === first && slots[slot + 1] === second && slots[slot + 2] === third)
+        return number & ~joinedBit;
       slot = (slot + 4) & end;
+    }
+    const person = this.#people?.find(first, second, third) ?? -1;
+    if (person >= 0) {
+      const number = this.addHash(this.#people!.words, person);
+      if (number !== 0) this.#take(first, second, third, number | joinedBit);
+      return number;
     }
     if (this.#isClosed) return 0;
     TooLargeError.check("users", this.count);
+    const added = ++this.count;
+    this.#take(first, second, third, added);
+    return added;
+  }
+
+  /** Takes a free slot. */
+  #take(first: number, second: number, third: number, number: number): void {
+    const slots = this.#slots;
+    const end = slots.length - 1;
+    let slot = (first << 2) & end;
+    while (slots[slot + 3] !== 0) slot = (slot + 4) & end;
     slots[slot] = first;
     slots[slot + 1] = second;
     slots[slot + 2] = third;
-    slots[slot + 3] = ++this.count;
-    const added = this.count;
-    if (this.count * 8 > slots.length) this.#rehash();
-    return added;
+    slots[slot + 3] = number;
+    if (++this.#usedSlots * 8 > slots.length) this.#rehash();
   }
 
   /** 0 for no user. */
@@ -87,9 +92,16 @@ export class Users {
     return this.#slots.length / 4;
   }
 
-  /** The user in a slot, in no order; 0 for none. */
+  /** The user in a slot, in no order; 0 for none, and for an ID that is joined to another one. */
   numberIn(slot: number): number {
-    return this.#slots[4 * slot + 3]!;
+    const number = this.#slots[4 * slot + 3]!;
+    return number >= joinedBit ? 0 : number;
+  }
+
+  /** The words of the hash of the user in a slot. */
+  wordsIn(slot: number): [first: number, second: number, third: number] {
+    const at = 4 * slot;
+    return [this.#slots[at]!, this.#slots[at + 1]!, this.#slots[at + 2]!];
   }
 
   /** The hash of the user in a slot, as `userHashText` writes it. */

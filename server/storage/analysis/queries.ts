@@ -1,6 +1,8 @@
 import type { EventFilter } from "../../event/filter.ts";
 import type { MsRange } from "../block.ts";
 import type { Split } from "../split.ts";
+import type { CountedActiveUsers } from "./activity-queries.ts";
+import type { CountedPathUsers } from "./path-queries.ts";
 
 /** How an analysis is followed. */
 export type Watch = {
@@ -10,8 +12,11 @@ export type Watch = {
   onProgress?: (share: number) => void;
 };
 
-/** `users` are different users; the others are of a tag's numbers. */
-export type Metric = "users" | "sum" | "average" | "minimum" | "maximum";
+/** A dimension of users: the value of a property, as it is now. */
+export type PropertySplit = { by: "user"; key: string };
+
+/** `users` are different users; all but `events` are of a tag's numbers. */
+export type Metric = "events" | "users" | "sum" | "average" | "minimum" | "maximum";
 
 export type Measured = {
   /** Events in each bucket; of a tag, those with a number. */
@@ -29,9 +34,9 @@ export type MeasureQuery = {
   /** The start of each bucket, and the end of the last; milliseconds since 1970, ascending. */
   bounds: number[];
   metric: Metric;
-  /** The tag whose numbers are measured; not for `users`. */
+  /** The tag whose numbers are measured; not for `events` and `users`. */
   tag?: string | undefined;
-  split?: Split | undefined;
+  split?: Split | PropertySplit | undefined;
   /** How many series a split returns, the largest ones. */
   series: number;
   /** The only values that a split looks at; all others are the rest. All by default. */
@@ -54,14 +59,25 @@ export type FollowQuery = {
   /** A filter for each step, without times. */
   steps: EventFilter[];
   windowMs: number;
-  split?: Split | undefined;
+  split?: Split | PropertySplit | undefined;
 };
 
 /** `series`: how many a split returns, those with the most users. */
 export type FunnelQuery = FollowQuery & { series: number };
 
-/** For each step: users who took it, and the median time since the step before; null without users. */
-export type FunnelStepResult = { users: number; medianMs: number | null };
+/** Users who took so long, from `fromMs` on to before `toMs`; null: any longer time. */
+export type TimeBucket = { fromMs: number; toMs: number | null; users: number };
+
+/**
+ * For each step: users who took it, and their times since the step before. The median, and the time within which 90% of
+ * them took it, are null without users. `times` are the buckets from the shortest time to the longest.
+ */
+export type FunnelStepResult = {
+  users: number;
+  medianMs: number | null;
+  p90Ms: number | null;
+  times: TimeBucket[];
+};
 
 export type FunnelResult = {
   steps: FunnelStepResult[];
@@ -90,7 +106,13 @@ export type Cohort = { users: number; returned: number[] };
 /** Users that a number of an analysis counts, each because of one event. */
 export type CountedUsers =
   /** Those with an event that matches; it is their last one. */
-  | { of: "events"; filter: EventFilter; range: MsRange }
+  | {
+      of: "events";
+      filter: EventFilter;
+      range: MsRange;
+      /** Only those with this value of a property. */
+      property?: { key: string; value: string } | undefined;
+    }
   /** Those who took a step, from 1 on, with the event that took it. */
   | {
       of: "funnel";
@@ -100,6 +122,8 @@ export type CountedUsers =
       isLast: boolean;
       /** Only those whose first step has this value of the split. */
       value?: string | undefined;
+      /** Only those who took so long since the step before, from `fromMs` on to before `toMs`. */
+      took?: MsRange | undefined;
     }
   /** Those of a cohort with their start, or those who returned in a period with their first return in it. */
   | {
@@ -108,7 +132,19 @@ export type CountedUsers =
       cohort: number;
       /** In how many periods after the start, 0 is the same; null: all users of the cohort. */
       period: number | null;
-    };
+    }
+  | CountedPathUsers
+  | CountedActiveUsers;
+
+/** People with at least so many events that match. */
+export type UsersWithQuery = {
+  projectId: number;
+  /** Without times. */
+  filter: EventFilter;
+  range: MsRange;
+  /** From 1 on. */
+  atLeast: number;
+};
 
 /** The place of a user in a list: the time of the event that counts, and the hash of the id as hexadecimal digits. */
 export type CountedUser = { ms: number; hash: string };

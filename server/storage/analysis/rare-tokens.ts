@@ -9,12 +9,13 @@ import { unknownTokensMax } from "../prune-blocks.ts";
  * @param rareOrdinals - the ascending ordinals of a token's events; null if that is not known
  */
 export function ordinalsWith<Of extends Block>(
-  { withAny, withNumber }: Pick<BlockReader<Of>, "withAny" | "withNumber">,
+  { withAny, withNumber, withMembers }: Pick<BlockReader<Of>, "withAny" | "withNumber" | "withMembers">,
   rareOrdinals: (token: string) => number[] | null,
-): Pick<BlockReader<Of>, "withAny" | "withNumber"> {
+): Pick<BlockReader<Of>, "withAny" | "withNumber" | "withMembers"> {
   const found = new Map<string, number[] | null>();
   return {
     withNumber,
+    withMembers,
     withAny(block, tokens) {
       const { bits, unknown } = withAny(block, tokens);
       const rare: Uint8Array[] = [];

@@ -2,9 +2,9 @@ import { Turns } from "../../scheduling/turns.ts";
 import { Buckets } from "../histogram.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
-import type { Users } from "./numbered.ts";
+import { Users } from "./numbered.ts";
 import type { Cohort, RetentionQuery, Watch } from "./queries.ts";
-import type { Scan } from "./scan.ts";
+import type { Sources } from "./scan.ts";
 
 const isStart = 1;
 const isReturn = 2;
@@ -12,8 +12,8 @@ const isReturn = 2;
 const usersOfTurn = 4_096;
 
 /** Counts how many users come back. */
-export async function retention(scan: Scan, query: RetentionQuery, watch: Watch): Promise<Cohort[]> {
-  const followed = await followCohorts(scan, query, watch);
+export async function retention(sources: Sources, query: RetentionQuery, watch: Watch): Promise<Cohort[]> {
+  const followed = await followCohorts(sources, query, watch);
   const periods = query.bounds.length - 1;
   const cohorts: Cohort[] = Array.from({ length: periods }, (_, index) => ({
     users: 0,
@@ -94,7 +94,7 @@ class Followed {
  * @param onCounted - given what counts a user: the start, with a null period, and the first return in each period
  */
 export async function followCohorts(
-  scan: Scan,
+  { scan, readPeople }: Sources,
   { projectId, bounds, start, return: back, historyFromMs }: RetentionQuery,
   watch: Watch,
   onCounted?: (user: number, cohort: number, period: number | null, ms: number) => void,
@@ -103,7 +103,7 @@ export async function followCohorts(
   const periods = new Buckets(bounds);
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
   const before = { fromMs: Math.min(historyFromMs ?? range.fromMs, range.fromMs), toMs: range.fromMs };
-  const batches = new Batches(fields, [start, back]);
+  const batches = new Batches(fields, [start, back], new Users(await readPeople(projectId)));
   const followed = new Followed(batches.users, periods.length);
   /** By user: the last return before any start. It counts if a start has the same millisecond. */
   let lastReturnMs = new Float64Array(1_024);

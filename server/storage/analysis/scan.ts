@@ -1,6 +1,7 @@
 import type { EventFilter } from "../../event/filter.ts";
 import type { MsRange } from "../block.ts";
 import type { Batch, Batches, Fields } from "./batch.ts";
+import type { ReadPeople } from "./person-hashes.ts";
 import type { Watch } from "./queries.ts";
 
 /** Which events an analysis reads: those that match any of the filters, which have no times of their own. */
@@ -18,3 +19,14 @@ export type Scan = (
   take: (batch: Batch) => void,
   watch: Watch,
 ) => Promise<void>;
+
+/** Passes on the users of a project who have a property, with its value as a text. */
+export type ReadProperty = (
+  projectId: number,
+  key: string,
+  take: (userId: string, value: string) => void,
+  watch: Watch,
+) => Promise<void>;
+
+/** What an analysis reads from: events, who their users are, and properties of users. */
+export type Sources = { scan: Scan; readPeople: ReadPeople; readProperty: ReadProperty };

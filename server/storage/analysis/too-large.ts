@@ -4,6 +4,7 @@ const maxima = {
   users: limits.analysisUsers,
   pairs: limits.analysisPairs,
   values: limits.statsSplitValues,
+  names: limits.statsSplitValues,
   events: limits.analysisEvents,
 };
 

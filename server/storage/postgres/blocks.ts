@@ -13,6 +13,7 @@ import {
   withAny,
 } from "../block.ts";
 import { timestampsPerRow } from "../block-builder.ts";
+import { membersColumn, ordinalsOfMembers } from "../block-members.ts";
 import { bucketTokens, ordinalsWithNumber } from "../block-numbers.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
@@ -82,8 +83,8 @@ export function createBlocks(runQuery: Query) {
   async function read(
     blocks: StoredBlock[],
     tokens: string[],
-    numbers: NumberCondition[] = [],
-  ): Promise<Pick<BlockReader<StoredBlock>, "withAny" | "withNumber">> {
+    { numbers = [], readsMembers = false }: { numbers?: NumberCondition[]; readsMembers?: boolean } = {},
+  ): Promise<Pick<BlockReader<StoredBlock>, "withAny" | "withNumber" | "withMembers">> {
     const keyOf = (id: number, token: string) => `${id} ${token}`;
     const known = new Map<string, Uint8Array>();
     const missing = blocks.filter(({ id }) => {
@@ -123,9 +124,12 @@ export function createBlocks(runQuery: Query) {
       );
       for (const { block, token, ordinals } of rows) known.set(keyOf(block, token), bytesOf(ordinals));
     }
+    const columns = readsMembers ? await readColumns(blocks, [membersColumn]) : null;
     return {
       withAny: ({ id, events }, tokens) => withAny(tokens, events, rowsOf(id)),
       withNumber: ({ id, events }, condition) => ordinalsWithNumber(condition, events, rowsOf(id)),
+      withMembers: ({ id, events }, { set }) =>
+        ordinalsOfMembers(set, events, columns?.get(id)?.get(membersColumn)),
     };
   }
 
@@ -178,9 +182,25 @@ export function createBlocks(runQuery: Query) {
     return ({ id }, ms) => found.get(`${id} ${ms}`)!;
   }
 
+  /** Some columns of some blocks, by block and name. */
+  async function readColumns(
+    blocks: StoredBlock[],
+    names: string[],
+  ): Promise<Map<number, Map<string, Uint8Array>>> {
+    const rows = await runQuery<{ block: number; name: string; bytes: string }>(
+      `SELECT block, name, encode(bytes, 'base64') AS bytes FROM block_columns
+       WHERE block = ANY ($1) AND name = ANY ($2)`,
+      [bigints(blocks.map(({ id }) => id)), texts(names)],
+    );
+    const found = new Map<number, Map<string, Uint8Array>>(blocks.map(({ id }) => [id, new Map()]));
+    for (const { block, name, bytes } of rows) found.get(block)!.set(name, Buffer.from(bytes, "base64"));
+    return found;
+  }
+
   return {
     between,
     read,
+    readColumns,
     timestampsOf,
     readOrdinals,
 
@@ -198,18 +218,6 @@ export function createBlocks(runQuery: Query) {
         const covered = Math.ceil(events / timestampsPerRow);
         if (own?.length === covered) found.set(id, allTimestampsIn(own, events));
       }
-      return found;
-    },
-
-    /** Some columns of some blocks, by block and name. */
-    async readColumns(blocks: StoredBlock[], names: string[]): Promise<Map<number, Map<string, Uint8Array>>> {
-      const rows = await runQuery<{ block: number; name: string; bytes: string }>(
-        `SELECT block, name, encode(bytes, 'base64') AS bytes FROM block_columns
-         WHERE block = ANY ($1) AND name = ANY ($2)`,
-        [bigints(blocks.map(({ id }) => id)), texts(names)],
-      );
-      const found = new Map<number, Map<string, Uint8Array>>(blocks.map(({ id }) => [id, new Map()]));
-      for (const { block, name, bytes } of rows) found.get(block)!.set(name, Buffer.from(bytes, "base64"));
       return found;
     },
 

@@ -1,4 +1,4 @@
-import { type Condition, numbersIn } from "../../event/match.ts";
+import { type Condition, hasMembers, numbersIn } from "../../event/match.ts";
 import type { MsRange } from "../block.ts";
 import { type BlockCount, countIn } from "../block-count.ts";
 import type { Buckets } from "../histogram.ts";
@@ -33,7 +33,10 @@ export function createCountBlocks(blocks: Blocks) {
       for (let at = 0; at < listed.length; at += size) {
         const chunk = listed.slice(at, at + size);
         const [reader, ordinalAt] = await Promise.all([
-          blocks.read(chunk, all, numbersIn(condition)),
+          blocks.read(chunk, all, {
+            numbers: numbersIn(condition),
+            readsMembers: hasMembers(condition),
+          }),
           blocks.readOrdinals(chunk.flatMap((block) => boundariesIn(block, range, buckets))),
         ]);
         if (ordinalAt === null) continue;

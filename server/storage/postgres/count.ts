@@ -87,7 +87,7 @@ export function createCountSource(
   async function addRange(state: State, range: MsRange): Promise<void> {
     const { projectId, match, buckets, all, histogram, split } = state;
     const terms = split ? await termsOf(projectId, split) : [];
-    const addBetween = match.hasNumbers ? addEach : addGrouped;
+    const addBetween = match.needsRows ? addEach : addGrouped;
     if (terms === null) return addBetween(state, range);
     const { condition } = match;
     const tokens = terms.map(({ token }) => token);
@@ -105,7 +105,7 @@ export function createCountSource(
       const unknown = count.split(terms, histogram, (bucket, events) => {
         all[bucket]! += events;
       });
-      if (match.hasNumbers && unknown.length > 0) {
+      if (match.needsRows && unknown.length > 0) {
         await addTexts(state, count.range, new Set(unknown.map((index) => terms[index]!.text)));
       } else for (const index of unknown) appendRange(pending[index]!, count.range);
     }

@@ -1,13 +1,21 @@
+import type { Kysely } from "kysely";
 import pg from "pg";
+import { activity } from "../analysis/activity.ts";
 import { limited } from "../analysis/analyzer.ts";
 import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
+import { paths } from "../analysis/paths.ts";
+import { createReadPeople } from "../analysis/person-hashes.ts";
 import { retention } from "../analysis/retention.ts";
+import { sessions } from "../analysis/sessions.ts";
+import { usersWith } from "../analysis/users-with.ts";
+import type { ControlTables } from "../control-tables.ts";
 import { createCount } from "../count.ts";
 import type { EventStore } from "../event-store.ts";
 import { fairReads } from "../fair-reads.ts";
 import { batchesMax } from "../group-commit.ts";
+import { readsOfPeople } from "../reads-of-people.ts";
 import { createBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
@@ -19,10 +27,12 @@ import { createKnownTexts } from "./known-texts.ts";
 import { createLateEvents } from "./late-events.ts";
 import { scanRowsUsual } from "./page.ts";
 import { analyzeTables, Partitions } from "./partitions.ts";
+import { peopleSource } from "./people.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
 import { createQuery } from "./query.ts";
 import { createRead } from "./read.ts";
+import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { createUsersMatching } from "./users-matching.ts";
 import { createWriter } from "./writer.ts";
@@ -31,6 +41,7 @@ import { createWriter } from "./writer.ts";
 const readMs = 10_000;
 
 type Options = {
+  control: Kysely<ControlTables>;
   /** For reading. Storing events has its own connections, so that it never waits for reads. */
   pool: pg.Pool;
   address: DatabaseAddress;
@@ -41,6 +52,7 @@ type Options = {
 
 /** The events of the store, in a migrated database. */
 export async function createPostgresEvents({
+  control,
   pool,
   address,
   onError,
@@ -53,7 +65,11 @@ export async function createPostgresEvents({
   const blocks = createBlocks(runQuery);
   const read = createRead(runQuery, blocks, Math.min(scanRowsUsual, blockEvents));
   const texts = createKnownTexts(runQuery);
-  const scan = createScan(runQuery, read, blocks);
+  const sources = {
+    scan: createScan(runQuery, read, blocks),
+    readPeople: createReadPeople(peopleSource(runQuery)),
+    readProperty: createReadProperty(runQuery),
+  };
   const buildBlocks = createBuildBlocks(runQuery, blockEvents);
   const removal = createDeleteEvents(runQuery, read);
   const expiry = createExpirePartitions(runQuery);
@@ -85,22 +101,29 @@ export async function createPostgresEvents({
     appendWith: (events, companion) => writer.appendWith(events, companion),
     keepRejected: (rejected, retention) => writer.keepRejected(rejected, retention),
     ...fairReads(
-      {
-        page: read.page,
-        stream: read.stream,
-        startingWith: texts.startingWith,
-        count: createCount(createCountSource(runQuery, read, blocks)),
-        countNewer: createCountNewer(runQuery),
-        ...createLateEvents(runQuery),
-        users: texts.users,
-        usersMatching: createUsersMatching(runQuery),
-        ...limited({
-          measure: (query, watch) => measure(scan, query, watch),
-          funnel: (query, watch) => funnel(scan, query, watch),
-          retention: (query, watch) => retention(scan, query, watch),
-          countedUsers: (query, watch) => countedUsers(scan, query, watch),
-        }),
-      },
+      readsOfPeople(
+        {
+          page: read.page,
+          stream: read.stream,
+          startingWith: texts.startingWith,
+          count: createCount(createCountSource(runQuery, read, blocks)),
+          countNewer: createCountNewer(runQuery),
+          ...createLateEvents(runQuery),
+          users: texts.users,
+          usersMatching: createUsersMatching(runQuery),
+          ...limited({
+            measure: (query, watch) => measure(sources, query, watch),
+            funnel: (query, watch) => funnel(sources, query, watch),
+            retention: (query, watch) => retention(sources, query, watch),
+            paths: (query, watch) => paths(sources, query, watch),
+            activity: (query, watch) => activity(sources, query, watch),
+            countedUsers: (query, watch) => countedUsers(sources, query, watch),
+            sessions: (query, watch) => sessions(sources, query, watch),
+            usersWith: (query, watch) => usersWith(sources, query, watch),
+          }),
+        },
+        control,
+      ),
       Math.max(1, Math.floor(address.connections / 2)),
     ),
     find: read.find,

@@ -36,11 +36,11 @@ export async function openPostgresStore(
   const pool = openPool(address, onError);
   try {
     await prepareDatabase(pool, watch, migrations);
-    const events = await createPostgresEvents({ pool, address, onError, blockEvents });
     const control = new Kysely<ControlTables>({
       dialect: createDialect(pool),
       plugins: [new CamelCasePlugin()],
     });
+    const events = await createPostgresEvents({ control, pool, address, onError, blockEvents });
     return {
       events,
       control,

@@ -3,7 +3,7 @@ import {
   type Condition,
   conditionOf,
   matchOf as findMatch,
-  hasNumbers,
+  needsRows,
   type TokenCondition,
   tokenConditionOf,
 } from "../../event/match.ts";
@@ -16,7 +16,7 @@ export type Match = {
   query: string | null;
   /** The condition matches what the filter matches. Otherwise it matches more. */
   isExact: boolean;
-  hasNumbers: boolean;
+  needsRows: boolean;
   /** The same as `isExact` for the query. Otherwise the events must be checked with the filter. */
   isRowExact: boolean;
   rows: RowCondition;
@@ -36,14 +36,14 @@ export function matchOf(projectId: number, filter: EventFilter): Match {
   const tokens = tokenConditionOf(projectId, condition);
   const findsAll = tokens.kind === "tokens" && tokens.tokens.includes(token.every(projectId));
   const query = findsAll ? null : textOf(tokens);
-  const usesNumbers = hasNumbers(condition);
+  const readsRows = needsRows(condition);
   return {
     condition,
     query,
     isExact: match.isExact,
-    hasNumbers: usesNumbers,
-    isRowExact: match.isExact && !usesNumbers,
-    rows: usesNumbers ? numberRows(query, numberScanOf(condition)) : tokenRows(query),
+    needsRows: readsRows,
+    isRowExact: match.isExact && !readsRows,
+    rows: readsRows ? numberRows(query, numberScanOf(condition)) : tokenRows(query),
   };
 }
 

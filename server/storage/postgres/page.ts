@@ -43,7 +43,7 @@ export function createFindRows(
    */
   return async function* findRows(
     query: EventQuery,
-    { condition, query: text, isRowExact, hasNumbers, rows }: Match,
+    { condition, query: text, isRowExact, needsRows, rows }: Match,
     wanted: () => number,
   ): AsyncGenerator<Row[]> {
     const { projectId, order } = query;
@@ -54,7 +54,7 @@ export function createFindRows(
       if (!isRowExact) limitMin = Math.min(limitMin * 2, chunkEvents);
       return Math.max(wanted(), limitMin);
     };
-    if (text === null && !hasNumbers) return yield* all(cursor, nextLimit);
+    if (text === null && !needsRows) return yield* all(cursor, nextLimit);
 
     const density = yield* scanNext(cursor, rows, wanted);
     if (density === null) return;

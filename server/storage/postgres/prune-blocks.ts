@@ -1,4 +1,4 @@
-import { type Condition, numbersIn } from "../../event/match.ts";
+import { type Condition, hasMembers, numbersIn } from "../../event/match.ts";
 import { ordinalsOf } from "../bits.ts";
 import type { MsRange } from "../block.ts";
 import { directoryTokens } from "../block-numbers.ts";
@@ -121,7 +121,10 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
   ): Promise<BlockResult[]> {
     const { condition, projectId } = pruneQuery;
     const [reader, late] = await Promise.all([
-      blocks.read(chunk, tokens, numbersIn(condition)),
+      blocks.read(chunk, tokens, {
+        numbers: numbersIn(condition),
+        readsMembers: hasMembers(condition),
+      }),
       blocks.lateIn(chunk),
     ]);
     const results = chunk.map((block): BlockResult => {
@@ -206,9 +209,13 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
   }
 }
 
+/** A column of users takes as much as so many other rows. */
+const membersColumnWeight = 256;
+
 /** The rows of a block that a condition can need, at a guess. */
 export function weightOf(condition: Condition, tokens: string[]): number {
-  return tokens.length + 1 + numberBucketsUsual * numbersIn(condition).length;
+  const ofMembers = hasMembers(condition) ? membersColumnWeight : 0;
+  return tokens.length + 1 + numberBucketsUsual * numbersIn(condition).length + ofMembers;
 }
 
 /** All tokens of a condition. */
@@ -217,6 +224,8 @@ export function tokensOf(condition: Condition): Set<string> {
     case "tokens":
       return new Set(condition.tokens);
     case "prefix":
+      return new Set();
+    case "members":
       return new Set();
     case "number":
       return new Set(directoryTokens(condition));

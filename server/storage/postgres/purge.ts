@@ -27,6 +27,7 @@ const tables = [
   "idempotency_keys",
   "users",
   "user_activity",
+  "person_ids",
   "jobs",
   "blocks",
   "block_timestamps",

@@ -1,6 +1,6 @@
 import type { Event } from "../../event/event.ts";
 import type { Cursor, EventFilter } from "../../event/filter.ts";
-import { numbersIn } from "../../event/match.ts";
+import { hasMembers, numbersIn } from "../../event/match.ts";
 import type { Search } from "../../event/search.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
@@ -97,11 +97,10 @@ export function createScan(
     if (unchanged.length === 0) return [];
     const tokens = [...new Set(matches.flatMap(({ condition }) => [...tokensOf(condition)]))];
     const [reader, timestamps, stored] = await Promise.all([
-      blocks.read(
-        unchanged,
-        tokens,
-        matches.flatMap(({ condition }) => numbersIn(condition)),
-      ),
+      blocks.read(unchanged, tokens, {
+        numbers: matches.flatMap(({ condition }) => numbersIn(condition)),
+        readsMembers: matches.some(({ condition }) => hasMembers(condition)),
+      }),
       blocks.allTimestampsOf(unchanged),
       blocks.readColumns(unchanged, columnNames(fields)),
     ]);

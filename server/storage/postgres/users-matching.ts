@@ -1,6 +1,6 @@
 import type { UserTermsQuery } from "../event-queries.ts";
 import { endOfPrefix } from "../text-range.ts";
-import { conditionsOf } from "../user-terms.ts";
+import { conditionsOf, personColumns } from "../user-terms.ts";
 import type { Query } from "./query.ts";
 
 /** Ten million users take some seconds. */
@@ -22,9 +22,16 @@ export function createUsersMatching(runQuery: Query) {
         : `project_id = $1 AND user_id >= ${parameter(prefix)} AND user_id < ${parameter(endOfPrefix(prefix))}`;
     // The database's own collation makes `lower` take four times as long.
     const { ofUser, ofId } = conditionsOf(terms, (column) => `lower(${column} COLLATE "C")`, parameter);
+    const ofPerson = conditionsOf(
+      terms,
+      (column) => `lower(${personColumns[column]} COLLATE "C")`,
+      parameter,
+    ).ofUser;
     const selects = [
       `(SELECT user_id FROM users WHERE ${within} AND ${ofUser} LIMIT $2)`,
       ...(ofId === null ? [] : [`(SELECT user_id FROM user_activity WHERE ${within} AND ${ofId} LIMIT $2)`]),
+      `(SELECT person_id FROM person_ids WHERE ${within.replaceAll("user_id", "person_id")}
+        AND person_id <> user_id AND ${ofPerson} LIMIT $2)`,
     ];
     // Without a join or an order, both tables are read once, with and without statistics.
     const rows = await runQuery<{ user_id: string }>(selects.join(" UNION ALL "), parameters, matchingMs);

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { LRUCache } from "lru-cache";
-import type { NumberCondition } from "../../event/match.ts";
+import type { MembersCondition, NumberCondition } from "../../event/match.ts";
 import type { Bits } from "../bits.ts";
 import {
   allTimestampsIn,
@@ -13,6 +13,7 @@ import {
   type WithAny,
   withAny,
 } from "../block.ts";
+import { membersColumn, ordinalsOfMembers } from "../block-members.ts";
 import { isNumberBucket, ordinalsWithNumber } from "../block-numbers.ts";
 import { rowKeyAt, rowKeySql } from "./row-key.ts";
 
@@ -58,6 +59,9 @@ export function createBlocks(database: Database) {
   const selectAllTimestamps = database.prepare<TimestampsRow, [number]>(
     `SELECT place & 2097151 AS first, ms, gaps FROM block_timestamps
      WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")} ORDER BY place`,
+  );
+  const selectColumn = database.prepare(
+    "SELECT bytes FROM block_columns WHERE from_ms = ?1 AND project_id = ?2 AND name = ?3",
   );
   const selectLate = database.prepare(
     "SELECT row_key >> 21, row_key & 2097151 FROM late_events WHERE row_key >= ?1 AND row_key < ?2",
@@ -108,6 +112,14 @@ export function createBlocks(database: Database) {
       ordinalsWithNumber(condition, block.events, (token) =>
         isNumberBucket(token) ? readOrdinals(block, token) : ordinalsOf(block, token),
       ),
+
+    withMembers: (
+      { fromMs, events }: StoredBlock,
+      { projectId, set }: MembersCondition,
+    ): Bits | null | undefined => {
+      const [row] = selectColumn.values(fromMs, projectId, membersColumn) as [Uint8Array][];
+      return ordinalsOfMembers(set, events, row?.[0]);
+    },
 
     /** Returns a function that finds a block's events. It is fastest for ordinals that are close to one another. */
     positionsOf({ fromMs }: Block): (ordinal: number) => BlockPosition {

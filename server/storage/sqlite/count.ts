@@ -116,7 +116,7 @@ export function createCountSource(
         range,
         (count) => count.count(add),
         (part) =>
-          match.hasNumbers
+          match.needsRows
             ? forEachRow(state, part, (row) => add(state.buckets.of(row.ms), 1))
             : forEachEntry(state, match.indexQuery, part, add),
       );
@@ -131,7 +131,7 @@ export function createCountSource(
     const max = Math.min(isFiltered ? filteredLookupsMax : lookupsMax, events / lookupCostRows);
     const terms = max > 1 ? await termsOf(state, split) : null;
     if (!terms || terms.length > max) return forEachRow(state, range, (row) => addToSplit(state, row));
-    if (match.hasNumbers) return addNumberSplit(state, range, terms);
+    if (match.needsRows) return addNumberSplit(state, range, terms);
     // The ranges in which the index must be asked for each term.
     const pending = terms.map((): MsRange[] => []);
     await forEachPart(
@@ -235,7 +235,7 @@ export function createCountSource(
     const text = textOf(match.indexQuery, { sentinels: true });
     const readAll = (low: bigint, high: bigint, count: number) =>
       bodies.in(() => selectRows.all(text, low, high, count));
-    if (!match.hasNumbers) return forEachOf(state, range, readAll, take);
+    if (!match.needsRows) return forEachOf(state, range, readAll, take);
     const scan = numberScanOf(match.query);
     const read = scan ? numberSources.source({ projectId, filter, order: "asc" }, scan, text).read : readAll;
     for (const window of numberSources.windowsIn(range, "asc")) {

@@ -25,6 +25,9 @@ const columns = `events.row_key >> 21 AS ms, events.row_key & 2097151 AS sequenc
   coalesce(events.arrival, events.row_key) <= coalesce(
     (SELECT ms << 21 | sequence FROM user_activity_positions WHERE project_id = events.project_id), -1) AS isCounted`;
 
+/** Whose entry has the events of the ID ?2: the person's. */
+const personOf = "coalesce((SELECT person_id FROM person_ids WHERE project_id = ?1 AND user_id = ?2), ?2)";
+
 /** Removes events with everything that belongs to them. Call it within a transaction. */
 export function createRemove(
   database: Database,
@@ -87,10 +90,10 @@ export function createRemove(
   );
   const subtractFromUser = database.prepare(
     `UPDATE user_activity SET events = events - ?3, stale = stale + (first_at >= ?4 OR last_at <= ?5)
-     WHERE project_id = ?1 AND user_id = ?2`,
+     WHERE project_id = ?1 AND user_id = ${personOf}`,
   );
   const deleteEmptyUser = database.prepare(
-    "DELETE FROM user_activity WHERE project_id = ?1 AND user_id = ?2 AND events <= 0",
+    `DELETE FROM user_activity WHERE project_id = ?1 AND user_id = ${personOf} AND events <= 0`,
   );
   const addToJob = database.prepare("UPDATE jobs SET done = done + ?2 WHERE id = ?1");
 

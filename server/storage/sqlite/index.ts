@@ -9,6 +9,7 @@ import type { ControlTables } from "../control-tables.ts";
 import type { Counts, EventQuery, Page } from "../event-queries.ts";
 import type { ArrivedEvent, EventStore, Follower, Pause } from "../event-store.ts";
 import { fairReads } from "../fair-reads.ts";
+import { readsOfPeople } from "../reads-of-people.ts";
 import type { Store, StoreWatch } from "../store.ts";
 import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
@@ -184,7 +185,11 @@ async function openLocked(
       measure: (query, watch) => reader.cancellable({ kind: "measure", query }, watch),
       funnel: (query, watch) => reader.cancellable({ kind: "funnel", query }, watch),
       retention: (query, watch) => reader.cancellable({ kind: "retention", query }, watch),
+      paths: (query, watch) => reader.cancellable({ kind: "paths", query }, watch),
+      activity: (query, watch) => reader.cancellable({ kind: "activity", query }, watch),
       countedUsers: (query, watch) => reader.cancellable({ kind: "countedUsers", query }, watch),
+      sessions: (query, watch) => reader.cancellable({ kind: "sessions", query }, watch),
+      usersWith: (query, watch) => reader.cancellable({ kind: "usersWith", query }, watch),
     }),
   };
 
@@ -216,7 +221,7 @@ async function openLocked(
       writer.batches.onCommit = observer;
     },
     append: (event) => writer.batches.append(event),
-    ...fairReads(reads),
+    ...fairReads(readsOfPeople(reads, control)),
     appendAll: (events) => writer.batches.appendAll(events),
     appendWith: (events, companion) => writer.batches.appendWith(events, companion),
     keepRejected: (rejected, retention) => writer.batches.keepRejected(rejected, retention),

@@ -4,8 +4,8 @@ import {
   type Condition,
   conditionOf,
   matchOf as findMatch,
-  hasNumbers,
   matchAll,
+  needsRows,
   type TokenCondition,
   tokenConditionOf,
 } from "../../event/match.ts";
@@ -31,7 +31,7 @@ export type Match = {
    * filter.
    */
   isExact: boolean;
-  hasNumbers: boolean;
+  needsRows: boolean;
   /** The same as `isExact`, for the index. */
   isIndexExact: boolean;
 };
@@ -59,13 +59,13 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
     return { ...anyToken(projectId, words), isExact: isWhole(word) };
   });
   const query = conditionOf(projectId, match);
-  const usesNumbers = hasNumbers(query);
+  const readsRows = needsRows(query);
   return {
     query,
     indexQuery: tokenConditionOf(projectId, query),
     isExact: match.isExact,
-    hasNumbers: usesNumbers,
-    isIndexExact: match.isExact && !usesNumbers,
+    needsRows: readsRows,
+    isIndexExact: match.isExact && !readsRows,
   };
 }
 

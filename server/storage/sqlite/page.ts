@@ -144,13 +144,13 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     hasMore: (low, high, count) => selectScannedAt.get(query.projectId, low, high, count) !== null,
   });
 
-  function sourceOf(query: EventQuery, { query: condition, indexQuery, hasNumbers }: Match): Source {
+  function sourceOf(query: EventQuery, { query: condition, indexQuery, needsRows }: Match): Source {
     const every = token.every(query.projectId);
     const isEvery = indexQuery.kind === "tokens" && indexQuery.tokens.includes(every);
     const text = textOf(indexQuery, { sentinels: true });
-    const scan = hasNumbers ? numberScanOf(condition) : null;
+    const scan = needsRows ? numberScanOf(condition) : null;
     if (scan) return numberSources.source(query, scan, isEvery ? null : text);
-    return hasNumbers && isEvery ? projectSource(query) : indexSource(query, text);
+    return needsRows && isEvery ? projectSource(query) : indexSource(query, text);
   }
 
   /**
@@ -253,10 +253,10 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
       const page = batch && add(reading, batch.rows, false);
       if (page) return page;
     }
-    const { hasNumbers, isIndexExact } = match;
+    const { needsRows, isIndexExact } = match;
     const source = sourceOf(query, match);
     const addPart = (part: MsRange) =>
-      hasNumbers ? addWindows(reading, part, source) : addRange(reading, part, source, isIndexExact);
+      needsRows ? addWindows(reading, part, source) : addRange(reading, part, source, isIndexExact);
     for (const part of pruneBlocks.parts(match.query, range, order)) {
       const page = part.candidates
         ? addCandidates(reading, part, source, addPart, isIndexExact)

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { type Condition, hasNumbers } from "../../event/match.ts";
+import { type Condition, needsRows } from "../../event/match.ts";
 import { type Bits, countBits, ordinalsOf } from "../bits.ts";
 import type { MsRange } from "../block.ts";
 import { evaluate } from "../evaluate.ts";
@@ -143,7 +143,7 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
     const extra: Entry[] = blocks.lateIn(block);
     if (upper === null) return mergeEntries([], extra, order);
     if (isOpen || unknown.length > unknownTokensMax) return null;
-    const share = hasNumbers(query) ? denseNumberShare : denseShare;
+    const share = needsRows(query) ? denseNumberShare : denseShare;
     if (ifAbsent && countBits(ifAbsent) * share >= block.events) return null;
     if (unknown.length > 0) {
       const entries = lookaheadOf(unknown, order, lookaheads).in(block, order, range);

@@ -1,18 +1,26 @@
 /** The reader: a thread with a read-only connection, so that no query blocks the HTTP thread. */
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
+import { activity } from "../analysis/activity.ts";
+import type { ActivityQuery } from "../analysis/activity-queries.ts";
 import { countedUsers } from "../analysis/counted-users.ts";
 import { funnel } from "../analysis/funnel.ts";
 import { measure } from "../analysis/measure.ts";
+import type { PathsQuery } from "../analysis/path-queries.ts";
+import { paths } from "../analysis/paths.ts";
+import { createReadPeople } from "../analysis/person-hashes.ts";
 import type {
   CountedUsersQuery,
   FunnelQuery,
   MeasureQuery,
   RetentionQuery,
+  UsersWithQuery,
   Watch,
 } from "../analysis/queries.ts";
 import { retention } from "../analysis/retention.ts";
+import { type SessionsQuery, sessions } from "../analysis/sessions.ts";
 import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
+import { usersWith } from "../analysis/users-with.ts";
 import { createCount } from "../count.ts";
 import type {
   ArrivedLaterQuery,
@@ -34,7 +42,9 @@ import { createCountRemovable } from "./delete-events.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
 import { createLateEvents } from "./late-events.ts";
 import { databaseFile, openForReading } from "./open.ts";
+import { peopleSource } from "./people.ts";
 import { createRead } from "./read.ts";
+import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { startingWith } from "./starting-with.ts";
 import { lowerPriority } from "./threads.ts";
@@ -65,7 +75,11 @@ export type ReaderRequest =
   | { kind: "measure"; query: MeasureQuery }
   | { kind: "funnel"; query: FunnelQuery }
   | { kind: "retention"; query: RetentionQuery }
+  | { kind: "paths"; query: PathsQuery }
+  | { kind: "activity"; query: ActivityQuery }
   | { kind: "countedUsers"; query: CountedUsersQuery }
+  | { kind: "sessions"; query: SessionsQuery }
+  | { kind: "usersWith"; query: UsersWithQuery }
   | { kind: "countRemovable"; removal: Removal }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
   | { kind: "ping" }
@@ -103,7 +117,11 @@ const read = createRead(database, vocabulary, blocks, bodies);
 const count = createCount(createCountSource(database, vocabulary, texts, blocks, bodies));
 const countNewer = createCountNewer(database);
 const late = createLateEvents(database, bodies);
-const scan = createScan(database, vocabulary, blocks, bodies);
+const sources = {
+  scan: createScan(database, vocabulary, blocks, bodies),
+  readPeople: createReadPeople(peopleSource(database)),
+  readProperty: createReadProperty(database),
+};
 const users = createUsers(database, texts);
 const usersMatching = createUsersMatching(database);
 const countRemovable = createCountRemovable(database);
@@ -151,13 +169,21 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
     case "usersMatching":
       return usersMatching(request.query, request.limit, watch().signal);
     case "measure":
-      return measure(scan, request.query, watch());
+      return measure(sources, request.query, watch());
     case "funnel":
-      return funnel(scan, request.query, watch());
+      return funnel(sources, request.query, watch());
     case "retention":
-      return retention(scan, request.query, watch());
+      return retention(sources, request.query, watch());
+    case "paths":
+      return paths(sources, request.query, watch());
+    case "activity":
+      return activity(sources, request.query, watch());
     case "countedUsers":
-      return countedUsers(scan, request.query, watch());
+      return countedUsers(sources, request.query, watch());
+    case "sessions":
+      return sessions(sources, request.query, watch());
+    case "usersWith":
+      return usersWith(sources, request.query, watch());
     case "countRemovable":
       return countRemovable(request.removal);
     case "nextBuildStep":

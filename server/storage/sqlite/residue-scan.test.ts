@@ -18,7 +18,10 @@ test("what SQLite left in unallocated space is deleted, too", async () => {
   database.run("PRAGMA busy_timeout = 30000");
   // Deletes without zeroing, which leaves the same as when SQLite moves a row to another page.
   database.run("PRAGMA secure_delete = OFF");
-  database.run("INSERT INTO users VALUES (1, 'another', ?, 1)", [userId]);
+  database.run(
+    "INSERT INTO users (project_id, user_id, properties, updated_at) VALUES (1, 'another', ?, 1)",
+    [userId],
+  );
   database.run("DELETE FROM users");
   database.close();
   const erasing = await app.request(`/api/users/${encodeURIComponent(userId)}`, { method: "DELETE" });

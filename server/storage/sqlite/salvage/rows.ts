@@ -102,12 +102,21 @@ function uncountedOf(text: string): SalvagedRow | null {
 }
 
 function withoutRowid(values: Value[]): SalvagedRow | null {
-  const [projectId, name, third, fourth] = values;
+  const [projectId, name, third, fourth, fifth = null] = values;
   if (!isCount(projectId) || typeof name !== "string") return null;
   if (values.length >= 9) return channelOf(projectId, name, values);
-  if (values.length !== 4) return null;
-  if (isHour(third) && isCount(fourth)) return { kind: "count", projectId, hour: third, events: fourth };
-  if (typeof third !== "string" || !third.startsWith("{") || !isCount(fourth) || fourth < msMin) return null;
+  if (values.length === 4 && isHour(third) && isCount(fourth))
+    return { kind: "count", projectId, hour: third, events: fourth };
+  // Rows that were written before users could be identified have four columns.
+  if (values.length !== 4 && values.length !== 5) return null;
+  if (
+    !isNullOrNumber(fifth) ||
+    typeof third !== "string" ||
+    !third.startsWith("{") ||
+    !isCount(fourth) ||
+    fourth < msMin
+  )
+    return null;
   const properties = parsed(third);
   return properties && { kind: "user", projectId, userId: name, properties };
 }

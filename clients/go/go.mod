@@ -1,0 +1,3 @@
+module tidings.example/tidings
+
+go 1.19

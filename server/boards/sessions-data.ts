@@ -1,0 +1,150 @@
+import { isoOf } from "../core/iso.ts";
+import { limits } from "../core/limits.ts";
+import { filterOf } from "../event/event-query.ts";
+import { type Progress, stepOf } from "../http/progress.ts";
+import type { TileOf } from "../schemas/tile.ts";
+import type { TileDataOf } from "../schemas/tile-data.ts";
+import { splitOf } from "../stats/filters.ts";
+import type { SessionsOfValue, SessionsResult } from "../storage/analysis/sessions.ts";
+import type { Store } from "../storage/store.ts";
+import { bucketsOf, type Range, rangeBefore } from "./range.ts";
+
+type Context = {
+  store: Pick<Store, "events">;
+  projectId: number;
+  range: Range;
+  progress: Progress;
+};
+type SessionsTile = TileOf<"sessions">;
+type Figure = Exclude<SessionsTile["show"], "entries" | "exits" | "live">;
+
+const minuteMs = 60_000;
+const liveMinutes = 5;
+
+/** What a tile of sessions shows: a number, or a table of the first or last values of sessions. */
+export function sessionsData(
+  tile: SessionsTile,
+  context: Context,
+): Promise<TileDataOf<"number"> | TileDataOf<"table">> {
+  const { show } = tile;
+  if (show === "live") return liveData(tile, context);
+  return show === "entries" || show === "exits"
+    ? valuesData(tile, show, context)
+    : figureData(tile, show, context);
+}
+
+async function figureData(
+  tile: SessionsTile,
+  figure: Figure,
+  context: Context,
+): Promise<TileDataOf<"number">> {
+  const { range, progress } = context;
+  const { by, starts, bounds } = bucketsOf(range);
+  const [first, second] = stepsOf(progress, range);
+  const result = await sessionsOf(tile, context, bounds, first);
+  const before = range.compares && (await sessionsOf(tile, context, boundsOf(rangeBefore(range)), second));
+  return {
+    type: "number",
+    ...timesOf(range),
+    by,
+    starts: starts.map(isoOf),
+    value: figureOf(figure, result, [...starts.keys()]),
+    values: starts.map((_, bucket) => figureOf(figure, result, [bucket])),
+    ...(before && { before: figureOf(figure, before, [0]) }),
+    ...(figure === "bounceRate" && { unit: "percent" }),
+    ...(figure === "duration" && { unit: "seconds" }),
+  };
+}
+
+/** A figure of some buckets together; null for an average of no sessions. */
+function figureOf(figure: Figure, result: SessionsResult, buckets: number[]): number | null {
+  const sum = (values: number[]) => buckets.reduce((total, bucket) => total + values[bucket]!, 0);
+  const sessions = sum(result.sessions);
+  if (figure === "sessions") return sessions;
+  if (sessions === 0) return null;
+  if (figure === "bounceRate") return (100 * sum(result.bounces)) / sessions;
+  if (figure === "duration") return sum(result.durationMs) / sessions / 1_000;
+  return sum(result.events) / sessions;
+}
+
+async function valuesData(
+  tile: SessionsTile,
+  show: "entries" | "exits",
+  context: Context,
+): Promise<TileDataOf<"table">> {
+  const { range, progress } = context;
+  const [first, second] = stepsOf(progress, range);
+  const values = (await sessionsOf(tile, context, boundsOf(range), first))[show];
+  const before =
+    range.compares && (await sessionsOf(tile, context, boundsOf(rangeBefore(range)), second))[show];
+  const earlier = new Map(before ? before.map(({ value, sessions }) => [value, sessions]) : []);
+  const named = values.filter(({ value }) => value !== null);
+  const top = named.slice(0, tile.limit);
+  const rest = totalOf(values) - totalOf(top);
+  return {
+    type: "table",
+    ...timesOf(range),
+    rows: [
+      ...top.map(({ value, sessions }) => ({
+        value,
+        total: sessions,
+        ...(before && { before: earlier.get(value) ?? 0 }),
+      })),
+      ...(rest > 0 ? [{ value: null, total: rest }] : []),
+    ],
+    total: totalOf(values),
+  };
+}
+
+/** Users in the last minutes, whatever the range is. */
+async function liveData(
+  { q }: SessionsTile,
+  { store: { events }, projectId, range: { timeZone }, progress }: Context,
+): Promise<TileDataOf<"number">> {
+  const toMs = Date.now();
+  const bounds = Array.from(
+    { length: liveMinutes + 1 },
+    (_, index) => toMs - (liveMinutes - index) * minuteMs,
+  );
+  const filter = filterOf({ q }, []);
+  const { all } = await events.measure({ projectId, filter, bounds, metric: "users", series: 1 }, progress);
+  return {
+    type: "number",
+    ...timesOf({ fromMs: bounds[0]!, toMs, timeZone }),
+    by: "minute",
+    starts: bounds.slice(0, -1).map(isoOf),
+    value: all.overall,
+    values: all.values,
+  };
+}
+
+function sessionsOf(
+  { q, activity, split }: SessionsTile,
+  { store: { events }, projectId }: Context,
+  bounds: number[],
+  progress: Progress,
+): Promise<SessionsResult> {
+  const query = {
+    ...{ projectId, bounds, idleMs: limits.visitIdleMs, split: splitOf(split) },
+    counted: filterOf({ q }, []),
+    activity: filterOf({ q: activity }, []),
+  };
+  return events.sessions(query, progress);
+}
+
+function stepsOf(progress: Progress, { compares }: Range): [Progress, Progress] {
+  const end = compares ? 0.5 : 1;
+  return [stepOf(progress, 0, end), stepOf(progress, end, 1)];
+}
+
+function boundsOf({ fromMs, toMs }: Range): number[] {
+  return [fromMs, toMs];
+}
+
+function timesOf({ fromMs, toMs, timeZone }: Pick<Range, "fromMs" | "toMs" | "timeZone">) {
+  return { from: isoOf(fromMs), to: isoOf(toMs), timeZone };
+}
+
+function totalOf(values: SessionsOfValue[]): number {
+  return values.reduce((total, { sessions }) => total + sessions, 0);
+}

@@ -1,0 +1,284 @@
+import { type Batch, Batches } from "./batch.ts";
+import { grown } from "./grown.ts";
+import { NameRanks } from "./name-ranks.ts";
+import { type Texts, Users } from "./numbered.ts";
+import type { FollowPathsQuery } from "./path-queries.ts";
+import type { Watch } from "./queries.ts";
+import type { Sources } from "./scan.ts";
+import { TooLargeError } from "./too-large.ts";
+
+/** Share of the progress for finding the anchors. */
+const anchorShare = 0.3;
+
+/** The ways of users from their anchors. Names are numbers in `names`, from 1 on. */
+export type FollowedPaths = {
+  users: Users;
+  names: Texts;
+  anchorMsOf: (user: number) => number;
+  /** The name of a step, from 1 on: the next one to the anchor; 0 if the user's path has ended before. */
+  nameOf: (user: number, step: number) => number;
+  /** The time of a step that the path has. */
+  msOf: (user: number, step: number) => number;
+};
+
+/**
+ * Finds each user's anchor, and then the steps after or before it. The second reading knows the anchors, so that it
+ * keeps nothing of users without one.
+ *
+ * Events of the same millisecond have no order. Those of the anchor's count as steps, and all are taken in the order of
+ * their names' code units, away from the anchor.
+ *
+ * @param keepsTimes - whether `msOf` will be called
+ */
+export async function followPaths(
+  { scan, readPeople }: Sources,
+  query: FollowPathsQuery,
+  watch: Watch,
+  keepsTimes = false,
+): Promise<FollowedPaths> {
+  const { projectId, range, anchor, steps, direction, windowMs, length, mergesRepeats } = query;
+  const fields = { users: true, split: { by: "name" } } as const;
+  const first = new Batches(fields, [anchor], new Users(await readPeople(projectId)));
+  const anchors = new Anchors(first.values);
+  await inNames(
+    scan({ projectId, filters: [anchor], range, fields }, first, (batch) => anchors.add(batch), {
+      ...watch,
+      onProgress: (done) => watch.onProgress?.(done * anchorShare),
+    }),
+  );
+  const { users } = first;
+  users.close();
+
+  const second = new Batches(fields, [steps, anchor], users);
+  // The same numbers for the same names.
+  for (const text of first.values.texts) second.values.add(text);
+  const names = second.values;
+  const ways = new Ways({
+    users: users.count,
+    length,
+    isAfter: direction === "after",
+    mergesRepeats,
+    keepsTimes,
+  });
+  const group = new SameTime(names, direction === "after" ? 1 : -1, (user, name, ms) =>
+    ways.add(user, name, ms, anchors.nameOf(user)),
+  );
+  const isAnchorLeftOut = new Uint8Array(users.count + 1);
+  const take = ({ size, ms, masks, users: own, values }: Batch) => {
+    for (let at = 0; at < size; at++) {
+      const user = own[at]!;
+      if (user === 0 || !(masks[at]! & 1)) continue;
+      const time = ms[at]!;
+      const distance = direction === "after" ? time - anchors.msOf(user) : anchors.msOf(user) - time;
+      if (distance < 0 || distance > windowMs) continue;
+      const name = values[at]!;
+      if (distance === 0 && masks[at]! & 2 && isAnchorLeftOut[user] === 0 && name === anchors.nameOf(user)) {
+        isAnchorLeftOut[user] = 1;
+        continue;
+      }
+      group.add(user, name, time);
+    }
+  };
+  const around = anchors.around(direction, windowMs, range);
+  if (around.fromMs < around.toMs)
+    await inNames(
+      scan({ projectId, filters: [steps, anchor], range: around, fields }, second, take, {
+        ...watch,
+        onProgress: (done) => watch.onProgress?.(anchorShare + done * (1 - anchorShare)),
+      }),
+    );
+  group.flush();
+  return {
+    users,
+    names,
+    anchorMsOf: (user) => anchors.msOf(user),
+    nameOf: (user, step) => ways.nameOf(user, step, anchors.nameOf(user)),
+    msOf: (user, step) => ways.msOf(user, step, anchors.nameOf(user)),
+  };
+}
+
+/** Says what there is too much of: here the values are names. */
+async function inNames(scanned: Promise<void>): Promise<void> {
+  try {
+    await scanned;
+  } catch (error) {
+    throw error instanceof TooLargeError && error.of === "values" ? new TooLargeError("names") : error;
+  }
+}
+
+/** The first event of each user that matches, of several at the same time the one whose name is the least text. */
+class Anchors {
+  readonly #names: Texts;
+  /** By user: milliseconds since 1970. */
+  #ms = new Float64Array(1_024);
+  #name = new Uint32Array(1_024);
+  #firstMs = Number.POSITIVE_INFINITY;
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  constructor(names: Texts) {
+    this.#names = names;
+  }
+
+  msOf(user: number): number {
+    return this.#ms[user]!;
+  }
+
+  nameOf(user: number): number {
+    return this.#name[user]!;
+  }
+
+  add({ size, ms, users, values }: Batch): void {
+    const { texts } = this.#names;
+    for (let at = 0; at < size; at++) {
+      const user = users[at]!;
+      if (user === 0) continue;
+      while (user >= this.#ms.length) {
+        this.#ms = grown(this.#ms);
+        this.#name = grown(this.#name);
+      }
+      const known = this.#name[user]!;
+      const name = values[at]!;
+      if (known === 0) {
+        this.#ms[user] = ms[at]!;
+        this.#name[user] = name;
+        this.#firstMs = Math.min(this.#firstMs, ms[at]!);
+        this.#lastMs = ms[at]!;
+      } else if (this.#ms[user] === ms[at] && texts[name - 1]! < texts[known - 1]!) this.#name[user] = name;
+    }
+  }
+
+  /** The time in which steps can be. */
+  around(direction: FollowPathsQuery["direction"], windowMs: number, range: FollowPathsQuery["range"]) {
+    return direction === "after"
+      ? {
+          fromMs: Math.max(range.fromMs, this.#firstMs),
+          toMs: Math.min(range.toMs, this.#lastMs + windowMs + 1),
+        }
+      : {
+          fromMs: Math.max(range.fromMs, this.#firstMs - windowMs),
+          toMs: Math.min(range.toMs, this.#lastMs + 1),
+        };
+  }
+}
+
+type WaysOptions = {
+  users: number;
+  length: number;
+  isAfter: boolean;
+  mergesRepeats: boolean;
+  keepsTimes: boolean;
+};
+
+/** The steps of users. After the anchor the first ones stay, before it the last ones. */
+class Ways {
+  readonly #isAfter: boolean;
+  readonly #merges: boolean;
+  readonly #length: number;
+  /** Places of a user. Before the anchor one more: the step next to it may have its name, and so be one with it. */
+  readonly #places: number;
+  readonly #counts: Uint32Array;
+  readonly #last: Uint32Array;
+  readonly #names: Uint32Array;
+  readonly #ms: Float64Array | null;
+
+  constructor({ users, length, isAfter, mergesRepeats, keepsTimes }: WaysOptions) {
+    this.#isAfter = isAfter;
+    this.#merges = mergesRepeats;
+    this.#length = length;
+    this.#places = isAfter ? length : length + 1;
+    this.#counts = new Uint32Array(users + 1);
+    this.#last = new Uint32Array(users + 1);
+    this.#names = new Uint32Array((users + 1) * this.#places);
+    this.#ms = keepsTimes ? new Float64Array((users + 1) * this.#places) : null;
+  }
+
+  /** Adds a step in the order of time. */
+  add(user: number, name: number, ms: number, anchorName: number): void {
+    const count = this.#counts[user]!;
+    if (this.#isAfter && count === this.#length) return;
+    const first = user * this.#places;
+    // The first name after the anchor can be the anchor's, and then is no step.
+    const before = count === 0 && this.#isAfter && this.#last[user] === 0 ? anchorName : this.#last[user]!;
+    if (this.#merges && name === before) {
+      // Before the anchor, the last one of a row is the nearest.
+      if (!this.#isAfter && this.#ms) this.#ms[first + ((count - 1) % this.#places)] = ms;
+      return;
+    }
+    this.#last[user] = name;
+    this.#names[first + (count % this.#places)] = name;
+    if (this.#ms) this.#ms[first + (count % this.#places)] = ms;
+    this.#counts[user] = count + 1;
+  }
+
+  nameOf(user: number, step: number, anchorName: number): number {
+    const place = this.#placeOf(user, step, anchorName);
+    return place === null ? 0 : this.#names[place]!;
+  }
+
+  msOf(user: number, step: number, anchorName: number): number {
+    return this.#ms![this.#placeOf(user, step, anchorName)!]!;
+  }
+
+  #placeOf(user: number, step: number, anchorName: number): number | null {
+    const count = this.#counts[user]!;
+    if (this.#isAfter) return step <= count ? user * this.#places + step - 1 : null;
+    const isOneWithAnchor = this.#merges && count > 0 && this.#last[user] === anchorName;
+    const index = count - step - (isOneWithAnchor ? 1 : 0);
+    return index < 0 ? null : user * this.#places + (index % this.#places);
+  }
+}
+
+/** Passes events on in the order of time; those of one user and millisecond by their names, ascending or descending. */
+class SameTime {
+  readonly #names: Texts;
+  readonly #ranks: NameRanks;
+  readonly #order: 1 | -1;
+  readonly #pass: (user: number, name: number, ms: number) => void;
+  #ms = Number.NaN;
+  #size = 0;
+  #users = new Uint32Array(1_024);
+  #nameNumbers = new Uint32Array(1_024);
+
+  constructor(names: Texts, order: 1 | -1, pass: (user: number, name: number, ms: number) => void) {
+    this.#names = names;
+    this.#ranks = new NameRanks(names);
+    this.#order = order;
+    this.#pass = pass;
+  }
+
+  /** Throws `TooLargeError`. */
+  add(user: number, name: number, ms: number): void {
+    if (ms !== this.#ms) {
+      this.flush();
+      this.#ms = ms;
+    }
+    if (this.#size === this.#users.length) {
+      TooLargeError.check("events", this.#size);
+      this.#users = grown(this.#users);
+      this.#nameNumbers = grown(this.#nameNumbers);
+    }
+    this.#users[this.#size] = user;
+    this.#nameNumbers[this.#size++] = name;
+  }
+
+  flush(): void {
+    const size = this.#size;
+    this.#size = 0;
+    if (size === 1) {
+      this.#pass(this.#users[0]!, this.#nameNumbers[0]!, this.#ms);
+      return;
+    }
+    if (size === 0) return;
+    const ranks = this.#ranks.ranks();
+    const count = this.#names.texts.length + 1;
+    // A user's number and a rank fit into a double, and numbers sort without a call for each pair.
+    const keys = new Float64Array(size);
+    for (let at = 0; at < size; at++) keys[at] = this.#users[at]! * count + ranks[this.#nameNumbers[at]!]!;
+    keys.sort();
+    if (this.#order === -1) keys.reverse();
+    for (const key of keys) {
+      const user = Math.floor(key / count);
+      this.#pass(user, this.#ranks.nameAt(key - user * count), this.#ms);
+    }
+  }
+}
