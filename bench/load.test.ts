@@ -94,6 +94,38 @@ test("a response without a body counts", async () => {
   expect((await load(job(port))).acknowledged).toBe(answered());
 });
 
+test("a response without content counts", async () => {
+  const { port, answered } = serveBytes(["HTTP/1.1 204 No Con", "tent\r\nx-a: b\r\n\r", "\n"]);
+  const result = await load(job(port, { expectedStatus: 204 }));
+  expect(result.acknowledged).toBe(answered());
+  expect(result.acknowledged).toBeGreaterThan(8);
+});
+
+test("requests are numbered where they should differ", async () => {
+  const seen: [string, string][] = [];
+  const port = serve(async (request) => {
+    seen.push((await request.text()).split(" ") as [string, string]);
+    return new Response("ok", { status: 201 });
+  });
+  const numbered = [
+    { text: "c0c0c0", every: 1 },
+    { text: "f0:f0", every: 4 },
+  ];
+  const result = await load(
+    job(port, { connections: 1, requests: [post("c0c0c0 f0:f0", "k"), post("c0c0c0 f0:f0", "k")], numbered }),
+  );
+  expect(seen).toHaveLength(result.acknowledged);
+  expect(seen.slice(0, 2)).toEqual([
+    ["000000", "00:00"],
+    ["000001", "00:00"],
+  ]);
+  const digits = (number: number, length: number) => number.toString(16).padStart(length, "0");
+  for (const [number, [id, group]] of seen.entries()) {
+    expect(id).toBe(digits(number, 6));
+    expect(group.replace(":", "")).toBe(digits(Math.floor(number / 4), 4).slice(-4));
+  }
+});
+
 test("sends requests that are larger than the socket's buffer", async () => {
   let bytes = 0;
   const port = serve(async (request) => {

@@ -19,6 +19,11 @@ export type LoadJob = {
   expectedStatus: number;
   /** Complete HTTP/1.1 requests, sent in turn over all connections. */
   requests: string[];
+  /**
+   * Parts of requests that are different each time: they are replaced with the number of the request, divided by
+   * `every`, in hexadecimal digits. Colons in the text stay.
+   */
+  numbered?: { text: string; every: number }[];
 };
 
 export type LoadResult = {
@@ -45,10 +50,18 @@ type Connection = {
 /** Runs the job in this process. Rejects if a connection breaks or a response is not as expected. */
 export async function load(job: LoadJob): Promise<LoadResult> {
   const requests = job.requests.map((request) => Buffer.from(request));
+  const numbers = requests.map((request) =>
+    (job.numbered ?? [])
+      .map(({ text, every }) => ({ start: request.indexOf(text), length: text.length, every }))
+      .filter(({ start }) => start >= 0),
+  );
   const expected = [...String(job.expectedStatus)].map((digit) => digit.charCodeAt(0));
   const [digit0, digit1, digit2] = expected as [number, number, number];
+  // The response to a request without content has neither a length nor a body.
+  const isEmpty = job.expectedStatus === 204;
   const latencies = new Latencies();
   let next = 0;
+  let sent = 0;
   let acknowledged = 0;
   let open = 0;
   let stopping = false;
@@ -65,9 +78,12 @@ export async function load(job: LoadJob): Promise<LoadResult> {
   const unsent = new Map<Bun.Socket<Connection>, Uint8Array>();
   const send = (socket: Bun.Socket<Connection>) => {
     const request = requests[next]!;
+    for (const { start, length, every } of numbers[next]!)
+      writeHex(request, start, length, Math.floor(sent / every));
+    sent++;
     next = next + 1 === requests.length ? 0 : next + 1;
     const written = socket.write(request);
-    if (written !== request.length) unsent.set(socket, request.subarray(Math.max(written, 0)));
+    if (written !== request.length) unsent.set(socket, Buffer.from(request.subarray(Math.max(written, 0))));
   };
   const onResponse = (socket: Bun.Socket<Connection>, connection: Connection) => {
     acknowledged++;
@@ -111,6 +127,13 @@ export async function load(job: LoadJob): Promise<LoadResult> {
       // "HTTP/1.1 201": the status is at offset 9.
       if (bytes[9] !== digit0 || bytes[10] !== digit1 || bytes[11] !== digit2) {
         fail(new Error(`expected ${job.expectedStatus}, but the server responded:\n${Buffer.from(bytes)}`));
+        return;
+      }
+      if (isEmpty) {
+        const end = findBody(bytes, 0);
+        if (end === bytes.length) onResponse(socket, connection);
+        else if (end === 0) connection.head = bytes.slice();
+        else fail(new Error("the server sent more than one response"));
         return;
       }
       if (!isContentLength(bytes, lengthAt)) lengthAt = findContentLength(bytes);
@@ -161,6 +184,19 @@ export async function load(job: LoadJob): Promise<LoadResult> {
     acknowledged,
     generatorCpuUs: (cpu.user + cpu.system) / acknowledged,
   };
+}
+
+const hexDigits = Buffer.from("0123456789abcdef");
+const colon = 58;
+
+/** Writes a number over the digits of a text, from its end. */
+function writeHex(bytes: Uint8Array, start: number, length: number, number: number): void {
+  let left = number;
+  for (let at = start + length - 1; at >= start; at--) {
+    if (bytes[at] === colon) continue;
+    bytes[at] = hexDigits[left % 16]!;
+    left = Math.floor(left / 16);
+  }
 }
 
 const contentLength = [...Buffer.from("\ncontent-length:")];

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { mkdtemp, readFile, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,6 +8,8 @@ export const root = join(import.meta.dir, "..");
 const readyTimeoutMs = 30_000;
 const stopTimeoutMs = 10_000;
 const tmpfsMagic = 0x01021994; // statfs(2)
+/** `sysconf(_SC_CLK_TCK)` of every Linux. */
+const ticksPerSecond = 100;
 
 const running = new Set<Bun.Subprocess>();
 const folders = new Set<string>();
@@ -101,12 +103,28 @@ export async function stop(child: Bun.Subprocess): Promise<void> {
   running.delete(child);
 }
 
+/** The processor time that a process has used so far, in seconds. Null where there is no `/proc`. */
+export async function processorSeconds(pid: number): Promise<number | null> {
+  const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
+  if (text === null) return null;
+  // After the name, which can contain spaces: state is the first field, utime and stime are the 12th and 13th (proc(5)).
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
 /** A port that is free at the moment. */
 export function freePort(): number {
   const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
   const { port } = server;
   server.stop(true);
   return port!;
+}
+
+/** Starts a process that is asked line by line: its input stays open until it is stopped. */
+export function spawnAndKeep({ command, cwd = root }: Command) {
+  const child = Bun.spawn(command, { cwd, stdin: "pipe", stdout: "pipe", stderr: "pipe" });
+  running.add(child);
+  return child;
 }
 
 function spawn({ command, cwd, env, stdin }: Command) {

@@ -26,6 +26,7 @@ longTest(
     expect(output.match(/.*\| failed .*/g)).toBeNull();
     for (const what of [
       "single durable POSTs",
+      "page views of websites",
       "… with one event in ten notifying",
       "batches of 1,000",
       "import of 5,000 lines",

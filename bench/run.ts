@@ -43,12 +43,15 @@ const rounds = positiveNumber("rounds", values.rounds ?? (quick ? "1" : "3"));
 const isComplete =
   !values.rows && !values.cases && !quick && events >= 1_000_000 && seconds >= 5 && rounds >= 2;
 
+/** Rows that ask databases in `bench/package.json` the same. */
+const inSql = ["analysis", "cohorts", "paths"];
 const log = (message: string) => console.error(message);
 let failures = 0;
 
 cleanUpOnSignals();
 try {
-  const compares = (!quick && selected.includes("single-posts")) || selected.includes("analysis");
+  const compares =
+    (!quick && selected.includes("single-posts")) || selected.some((name) => inSql.includes(name));
   if (compares) await installCompared();
   const busy = quick ? 0 : await measureBusyShare();
   if (busy > 0.1)

@@ -121,13 +121,17 @@ async function installOnce(): Promise<{ folder: string; apiKey: string }> {
   return { folder, apiKey: await install({ TIDINGS_DATA: folder }) };
 }
 
-/** The whole program, as users start it, on a copy of an installation without events. */
-export async function startTidings(): Promise<Tidings> {
+/**
+ * The whole program, as users start it, on a copy of an installation without events.
+ *
+ * @param settings - further environment variables
+ */
+export async function startTidings(settings: Record<string, string> = {}): Promise<Tidings> {
   installed ??= installOnce();
   const { folder: template, apiKey } = await installed;
   const folder = await makeFolder();
   await cp(template, folder, { recursive: true });
-  const node = await startNode({ TIDINGS_DATA: folder });
+  const node = await startNode({ TIDINGS_DATA: folder, ...settings });
   const file = join(folder, "tidings.db");
   return {
     ports: [node.port],

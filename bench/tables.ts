@@ -18,10 +18,12 @@ import { neighbors } from "./rows/neighbors.ts";
 import { notifying } from "./rows/notifying.ts";
 import { growth, pages } from "./rows/pages.ts";
 import { people } from "./rows/people.ts";
+import { cohorts, paths } from "./rows/people-in-sql.ts";
 import { postTails } from "./rows/post-tails.ts";
 import { postsOnPostgres } from "./rows/posts-on-postgres.ts";
 import { singlePosts } from "./rows/single-posts.ts";
 import { stats } from "./rows/stats.ts";
+import { website } from "./rows/website.ts";
 import { startNodes, startTidings, startTidingsOnPostgres } from "./servers.ts";
 import { type Benchmark, failed, failedLine, formatResults, type Line, type RowOptions } from "./table.ts";
 
@@ -42,6 +44,7 @@ export type Table = {
 const sqliteRows: Record<string, Benchmark> = {
   "single-posts": singlePosts,
   "post-tails": postTails,
+  website,
   notifying,
   batches,
   import: importLines,
@@ -57,6 +60,8 @@ const sqliteRows: Record<string, Benchmark> = {
   neighbors,
   alerting,
   people,
+  cohorts,
+  paths,
   "ingest-while-expiring": ingestWhileExpiring,
 };
 

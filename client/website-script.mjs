@@ -1,5 +1,5 @@
 /**
- * Builds the script of web pages into the dashboard's `dist/assets/website-HASH.js`. With `--check`, it only measures
+ * Builds the script of web pages into the dashboard's `dist/assets/page-script-HASH.js`. With `--check`, it only measures
  * it: pages load it for each visitor, so its size has a budget.
  */
 import { createHash } from "node:crypto";
@@ -13,13 +13,13 @@ const hashCharacters = 16;
 
 const assets = fileURLToPath(new URL("../dashboard/dist/assets/", import.meta.url));
 const bundle = await rolldown({ input: fileURLToPath(new URL("src/script/website.ts", import.meta.url)) });
-const { output } = await bundle.generate({ format: "iife", minify: true });
+const { output } = await bundle.generate({ format: "iife", minify: true, comments: false });
 const { code } = output[0];
 const { length } = brotliCompressSync(code);
 console.log(`The script of web pages has ${length} of ${bytesMax} bytes with Brotli.`);
 if (length > bytesMax) process.exitCode = 1;
 if (!process.argv.includes("--check")) {
-  for (const name of readdirSync(assets)) if (/^website-/.test(name)) rmSync(assets + name);
+  for (const name of readdirSync(assets)) if (/^page-script-/.test(name)) rmSync(assets + name);
   const hash = createHash("sha256").update(code).digest("hex").slice(0, hashCharacters);
-  writeFileSync(`${assets}website-${hash}.js`, code);
+  writeFileSync(`${assets}page-script-${hash}.js`, code);
 }

@@ -20,6 +20,13 @@ const root = createRootRoute({
   notFoundComponent: NotFoundPage,
 });
 
+type Page = Awaited<ReturnType<Parameters<typeof lazyPart>[0]>>;
+
+/** A page of several that share a file. */
+function pageOf<Name extends string>(load: () => Promise<Record<Name, Page>>, name: Name) {
+  return lazyPart(async () => (await load())[name]);
+}
+
 /** A page for people without a session, with the parameters of links to it. */
 function open<Path extends string>(path: Path, load: Parameters<typeof lazyPart>[0]) {
   return createRoute({
@@ -70,7 +77,7 @@ const openPages = [
 const invitation = createRoute({
   getParentRoute: () => root,
   path: "/invite/$token",
-  component: lazyPart(async () => (await accountPages()).InvitationPage),
+  component: pageOf(accountPages, "InvitationPage"),
 });
 
 /** The search parameters of a page that are texts. */
@@ -85,12 +92,12 @@ const alertLink = createRoute({
   getParentRoute: () => root,
   path: "/alert/$token",
   validateSearch: textsIn("do", "minutes"),
-  component: lazyPart(async () => (await accountPages()).AlertLinkPage),
+  component: pageOf(accountPages, "AlertLinkPage"),
 });
 const unsubscribe = createRoute({
   getParentRoute: () => root,
   path: "/unsubscribe/$token",
-  component: lazyPart(async () => (await accountPages()).UnsubscribePage),
+  component: pageOf(accountPages, "UnsubscribePage"),
 });
 
 /** Pages that need an account. Redirects to the sign-in page, which leads back here. */
@@ -164,9 +171,9 @@ const project = createRoute({
 });
 
 /** A parameter that is a name of the application's: also "." and "..", which paths lose. */
-function named<Name extends string>(name: Name) {
+function named<Name extends string>(...names: Name[]) {
   const each = (change: (text: string) => string) => (params: Record<Name, string>) =>
-    ({ [name]: change(params[name]) }) as Record<Name, string>;
+    Object.fromEntries(names.map((name) => [name, change(params[name])])) as Record<Name, string>;
   return { params: { parse: each(withoutTilde), stringify: each(withTilde) } };
 }
 
@@ -191,7 +198,7 @@ function page<Path extends string>(path: Path, component: ReturnType<typeof lazy
 }
 
 const boardPages = () => import("./boards/pages.ts");
-const BoardsPage = lazyPart(async () => (await boardPages()).BoardsPage);
+const BoardsPage = pageOf(boardPages, "BoardsPage");
 const boards = createRoute({
   getParentRoute: () => project,
   path: "/boards",
@@ -204,50 +211,41 @@ const board = createRoute({
   validateSearch: rangeSearch,
   component: BoardsPage,
 });
-const insights = page(
-  "/insights",
-  lazyPart(async () => (await boardPages()).InsightsPage),
-);
-const annotations = page(
-  "/annotations",
-  lazyPart(async () => (await boardPages()).AnnotationsPage),
-);
+const insights = page("/insights", pageOf(boardPages, "InsightsPage"));
+const annotations = page("/annotations", pageOf(boardPages, "AnnotationsPage"));
 const connectionPages = () => import("./connections/pages.ts");
-const keys = page(
-  "/keys",
-  permitted(
-    "keys:manage",
-    "API keys",
-    lazyPart(async () => (await connectionPages()).KeysPage),
-  ),
-);
+const keys = page("/keys", permitted("keys:manage", "API keys", pageOf(connectionPages, "KeysPage")));
 const settingsPages = () => import("./settings/pages.ts");
-const members = page(
-  "/members",
-  lazyPart(async () => (await settingsPages()).MembersPage),
-);
+const members = page("/members", pageOf(settingsPages, "MembersPage"));
 const userPages = () => import("./users/pages.ts");
 const users = createRoute({
   getParentRoute: () => project,
   path: "/users",
   validateSearch: textsIn("sort", "q"),
-  component: lazyPart(async () => (await userPages()).UsersPage),
+  component: pageOf(userPages, "UsersPage"),
 });
 const user = createRoute({
   getParentRoute: () => project,
   path: "/users/$userId",
   ...named("userId"),
   validateSearch: textsIn("erasure"),
-  component: lazyPart(async () => (await userPages()).UserPage),
+  component: pageOf(userPages, "UserPage"),
 });
-const cohorts = page(
-  "/cohorts",
-  lazyPart(async () => (await userPages()).CohortsPage),
-);
-const cohort = page(
-  "/cohorts/$cohort",
-  lazyPart(async () => (await userPages()).CohortPage),
-);
+const cohorts = page("/cohorts", pageOf(userPages, "CohortsPage"));
+const cohort = page("/cohorts/$cohort", pageOf(userPages, "CohortPage"));
+const groups = createRoute({
+  getParentRoute: () => project,
+  path: "/groups/$type",
+  ...named("type"),
+  validateSearch: textsIn("q"),
+  component: pageOf(userPages, "GroupsPage"),
+});
+const group = createRoute({
+  getParentRoute: () => project,
+  path: "/groups/$type/$group",
+  ...named("type", "group"),
+  component: pageOf(userPages, "GroupPage"),
+});
 const who = createRoute({
   getParentRoute: () => project,
   path: "/who",
@@ -256,111 +254,70 @@ const who = createRoute({
     Object.fromEntries(
       Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
     ),
-  component: lazyPart(async () => (await boardPages()).WhoPage),
+  component: pageOf(boardPages, "WhoPage"),
 });
 const rulePages = () => import("./rules/pages.ts");
-const rules = page(
-  "/rules",
-  lazyPart(async () => (await rulePages()).RulesPage),
-);
-const rule = page(
-  "/rules/$rule",
-  lazyPart(async () => (await rulePages()).RulePage),
-);
+const rules = page("/rules", pageOf(rulePages, "RulesPage"));
+const rule = page("/rules/$rule", pageOf(rulePages, "RulePage"));
 const alerts = createRoute({
   getParentRoute: () => project,
   path: "/alerts",
   validateSearch: textsIn("alert"),
-  component: lazyPart(async () => (await rulePages()).AlertsPage),
+  component: pageOf(rulePages, "AlertsPage"),
 });
-const silences = page(
-  "/silences",
-  lazyPart(async () => (await rulePages()).SilencesPage),
-);
-const destinations = page(
-  "/destinations",
-  lazyPart(async () => (await rulePages()).DestinationsPage),
-);
+const silences = page("/silences", pageOf(rulePages, "SilencesPage"));
+const destinations = page("/destinations", pageOf(rulePages, "DestinationsPage"));
 const deliveries = createRoute({
   getParentRoute: () => project,
   path: "/deliveries",
   validateSearch: textsIn("state", "to", "rule", "account", "channel", "range", "from", "until"),
-  component: lazyPart(async () => (await rulePages()).DeliveriesPage),
+  component: pageOf(rulePages, "DeliveriesPage"),
 });
-const heartbeats = page(
-  "/heartbeats",
-  lazyPart(async () => (await rulePages()).HeartbeatsPage),
-);
-const heartbeat = page(
-  "/heartbeats/$heartbeat",
-  lazyPart(async () => (await rulePages()).HeartbeatPage),
-);
-const onCall = page(
-  "/on-call",
-  lazyPart(async () => (await rulePages()).OnCallPage),
-);
-const reports = page(
-  "/reports",
-  lazyPart(async () => (await rulePages()).ReportsPage),
-);
-const webhooks = page(
-  "/webhooks",
-  lazyPart(async () => (await connectionPages()).WebhooksPage),
-);
-const connections = page(
-  "/connections",
-  lazyPart(async () => (await connectionPages()).ConnectionsPage),
-);
-const rejected = page(
-  "/rejected",
-  lazyPart(async () => (await connectionPages()).RejectedPage),
-);
-const audit = page(
-  "/audit",
-  permitted(
-    "audit:read",
-    "Audit log",
-    lazyPart(async () => (await settingsPages()).AuditPage),
-  ),
-);
-const settings = page(
-  "/settings",
-  lazyPart(async () => (await settingsPages()).ProjectSettingsPage),
-);
+const heartbeats = page("/heartbeats", pageOf(rulePages, "HeartbeatsPage"));
+const heartbeat = page("/heartbeats/$heartbeat", pageOf(rulePages, "HeartbeatPage"));
+const onCall = page("/on-call", pageOf(rulePages, "OnCallPage"));
+const reports = page("/reports", pageOf(rulePages, "ReportsPage"));
+const webhooks = page("/webhooks", pageOf(connectionPages, "WebhooksPage"));
+const connections = page("/connections", pageOf(connectionPages, "ConnectionsPage"));
+const rejected = page("/rejected", pageOf(connectionPages, "RejectedPage"));
+const audit = page("/audit", permitted("audit:read", "Audit log", pageOf(settingsPages, "AuditPage")));
+const settings = page("/settings", pageOf(settingsPages, "ProjectSettingsPage"));
+
+const pages = [
+  users,
+  user,
+  cohorts,
+  cohort,
+  groups,
+  group,
+  who,
+  boards,
+  board,
+  insights,
+  annotations,
+  keys,
+  members,
+  rules,
+  rule,
+  alerts,
+  silences,
+  destinations,
+  deliveries,
+  heartbeats,
+  heartbeat,
+  onCall,
+  reports,
+  webhooks,
+  rejected,
+  connections,
+  audit,
+] as const;
 
 /** Short URLs without a project redirect to the first project. */
-const short = [
-  "/boards",
-  "/boards/$",
-  "/channels/$",
-  "/events/$",
-  "/users",
-  "/users/$",
-  "/cohorts",
-  "/cohorts/$",
-  "/who",
-  "/insights",
-  "/annotations",
-  "/keys",
-  "/members",
-  "/rules",
-  "/rules/$",
-  "/alerts",
-  "/silences",
-  "/destinations",
-  "/deliveries",
-  "/heartbeats",
-  "/heartbeats/$",
-  "/on-call",
-  "/reports",
-  "/webhooks",
-  "/rejected",
-  "/audit",
-  "/connections",
-].map((path) =>
+const short = [channel, event, ...pages].map(({ options }) =>
   createRoute({
     getParentRoute: () => signedIn,
-    path,
+    path: (options as { path: string }).path,
     beforeLoad({ context, location }) {
       const first = context.me.projects[0]?.slug;
       if (!first) throw redirect({ to: "/" });
@@ -383,35 +340,7 @@ export const router = createRouter({
       notificationSettings,
       oldSettings,
       status,
-      project.addChildren([
-        feed.addChildren([allEvents, channel, event]),
-        users,
-        user,
-        cohorts,
-        cohort,
-        who,
-        boards,
-        board,
-        insights,
-        annotations,
-        keys,
-        members,
-        rules,
-        rule,
-        alerts,
-        silences,
-        destinations,
-        deliveries,
-        heartbeats,
-        heartbeat,
-        onCall,
-        reports,
-        webhooks,
-        rejected,
-        connections,
-        audit,
-        settings,
-      ]),
+      project.addChildren([feed.addChildren([allEvents, channel, event]), ...pages, settings]),
       ...short,
     ]),
   ]),

@@ -80,12 +80,28 @@ export default defineConfig({
             // Otherwise a file for each part that the feed's histogram and boards share.
             {
               name: "charts",
-              test: /dashboard\/charts\/|dashboard\/annotations\/use-marks|node_modules\/uplot\//,
+              test: /dashboard\/charts\/|dashboard\/annotations\/use-marks|dashboard\/boards\/(?:use-board-marks|tile-scroll)|node_modules\/uplot\//,
             },
             // Otherwise a file for each part that some of the pages with forms share.
-            { name: "edits", test: /dashboard\/edits\// },
+            {
+              name: "edits",
+              test: /dashboard\/(?:edits\/|components\/(?:days-field|size|waiting-mark|ui\/name-dialog)\.|views\/saved-search|settings\/(?:group|saved-field|schedule-text)\.|rules\/search-field|channels\/icon-field)/,
+            },
             // Otherwise a file for each icon that two pages share, and all their names in the first load.
-            { name: "icons", test: /node_modules\/lucide-react\// },
+            { name: "icons", test: /node_modules\/lucide-react\/|dashboard\/connections\/connection-icons/ },
+            // Otherwise a file for each few lines that pages of these kinds share.
+            {
+              name: "sign-in",
+              test: /dashboard\/account\/(?:account-fields|auth-layout|new-password-field)/,
+            },
+            {
+              name: "people",
+              test: /dashboard\/(?:users\/(?:users|activity-days)|groups\/(?:groups|group-text))\./,
+            },
+            { name: "silences", test: /dashboard\/silences\/(?:silences|silence-note)\./ },
+            { name: "event", test: /server\/event\/(?:id|event-format)\./ },
+            // Otherwise two files of a few lines for lists with pages.
+            { name: "lists", test: /nfiniteQuery/ },
           ],
         },
       },

@@ -28,7 +28,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const build = join(root, "build");
 const entries = [
-  ...["check", "checkpoint", "migrate", "reader", "writer"].map(
+  ...["check", "checkpoint", "follow", "migrate", "reader", "writer"].map(
     (name) => `server/storage/sqlite/${name}-thread.ts`,
   ),
   "server/reports/picture-thread.ts",

@@ -3,8 +3,8 @@ import { searchServer } from "./syntax.mjs";
 
 const readers = [
   "config/config.ts",
-  // Passes the whole environment on to the command that makes a backup.
-  "backup/schedule.ts",
+  // Passes the whole environment on to the commands that make and check backups.
+  "backup/run-command.ts",
   // systemd's own variables are no settings.
   "process/systemd.ts",
 ];

@@ -41,6 +41,7 @@ const order = [
   "invitations",
   "ingest",
   "people",
+  "groups",
   "drop-in",
   "website",
   "transfer",

@@ -18,7 +18,7 @@ const config = await createConfig({
 /** What is as it must be. */
 const exceptions = [
   // IDs are UUIDs, so they can't be "rejected" or "token".
-  ["no-ambiguous-paths", /~1events~1\{id\}~1deliveries$|~1invitations~1token~1\{token\}$/],
+  ["no-ambiguous-paths", /~1events~1\{id\}~1(?:before|deliveries)$|~1invitations~1token~1\{token\}$/],
   // The clients of PostHog have them.
   ["no-path-trailing-slash", /\/paths\/~1(?:batch|e|i~1v0~1e|capture|flags|decide)~1$/],
   // Anyone may call them, with anything.

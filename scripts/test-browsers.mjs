@@ -1,6 +1,6 @@
 /**
- * Runs the tests of pages in today's browsers: all of them in Debian's newest Chromium, and the main paths in Firefox
- * and in WebKitGTK, the engine of Safari. As root on Debian, it installs the browsers, or brings them up to date, with
+ * Runs the tests of pages in today's browsers: all of them in Debian's newest Chromium, and in Firefox and in WebKitGTK,
+ * the engine of Safari, the main paths and the script of web pages. As root on Debian, it installs the browsers, or brings them up to date, with
  * apt. A browser that is missing is skipped, with a sentence. The last line is "N passed, N failed".
  *
  *   node scripts/test-browsers.mjs [--part N/M] [chromium] [firefox] [webkit] [PATH …]
@@ -15,7 +15,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const mainPaths = "server/e2e/pages-main-paths.test.ts";
+/** What runs in each browser. */
+const everywhere = ["server/e2e/pages-main-paths.test.ts", "server/website/script-browsers.test.ts"];
 const aptGet = "/usr/bin/apt-get";
 const names = ["chromium", "firefox", "webkit"];
 
@@ -41,7 +42,7 @@ const browsers = {
     variable: "TIDINGS_TEST_FIREFOX",
     path: "/usr/bin/firefox-esr",
     needs: [],
-    tests: [mainPaths],
+    tests: everywhere,
   },
   webkit: {
     title: "WebKitGTK",
@@ -49,7 +50,7 @@ const browsers = {
     variable: "TIDINGS_TEST_WEBKIT",
     path: "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser",
     needs: ["/usr/bin/WebKitWebDriver", "/usr/bin/Xvfb"],
-    tests: [mainPaths],
+    tests: everywhere,
   },
 };
 const chosen = names

@@ -19,7 +19,9 @@ import { addConnectionRoutes } from "./connections/routes.ts";
 import { dataHeaders, problem } from "./core/problems.ts";
 import { answerHandshake, cloudEventsPath } from "./drop-in/cloudevents/routes.ts";
 import { addDropInRoutes, dropInPathsOfBrowsers } from "./drop-in/routes.ts";
+import { addBeforeRoute } from "./events/before-route.ts";
 import { addEventRoutes } from "./events/routes.ts";
+import { addGroupRoutes } from "./groups/routes.ts";
 import { addBadgeRoutes } from "./heartbeats/badge-routes.ts";
 import { addPingRoutes } from "./heartbeats/ping-routes.ts";
 import { addHeartbeatRoutes } from "./heartbeats/routes.ts";
@@ -52,6 +54,7 @@ import { addActivityRoutes } from "./stats/activity-routes.ts";
 import { addPathRoutes } from "./stats/path-routes.ts";
 import { addStatsRoutes } from "./stats/routes.ts";
 import { addCountedUserRoutes } from "./stats/user-routes.ts";
+import { addAboutUserRoutes } from "./users/about-routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { addViewRoutes } from "./views/routes.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
@@ -118,6 +121,9 @@ export function createApp(services: Services, recordEvents: (request: Request) =
     "/api/identify",
     "/api/alias",
     "/api/users",
+    "/api/groups",
+    "/api/groups/*",
+    "/api/group-types",
     "/api/cohorts",
     "/api/cohorts/*",
     "/api/users/*",
@@ -156,11 +162,14 @@ export function createApp(services: Services, recordEvents: (request: Request) =
 
   addRejectedEventRoutes(routes, services); ///api/events/rejected …
   addEventRoutes(routes, services); //        /api/events …
+  addBeforeRoute(routes, services); //        /api/events/{id}/before
   addSearchRoutes(routes, services); //       /api/search …
   addChannelRoutes(routes, services); //      /api/channels
   addViewRoutes(routes, services); //         /api/views … /api/sidebar …
   addUserRoutes(routes, services); //         /api/users …
+  addAboutUserRoutes(routes, services); //    /api/users/{userId}/notes …/cohorts
   addPeopleRoutes(routes, services); //       /api/identify /api/alias /api/users/{userId}/merge …/split
+  addGroupRoutes(routes, services); //        /api/groups … /api/group-types /api/users/{userId}/groups
   addCohortRoutes(routes, services); //       /api/cohorts …
   addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention
   addPathRoutes(routes, services); //         /api/paths
@@ -202,8 +211,9 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addWebsiteRoutes(routes, services); //      /t.js /t /s/{name} …
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
+  // The other tools that change something send POST requests, too.
   addMcpRoutes(routes, async (request) =>
-    request.method === "POST"
+    request.method === "POST" && new URL(request.url).pathname === "/api/events"
       ? recordEvents(request).catch((error) => errorResponse(error, services.failures, request))
       : app.fetch(request),
   ); //                                       /mcp

@@ -1,11 +1,8 @@
-import { userCount } from "../events.ts";
 import { runReads } from "../generators.ts";
-import type { Month } from "../month.ts";
-import { count, type Line, milliseconds, type RowOptions } from "../table.ts";
-
-/** Of the users, so many in a hundred are joined to another one. */
-const joinedPercent = 30;
-const batchMessages = 1_000;
+import { joinUsers } from "../joined.ts";
+import { loadMonth, type Month } from "../month.ts";
+import { processorMs } from "../processor.ts";
+import { count, type Line, median, milliseconds, type RowOptions, ratio } from "../table.ts";
 
 const questions = [
   { what: "users by day", path: "/api/stats?metric=users&by=day" },
@@ -17,28 +14,41 @@ const questions = [
   { what: "a page of one user", path: "/api/events?limit=50&q=user:user_4711" },
 ];
 
-/** The same questions before and after three in ten users are joined to another one. */
+/**
+ * The same questions of two servers with the same events: three in ten users are joined to another one on the first.
+ * They are asked in turn, and the processor time of a question is compared.
+ */
 export async function people(options: RowOptions): Promise<Line[]> {
-  const { events, quick, month, log } = options;
-  const loaded = await month();
-  const before = await measure(loaded, options);
-  const joined = Math.floor((Math.min(userCount, quick ? 100 : userCount) * joinedPercent) / 100);
-  const startMs = performance.now();
-  await join(loaded, joined);
-  const seconds = (performance.now() - startMs) / 1_000;
-  const firstMs = await readFirst(loaded);
-  const after = await measure(loaded, options);
-  return questions.map(({ what }, index) => {
-    const times = after[index]!.p50Ms / before[index]!.p50Ms;
-    log(`people: ${what}: ${times.toFixed(2)} times`);
-    return {
-      what: `people: ${what} at ${count(events)} events with ${count(joined)} joined IDs, against before`,
-      measured: `${times.toFixed(2)} times`,
-      bar: "1.3 times",
-      aim: "–",
-      figures: `p50 ${milliseconds(after[index]!.p50Ms)}, before ${milliseconds(before[index]!.p50Ms)}; joining took ${seconds.toFixed(0)} s, the first question after it ${milliseconds(firstMs)}`,
-    };
-  });
+  const { events, rounds, month, log } = options;
+  const plain = await loadMonth(options);
+  try {
+    const joined = await month();
+    const { ids, seconds } = await joinUsers(joined, options);
+    const firstMs = await readFirst(joined);
+    const lines: Line[] = [];
+    for (const { what, path } of questions) {
+      const [withIds, without]: [number[], number[]] = [[], []];
+      for (let round = 0; round < rounds; round++) {
+        without.push(await measure(plain, path, options));
+        withIds.push(await measure(joined, path, options));
+      }
+      const times = ratio(
+        withIds.map((ms, round) => ms / without[round]!),
+        "",
+      );
+      log(`people: ${what}: ${times} times`);
+      lines.push({
+        what: `people: processor time of ${what} at ${count(events)} events with ${count(ids)} joined IDs, against without`,
+        measured: `${times} times`,
+        bar: "1.3 times",
+        aim: "–",
+        figures: `${milliseconds(median(withIds))} for each, without ${milliseconds(median(without))}; joining took ${seconds.toFixed(0)} s, the first question after it ${milliseconds(firstMs)}`,
+      });
+    }
+    return lines;
+  } finally {
+    await plain.server.stop();
+  }
 }
 
 /** How long the first question takes, for which the server reads who is joined to whom. */
@@ -49,41 +59,18 @@ async function readFirst({ server: { ports, apiKey }, startMs, endMs }: Month): 
   return performance.now() - fromMs;
 }
 
+/** The processor time of a request, in milliseconds. */
 async function measure(
   { server, startMs, endMs }: Month,
+  path: string,
   { seconds, quick }: RowOptions,
-): Promise<{ p50Ms: number }[]> {
-  const measured: { p50Ms: number }[] = [];
-  for (const { path } of questions)
-    measured.push(
-      await runReads(server, [`${path}&from=${startMs}&to=${endMs}`], {
-        connections: 1,
-        warmupMs: quick ? 10 : 300,
-        durationMs: (seconds * 1_000) / 4,
-      }),
-    );
-  return measured;
-}
-
-/** Joins users in pairs, as clients of another service would. */
-async function join({ server: { ports, apiKey } }: Month, joined: number): Promise<void> {
-  for (let start = 0; start < joined; start += batchMessages) {
-    const batch = Array.from({ length: Math.min(batchMessages, joined - start) }, (_, index) => ({
-      event: "$create_alias",
-      distinct_id: `user_${start + index}`,
-      properties: { alias: `user_${userCount - 1 - start - index}` },
-    }));
-    const response = await fetch(`http://127.0.0.1:${ports[0]}/batch/`, {
-      method: "POST",
-      headers: { "content-type": "application/json", "x-api-key": apiKey },
-      body: JSON.stringify({ batch }),
-    });
-    if (response.status !== 200)
-      throw new Error(`POST /batch/ answered ${response.status}: ${await response.text()}`);
-  }
-  const response = await fetch(`http://127.0.0.1:${ports[0]}/api/users/user_${userCount - 1}`, {
-    headers: { "x-api-key": apiKey },
+): Promise<number> {
+  const paths = [`${path}&from=${startMs}&to=${endMs}`];
+  const before = processorMs(server.pids);
+  const { acknowledged } = await runReads(server, paths, {
+    connections: 1,
+    warmupMs: quick ? 10 : 300,
+    durationMs: (seconds * 1_000) / 4,
   });
-  const { user } = (await response.json()) as { user: { userId: string } };
-  if (user.userId !== "user_0") throw new Error(`user_${userCount - 1} is joined to ${user.userId}.`);
+  return Math.max(processorMs(server.pids) - before, 1) / acknowledged;
 }

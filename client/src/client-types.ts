@@ -110,6 +110,9 @@ export type AliasOptions = CallOptions & { signature?: string };
 /** `anonymousId`: the ID that the user's events had before. Both become one person, for past events too. */
 export type IdentifyOptions = AliasOptions & { anonymousId?: string };
 
+/** `userId`: becomes a member of the group. With a publishable key, `signature` is of that ID. */
+export type GroupOptions = AliasOptions & { userId?: string };
+
 export type TidingsClient<Events extends object = AnyEvents> = {
   /**
    * Sends an event and resolves to the stored event once it is on the server's disk. The client creates the event's
@@ -187,6 +190,19 @@ export type TidingsClient<Events extends object = AnyEvents> = {
    * await tidings.alias("u1", visitorId);
    */
   alias(userId: string, previousId: string, options?: AliasOptions): Promise<void>;
+
+  /**
+   * Sets properties of a group, such as a company, and leaves its others as they are; null removes one. Creates the group
+   * if it is new. With `userId`, that user becomes a member: the search `company:acme` finds their events then, past
+   * ones too.
+   *
+   * Needs a secret key with the scope `ingest`. With a publishable key, it only adds the user, with a signature, to a
+   * group that exists. Rejects with `TidingsError`.
+   *
+   * @example
+   * await tidings.group("company", "acme", { name: "ACME", plan: "team" }, { userId: "u1" });
+   */
+  group(type: string, id: string, properties?: IdentifiedProperties, options?: GroupOptions): Promise<void>;
 
   /**
    * Lists events, newest first.

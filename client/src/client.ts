@@ -125,6 +125,8 @@ export function createClient<Events extends object = AnyEvents>(
 
     identify: async (...args) => (await loadReader()).identify(connection, ...args),
 
+    group: async (...args) => (await loadReader()).group(connection, ...args),
+
     alias: async (...args) => (await loadReader()).alias(connection, ...args),
 
     list: async (...args) => (await loadReader()).list(connection, ...args),

@@ -34,9 +34,9 @@ export class TidingsError extends Error {
   /** How long the server asked to wait, in milliseconds, if it did. */
   declare readonly retryAfterMs: number | undefined;
 
-  constructor({ status, code, detail, errors = [], retryAfterMs }: TidingsErrorOptions) {
-    super(`${detail} (${status} ${code})`);
-    Object.assign(this, { name: "TidingsError", status, code, detail, errors, retryAfterMs });
+  constructor(options: TidingsErrorOptions) {
+    super(`${options.detail} (${options.status} ${options.code})`);
+    Object.assign(this, { name: "TidingsError", errors: [], ...options });
   }
 }
 

@@ -16,7 +16,7 @@ export type StreamPosition = { lastEventId: string | undefined };
 
 type Connection = StreamPosition & { requestedWaitMs: number };
 type StreamRequest = { url: string; headers: Record<string, string>; policy: Policy };
-type Message = { type: string; data: string };
+type Message = { type: string | undefined; data: string };
 
 /**
  * Streams events, and reconnects until a signal is aborted or the server rejects the request.
@@ -53,9 +53,12 @@ async function* messagesOf(
 ): AsyncGenerator<Message> {
   const controller = new AbortController();
   const stopListening = onAbortOf(policy.signals, (reason) => controller.abort(reason));
-  let timer = setTimeout(() => controller.abort(), policy.timeoutMs);
+  let timer: ReturnType<typeof setTimeout> | undefined;
   /** Null if the connection broke or is silent. */
-  const within = async <Result>(ms: number, start: () => Promise<Result>): Promise<Result | null> => {
+  const within = async <Result>(
+    start: () => Promise<Result>,
+    ms = policy.timeoutMs,
+  ): Promise<Result | null> => {
     clearTimeout(timer);
     timer = setTimeout(() => controller.abort(), ms);
     try {
@@ -67,12 +70,12 @@ async function* messagesOf(
   };
   try {
     const { lastEventId } = connection;
-    const response = await within(policy.timeoutMs, () =>
+    const response = await within(() =>
       policy.fetch(url, {
         headers: {
           ...headers,
           accept: "text/event-stream",
-          ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
+          ...(lastEventId && { "last-event-id": lastEventId }),
         },
         cache: "no-store",
         redirect: "manual",
@@ -81,7 +84,7 @@ async function* messagesOf(
     );
     if (!response) return;
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-      const text = await within(policy.timeoutMs, () => response.text());
+      const text = await within(() => response.text());
       if (text === null) return;
       const failure = failureOf(response, parse(text));
       if (!isTemporaryFailure(failure)) throw failure;
@@ -91,7 +94,7 @@ async function* messagesOf(
     const reader = response.body!.getReader();
     const decoder = new TextDecoder();
     for (let text = ""; ; ) {
-      const read = await within(idleTimeoutMs, () => reader.read());
+      const read = await within(() => reader.read(), idleTimeoutMs);
       if (!read || read.done) return;
       const blocks = (text + decoder.decode(read.value, { stream: true })).split("\n\n");
       text = blocks.pop()!;
@@ -100,7 +103,7 @@ async function* messagesOf(
       for (const block of blocks) {
         const fields = new Map(block.split("\n").map((line) => line.split(/: ?(.*)/s) as [string, string]));
         connection.lastEventId = fields.get("id") ?? connection.lastEventId;
-        yield { type: fields.get("event") ?? "", data: fields.get("data") ?? "" };
+        yield { type: fields.get("event"), data: fields.get("data")! };
       }
     }
   } finally {

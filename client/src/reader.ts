@@ -2,6 +2,7 @@ import type {
   AliasOptions,
   CallOptions,
   EventPage,
+  GroupOptions,
   IdentifiedProperties,
   IdentifiedUser,
   IdentifyOptions,
@@ -34,9 +35,10 @@ export async function list(
   filters: ListFilters = {},
   call: CallOptions = {},
 ): Promise<EventPage> {
-  if (disabled) return { events: [], nextCursor: null };
   const url = withQuery(`${baseUrl}/api/events`, filters);
-  const { events, nextCursor = null } = await request<EventList>(url, { headers }, policyOf(call.signal));
+  const { events, nextCursor = null }: Pick<EventList, "events" | "nextCursor"> = disabled
+    ? { events: [] }
+    : await request<EventList>(url, { headers }, policyOf(call.signal));
   return { events, nextCursor };
 }
 
@@ -71,17 +73,12 @@ export async function identify(
   properties: IdentifiedProperties,
   call: IdentifyOptions = {},
 ): Promise<IdentifiedUser> {
-  const { headers, disabled } = connection;
-  const json = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
-  const sent = JSON.parse(json);
-  const { anonymousId, signature } = call;
-  if (anonymousId) await send(connection, "identify", { userId, anonymousId, signature }, call);
-  // Everybody can read a web page's key, so the server would refuse properties.
-  const isPublishable = headers["x-api-key"]!.startsWith("tdg_pk_");
-  if (disabled || isPublishable) return { userId, properties: sent };
+  if (call.anonymousId || call.signature) await send(connection, "identify", { userId }, call);
+  if (connection.disabled || isPublishable(connection))
+    return { userId, properties: JSON.parse(asJson(properties)) };
   // URLs lose the segments "." and "..", so the server takes them with a tilde.
   const segment = encodeURIComponent(userId.replace(/^(?=~*\.\.?$)/, "~"));
-  return (await send(connection, `users/${segment}`, sent, call, "PATCH")).user;
+  return (await send(connection, `users/${segment}`, properties, { signal: call.signal }, "PATCH")).user;
 }
 
 export async function alias(
@@ -90,46 +87,63 @@ export async function alias(
   previousId: string,
   call: AliasOptions = {},
 ): Promise<void> {
-  await send(connection, "alias", { userId, previousId, signature: call.signature }, call);
+  await send(connection, "alias", { userId, previousId }, call);
 }
 
-/** Changes a user. A disabled client sends nothing. */
+export async function group(
+  connection: Connection,
+  type: string,
+  id: string,
+  properties?: IdentifiedProperties,
+  call: GroupOptions = {},
+): Promise<void> {
+  const sent = isPublishable(connection) ? undefined : properties;
+  await send(connection, "groups", { type, id, properties: sent }, call);
+}
+
+/** Everybody can read a web page's key, so the server would refuse properties. */
+function isPublishable({ headers }: Connection): boolean {
+  return headers["x-api-key"]!.startsWith("tdg_pk_");
+}
+
+function asJson(body: object): string {
+  return JSON.stringify(body, (_, value) => (typeof value === "bigint" ? String(value) : value));
+}
+
+/** Changes a user or a group. A disabled client sends nothing. Other options than `signal` are sent with the body. */
 async function send(
   { baseUrl, post, disabled, policyOf }: Connection,
   path: string,
   body: object,
-  call: CallOptions,
+  { signal, ...options }: { signal?: AbortSignal | undefined },
   method = "POST",
 ): Promise<{ user: IdentifiedUser }> {
-  const init = { ...post, method, body: JSON.stringify(body) };
-  return disabled ? ({} as never) : request(`${baseUrl}/api/${path}`, init, policyOf(call.signal));
+  const init = { ...post, method, body: asJson({ ...options, ...body }) };
+  return disabled ? ({} as never) : request(`${baseUrl}/api/${path}`, init, policyOf(signal));
 }
 
 /** The event as the server would return it. */
 export function unsentEvent({ id, json }: PreparedEvent): Event {
-  const { channel, name, userId, tags, notify, createdAt, icon, event, description } = JSON.parse(json);
+  const { channel, createdAt = Date.now(), ...sent } = JSON.parse(json);
+  for (const name of ["icon", "event", "description"]) if (!sent[name]) delete sent[name];
   return {
+    userId: "",
+    notify: false,
+    tags: {},
+    ...sent,
     id,
-    name,
     channelId: channel,
-    userId: userId ?? "",
-    notify: notify ?? false,
-    tags: tags ?? {},
-    createdAt: toIsoString(createdAt ?? Date.now(), "createdAt"),
-    ...(icon && { icon }),
-    ...(event && { event }),
-    ...(description && { description }),
+    createdAt: toIsoString(createdAt, "createdAt"),
   };
 }
 
-function withQuery(url: string, { from, to, tags = {}, ...filters }: ListFilters & LiveFilters): string {
+function withQuery(url: string, { tags = {}, ...filters }: ListFilters & LiveFilters): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(filters)) {
-    if (value !== undefined && value !== null) query.set(name, String(value));
+    if (value === undefined || value === null) continue;
+    const isTime = (name === "from" || name === "to") && typeof value !== "string";
+    query.set(name, isTime ? toIsoString(value as Date | number, name) : String(value));
   }
-  for (const [name, time] of Object.entries({ from, to }))
-    if (time !== undefined) query.set(name, typeof time === "string" ? time : toIsoString(time, name));
   for (const [key, value] of tagStrings(tags)) query.set(`tag.${key}`, value);
-  const text = query.toString();
-  return text ? `${url}?${text}` : url;
+  return `${url}?${query}`;
 }

@@ -156,9 +156,36 @@ test("live() throws what reconnecting can't mend", async () => {
   expect(error).toMatchObject({ status: 401, code: "key-invalid" });
 });
 
-test("identify() with a publishable key sends nothing", async () => {
+/** A client of a web page, whose key has no secret for signatures. */
+async function pageClient() {
+  const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+  const body = JSON.stringify({ name: "Pages", kind: "publishable" });
+  const response = await app.request("/api/keys?project=default", { method: "POST", headers, body });
+  const { secret } = (await response.json()) as { secret: string };
+  return createClient({ baseUrl: app.address, apiKey: secret });
+}
+
+test("identify() with a publishable key sends a signature, also without another ID", async () => {
+  const page = await pageClient();
+  const error = await page.identify("u1", {}, { signature: "0".repeat(64) }).catch((reason) => reason);
+  expect(error).toMatchObject({ status: 403, code: "signature-invalid" });
+});
+
+test("identify() with a publishable key alone sends nothing", async () => {
   const page = createClient({ baseUrl: "http://127.0.0.1:1", apiKey: `tdg_pk_${"a".repeat(36)}` });
   expect(await page.identify("u1", { plan: "pro" })).toEqual({ userId: "u1", properties: { plan: "pro" } });
+});
+
+test("group() saves a group, and makes a user a member", async () => {
+  const tidings = client();
+  await tidings.track({ channel: "users", name: "Signed up", userId: "eve" });
+  await tidings.group("company", "acme", { name: "ACME", seats: 5n, gone: undefined }, { userId: "eve" });
+  await tidings.group("company", "acme", { seats: null });
+  const { events } = await tidings.list({ q: "company:acme" });
+  expect(events.map(({ userId }) => userId)).toEqual(["eve"]);
+  const error = await tidings.group("user", "acme").catch((reason) => reason);
+  expect(error).toBeInstanceOf(TidingsError);
+  expect(error.message).toContain("must not be a field of searches");
 });
 
 test("identify() sets the properties of a user", async () => {

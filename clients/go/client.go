@@ -27,8 +27,10 @@ type Options struct {
 	BaseURL string
 	// APIKey is the project's API key, tdg_sk_….
 	APIKey string
-	// OnError is called with events that will not be sent. It runs in another goroutine, which sends nothing meanwhile: it
-	// must not call Flush or Close. By default, a line is logged.
+	// OnError is called with events that will not be sent: in the goroutine of Track if they are invalid, otherwise in
+	// two of the client, also at the same time. The one that sends waits for it, so it must not call Flush or Close. The
+	// other one has the events that find the queue full or closed; if OnError takes long, it is called with 1,000 of
+	// them, and the rest is counted in the log. By default, a line is logged.
 	OnError func(Drop)
 	// BeforeSend changes an event before it is sent, for example to remove personal data. False drops the event.
 	BeforeSend func(*Event) bool
@@ -117,8 +119,16 @@ func (c *Client) Track(event Event) (id string) {
 	if event.ID == "" {
 		event.ID = newEventID()
 	}
+	own := event
 	if c.options.BeforeSend != nil && !c.options.BeforeSend(&event) {
 		return ""
+	}
+	// It may have replaced the whole event.
+	if event.ID == "" {
+		event.ID = own.ID
+	}
+	if event.CreatedAt.IsZero() {
+		event.CreatedAt = own.CreatedAt
 	}
 	body, err := event.encode()
 	if err != nil {
@@ -134,6 +144,12 @@ func (c *Client) Track(event Event) (id string) {
 // Identify sets properties of a user, in the background, like Track. A nil value removes one; all others stay. It needs
 // a secret key with the scope "ingest".
 func (c *Client) Identify(userID string, properties Properties) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			err := fmt.Errorf("tidings: %v", thrown)
+			c.drop(Drop{Reason: Invalid, Events: Event{UserID: userID}.report(), Err: err})
+		}
+	}()
 	body, err := encodeProperties(properties)
 	if err != nil {
 		c.drop(Drop{Reason: Invalid, Events: Event{UserID: userID}.report(), Err: err})
@@ -151,7 +167,7 @@ func (c *Client) Flush(ctx context.Context) error {
 }
 
 // Close flushes, and drops what can't be sent before the context ends or after all retries, unless OfflineDir keeps it.
-// It returns why something was left. Further events are dropped.
+// It returns why something was left. Further events are dropped. Other calls of Close wait for the first one.
 func (c *Client) Close(ctx context.Context) error {
 	return c.queue.flush(ctx, true)
 }

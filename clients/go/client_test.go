@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/quick"
 	"time"
@@ -112,6 +114,191 @@ func TestFilesHaveALimit(t *testing.T) {
 	file, err := os.Stat(paths[0])
 	if err != nil || file.Size() > 1_000 || file.Size() < 900 {
 		t.Errorf("the file is %v, %v", file, err)
+	}
+}
+
+func TestNothingOfEndedProcessesIsLostWhenItDoesNotFit(t *testing.T) {
+	directory := t.TempDir()
+	ids := map[string]bool{}
+	for process := 0; process < 2; process++ {
+		ended := newJournal(directory, 10_000, 100)
+		var pending []item
+		for number := 0; number < 50; number++ {
+			id := newEventID()
+			ids[id] = true
+			pending = append(pending, item{id: id, json: []byte(`{"id":"` + id + `"}`)})
+		}
+		ended.append(pending, nil)
+		if left := ended.close(pending); len(left) > 0 {
+			t.Fatalf("%d events are not kept", len(left))
+		}
+	}
+	// It may have been given less room, and it may be killed too.
+	killed := newJournal(directory, 600, 100)
+	if found := killed.open(); len(found) != 100 {
+		t.Errorf("%d events are taken over", len(found))
+	}
+	_ = killed.file.Close()
+	next := newJournal(directory, 600, 100)
+	for _, each := range next.open() {
+		delete(ids, each.id)
+	}
+	if len(ids) > 0 {
+		t.Errorf("%d events are lost", len(ids))
+	}
+	next.close(nil)
+}
+
+type wrapped struct{ http.RoundTripper }
+
+func TestNewTakesAWrappedDefaultTransport(t *testing.T) {
+	normal := http.DefaultTransport
+	defer func() { http.DefaultTransport = normal }()
+	http.DefaultTransport = wrapped{normal}
+	if _, err := New(Options{BaseURL: "https://tidings.example.com", APIKey: "k"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnEventThatBeforeSendReplacesKeepsItsID(t *testing.T) {
+	beforeSend := func(event *Event) bool {
+		*event = Event{Channel: event.Channel, Name: "replaced"}
+		return true
+	}
+	client, err := New(Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", BeforeSend: beforeSend})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := client.Track(Event{Channel: "c", Name: "n"}); id == "" {
+		t.Error("the event has no ID")
+	}
+}
+
+type broken struct{}
+
+func (broken) String() string { panic("no text") }
+
+func TestPointersAndPanicsOfValues(t *testing.T) {
+	at := time.Date(2026, 11, 26, 12, 0, 0, 5e6, time.FixedZone("", 3600))
+	number := 7
+	var none *time.Time
+	tags, err := tagStrings(Tags{"at": &at, "number": &number, "none": none})
+	if err != nil || tags["at"] != "2026-11-26T11:00:00.005Z" || tags["number"] != "7" || len(tags) != 2 {
+		t.Errorf("%v, %v", tags, err)
+	}
+	body, err := encodeProperties(Properties{"at": &at, "number": &number, "none": none})
+	if err != nil || string(body) != `{"at":"2026-11-26T11:00:00.005Z","none":null,"number":7}` {
+		t.Errorf("%s, %v", body, err)
+	}
+	var dropped []Drop
+	onError := func(drop Drop) { dropped = append(dropped, drop) }
+	client, err := New(Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", OnError: onError})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Identify("u1", Properties{"a": broken{}})
+	client.Track(Event{Channel: "c", Name: "n", Tags: Tags{"a": broken{}}})
+	if len(dropped) != 2 || dropped[0].Reason != Invalid || dropped[1].Reason != Invalid {
+		t.Errorf("%v", dropped)
+	}
+}
+
+func TestASlowOnErrorHoldsNeitherGoroutinesNorMemory(t *testing.T) {
+	release := make(chan struct{})
+	var reported int32
+	onError := func(drop Drop) {
+		<-release
+		atomic.AddInt32(&reported, int32(len(drop.Events)))
+	}
+	client, err := New(Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", OnError: onError, QueueMax: 1, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Track(Event{Channel: "c", Name: "fits"})
+	before := runtime.NumGoroutine()
+	for number := 0; number < 2_000; number++ {
+		client.Track(Event{Channel: "c", Name: "does not fit"})
+	}
+	if more := runtime.NumGoroutine() - before; more > 10 {
+		t.Errorf("there are %d more goroutines", more)
+	}
+	close(release)
+	_ = client.Close(context.Background())
+	for deadline := time.Now().Add(5 * time.Second); atomic.LoadInt32(&reported) < refusalsMax; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events are reported", atomic.LoadInt32(&reported))
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestCloseSettlesWhatIsLeftBeforeItReturns(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for number := 0; number < 50; number++ {
+		dropped := 0
+		onError := func(drop Drop) { dropped += len(drop.Events) }
+		client, err := New(Options{BaseURL: "http://127.0.0.1:1", APIKey: "k", OnError: onError})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.Track(Event{Channel: "c", Name: "n"})
+		if err := client.Close(ended); err == nil || dropped != 1 {
+			t.Fatalf("%d events are dropped, %v", dropped, err)
+		}
+	}
+}
+
+func TestCloseWaitsForAnotherClose(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	dropped := 0
+	onError := func(drop Drop) { dropped += len(drop.Events) }
+	client, err := New(Options{BaseURL: server.URL, APIKey: "k", OnError: onError})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Track(Event{Channel: "c", Name: "n"})
+	limited, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	go func() { _ = client.Close(limited) }()
+	for isClosed := false; !isClosed; {
+		client.queue.mutex.Lock()
+		isClosed = client.queue.isClosed
+		client.queue.mutex.Unlock()
+	}
+	if err := client.Close(context.Background()); err != nil || dropped != 1 {
+		t.Errorf("%d events are dropped, %v", dropped, err)
+	}
+}
+
+func TestResponsesWithoutEndAreNotRead(t *testing.T) {
+	part := []byte(strings.Repeat("x", 100_000))
+	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		writer.Header().Set("content-type", "text/event-stream")
+		sent := 0
+		for request.Context().Err() == nil && sent < 50*responseBytes {
+			_, _ = writer.Write(part)
+			sent += len(part)
+		}
+		if sent >= 50*responseBytes {
+			t.Error("all of it was read")
+		}
+	}))
+	defer server.Close()
+	client, err := New(Options{BaseURL: server.URL, APIKey: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := client.send(context.Background(), []item{{id: "1", json: []byte("{}")}})
+	if _, isNetwork := sent.errs[0].(*NetworkError); !isNetwork {
+		t.Errorf("the error is %v", sent.errs[0])
+	}
+	live := &stream{client: client, path: "/"}
+	if _, isNetwork := live.connect(context.Background()).(*NetworkError); !isNetwork {
+		t.Error("the stream went on")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 // Tags are free-form key-value pairs of an event. Strings, booleans, numbers, times and fmt.Stringers are sent as
-// strings; nil is omitted.
+// strings, and pointers as what they point to; nil is omitted.
 type Tags map[string]any
 
 // Properties of a user. Times and fmt.Stringers are sent as strings; nil removes a property.
@@ -110,6 +111,7 @@ func (e Event) report() []json.RawMessage {
 func encodeProperties(properties Properties) ([]byte, error) {
 	sent := make(map[string]any, len(properties))
 	for key, value := range properties {
+		value = pointee(value)
 		switch value.(type) {
 		case nil, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64:
 			sent[key] = value
@@ -127,6 +129,7 @@ func encodeProperties(properties Properties) ([]byte, error) {
 func tagStrings(tags Tags) (map[string]string, error) {
 	texts := make(map[string]string, len(tags))
 	for key, value := range tags {
+		value = pointee(value)
 		if value == nil {
 			continue
 		}
@@ -137,6 +140,26 @@ func tagStrings(tags Tags) (map[string]string, error) {
 		texts[key] = text
 	}
 	return texts, nil
+}
+
+// pointee returns what a pointer points to, and nil of a nil pointer. Pointers with a text of their own stay.
+func pointee(value any) any {
+	pointer := reflect.ValueOf(value)
+	if pointer.Kind() != reflect.Pointer {
+		return value
+	}
+	if pointer.IsNil() {
+		return nil
+	}
+	target := pointer.Elem().Interface()
+	if _, isTime := target.(time.Time); isTime {
+		return target
+	}
+	switch value.(type) {
+	case fmt.Stringer, error:
+		return value
+	}
+	return target
 }
 
 func tagString(key string, value any) (string, error) {

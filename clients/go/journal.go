@@ -111,16 +111,11 @@ func (j *journal) note(err error) {
 }
 
 func (j *journal) write(items, pending []item) error {
-	if j.file == nil {
-		if err := j.create(); err != nil {
-			return err
-		}
-	}
-	lines := linesOf(items)
-	if j.size+int64(len(lines)) > j.room() {
+	size := int64(len(linesOf(items)))
+	if j.size+size > j.room() {
 		// Most of the file may have been sent.
 		waiting := int64(len(linesOf(pending)))
-		j.isFull = waiting+int64(len(lines)) > j.room() || waiting > j.size/2
+		j.isFull = waiting+size > j.room() || waiting > j.size/2
 		if j.isFull {
 			return nil
 		}
@@ -128,6 +123,16 @@ func (j *journal) write(items, pending []item) error {
 			return err
 		}
 	}
+	return j.writeLines(items)
+}
+
+func (j *journal) writeLines(items []item) error {
+	if j.file == nil {
+		if err := j.create(); err != nil {
+			return err
+		}
+	}
+	lines := linesOf(items)
 	if _, err := j.file.Write(lines); err != nil {
 		return err
 	}
@@ -217,7 +222,8 @@ func (j *journal) adopt() ([]item, error) {
 			j.othersSize += size
 			continue
 		}
-		if err := j.write(found, items); err != nil {
+		// Whether or not there is room: what moves from one file to another takes no more.
+		if err := j.writeLines(found); err != nil {
 			return items, err
 		}
 		items = append(items, found...)

@@ -95,15 +95,17 @@ func (s *stream) connect(ctx context.Context) error {
 		return err
 	}
 	defer response.Body.Close()
+	// A message without end is taken for a connection that broke.
+	source := &io.LimitedReader{R: response.Body, N: responseBytes}
 	if !strings.HasPrefix(response.Header.Get("content-type"), "text/event-stream") {
-		text, err := io.ReadAll(response.Body)
+		text, err := io.ReadAll(source)
 		if err != nil {
 			return &NetworkError{err}
 		}
 		return responseError(response, text)
 	}
 	fields := map[string]string{}
-	for lines := bufio.NewReader(response.Body); ; {
+	for lines := bufio.NewReader(source); ; {
 		silence.Reset(idleTimeout)
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -121,6 +123,7 @@ func (s *stream) connect(ctx context.Context) error {
 			return s.err
 		}
 		fields = map[string]string{}
+		source.N = responseBytes
 	}
 }
 

@@ -40,7 +40,8 @@ type queue struct {
 	wake    chan struct{}
 	flushes chan *flush
 	// Closed when the goroutine has ended.
-	ended chan struct{}
+	ended    chan struct{}
+	refusals refusals
 
 	mutex    sync.Mutex
 	incoming []item
@@ -58,6 +59,7 @@ func newQueue(client *Client) *queue {
 		flushes: make(chan *flush),
 		ended:   make(chan struct{}),
 	}
+	q.refusals.drop = q.drop
 	if client.options.OfflineDir != "" && !client.options.Disabled {
 		// What an earlier process left behind is sent even if nothing is tracked.
 		q.start()
@@ -89,8 +91,7 @@ func (q *queue) add(added item) bool {
 	}
 	q.mutex.Unlock()
 	if reason != "" {
-		// The function of the application may take as long as it likes.
-		go q.drop([]item{added}, reason, err)
+		q.refusals.add(added, reason, err)
 		return false
 	}
 	select {
@@ -113,11 +114,19 @@ func (q *queue) flush(ctx context.Context, isLast bool) error {
 	isStarted, isClosed := q.isStarted, q.isClosed
 	q.isClosed = isClosed || isLast
 	q.mutex.Unlock()
-	if !isStarted || isClosed {
+	if !isStarted {
 		return nil
 	}
+	if isClosed {
+		return q.wait(ctx)
+	}
 	call := &flush{attemptsLeft: q.client.options.Retries, isLast: isLast, done: make(chan error, 1)}
-	if !q.call(ctx, call) {
+	calling := ctx
+	if isLast {
+		// What is left is kept or dropped before Close returns, also if its context has ended.
+		calling = context.Background()
+	}
+	if !q.call(calling, call) {
 		return ctx.Err()
 	}
 	select {
@@ -128,7 +137,6 @@ func (q *queue) flush(ctx context.Context, isLast bool) error {
 	case <-ctx.Done():
 	}
 	if isLast {
-		// What is left is kept or dropped before Close returns.
 		q.call(context.Background(), &flush{isGivenUp: true})
 		<-q.ended
 		if call.result() == nil {
@@ -136,6 +144,16 @@ func (q *queue) flush(ctx context.Context, isLast bool) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// wait waits for the call of Close that ends the queue.
+func (q *queue) wait(ctx context.Context) error {
+	select {
+	case <-q.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // call returns false if the context ends first, for example because OnError takes long.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -18,12 +19,18 @@ const (
 	backoffMax  = 10 * time.Second
 	// retryAfterMax is the longest Retry-After to wait for.
 	retryAfterMax = time.Minute
+	// responseBytes is more than the results of a batch, or a message of a stream, have.
+	responseBytes = 4_000_000
 	// The server closes unused connections after 10 seconds.
 	idleConnection = 8 * time.Second
 )
 
 func newHTTPClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+	// An application may have wrapped it.
+	if normal, isNormal := http.DefaultTransport.(*http.Transport); isNormal {
+		transport = normal.Clone()
+	}
 	transport.IdleConnTimeout = idleConnection
 	return &http.Client{
 		Transport: transport,
@@ -66,9 +73,16 @@ func (c *Client) attempt(
 		return err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	var source io.Reader = response.Body
+	if method != http.MethodGet {
+		source = io.LimitReader(source, responseBytes)
+	}
+	text, err := io.ReadAll(source)
 	if err != nil {
 		return &NetworkError{err}
+	}
+	if method != http.MethodGet && len(text) == responseBytes {
+		return &NetworkError{errors.New("the response is too long")}
 	}
 	if json.Unmarshal(text, content) == nil && isExpected() {
 		return nil

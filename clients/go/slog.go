@@ -21,7 +21,8 @@ type LogOptions struct {
 }
 
 // NewLogHandler returns a handler that tracks an event for each record, in the background: the message is the name, and
-// attributes are tags, those of groups with dotted keys. A message that is cut stands in the description in full.
+// attributes are tags, those of groups with dotted keys. A message that is cut stands in the description in full. What
+// this package logs itself is left out.
 //
 //	logger := slog.New(tidings.NewLogHandler(client, tidings.LogOptions{Level: slog.LevelWarn}))
 func NewLogHandler(client *Client, options LogOptions) slog.Handler {
@@ -69,6 +70,10 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 }
 
 func (h *logHandler) Handle(_ context.Context, record slog.Record) error {
+	// As a default logger's handler, it gets what this package logs: an event for each that is dropped would be dropped.
+	if strings.HasPrefix(record.Message, "tidings: ") {
+		return nil
+	}
 	event := Event{
 		Channel:   h.options.Channel,
 		Name:      fitLine(record.Message, nameMax),

@@ -17,6 +17,8 @@ final class Tidings
     private const VERSION = "0.1.0";
     private const BATCH_EVENTS = 500;
     private const BATCH_BYTES = 1_000_000;
+    // More than the results of a whole batch.
+    private const RESPONSE_BYTES = 4_000_000;
     // Seconds.
     private const BACKOFF_BASE = 0.2;
     private const BACKOFF_MAX = 10.0;
@@ -26,6 +28,7 @@ final class Tidings
     private array $waiting = [];
     private int $batchBytes = self::BATCH_BYTES;
     private string $lastError = "";
+    private bool $hasEnded = false;
     private static int $lastMs = 0;
     private static int $counter = 0;
 
@@ -41,7 +44,8 @@ final class Tidings
      */
     public function __construct(
         private string $baseUrl,
-        private string $apiKey,
+        // Keeps the key out of stack traces, from PHP 8.2 on.
+        #[SensitiveParameter] private string $apiKey,
         private int $retries = 4,
         private float $timeout = 5.0,
         private float $flushSeconds = 10.0,
@@ -86,6 +90,10 @@ final class Tidings
         if (count($this->waiting) >= self::BATCH_EVENTS && $this->lastError === "") {
             $this->flush();
         }
+        // Other shutdown functions, and destructors, run later than this library's.
+        if ($this->hasEnded) {
+            $this->finish();
+        }
         return (string) $event["id"];
     }
 
@@ -94,8 +102,10 @@ final class Tidings
     {
         try {
             $deadline = microtime(true) + $this->flushSeconds;
-            while ($this->waiting !== [] && $this->sendBatch($deadline));
-            return $this->waiting === [];
+            do {
+                $isSent = $this->waiting === [] || $this->sendBatch($deadline);
+            } while ($isSent && $this->waiting !== []);
+            return $isSent;
         } catch (Throwable $error) {
             $this->lastError = $error->getMessage();
         }
@@ -104,15 +114,18 @@ final class Tidings
 
     private function finish(): void
     {
+        // What `onError` tracks must not begin this again.
+        $this->hasEnded = false;
         // With PHP-FPM, the user has the response before the events are sent.
         if ($this->waiting !== [] && function_exists("fastcgi_finish_request")) {
             fastcgi_finish_request();
         }
         if (!$this->flush()) {
             $events = array_map(fn ($json) => json_decode($json, true), array_values($this->waiting));
-            $this->drop($events, "undeliverable", $this->lastError);
             $this->waiting = [];
+            $this->drop($events, "undeliverable", $this->lastError);
         }
+        $this->hasEnded = true;
     }
 
     /** Makes one request, and repeats it. Returns whether it got an answer for each event. */
@@ -198,6 +211,7 @@ final class Tidings
     private function post(string $body, float $deadline): array
     {
         $wait = 0.0;
+        $response = "";
         $request = curl_init("$this->baseUrl/api/events");
         $timeoutMs = (int) (max(0.05, min($this->timeout, $deadline - microtime(true))) * 1000);
         curl_setopt_array($request, [
@@ -215,19 +229,22 @@ final class Tidings
                 }
                 return strlen($line);
             },
-            CURLOPT_RETURNTRANSFER => true,
+            // Anything but the length of the part ends the request.
+            CURLOPT_WRITEFUNCTION => function ($_, string $part) use (&$response): int {
+                $response .= $part;
+                return strlen($response) > self::RESPONSE_BYTES ? 0 : strlen($part);
+            },
             CURLOPT_TIMEOUT_MS => $timeoutMs,
             CURLOPT_NOSIGNAL => true,
             // A redirected POST would become a GET, and the key would go to another address.
             CURLOPT_FOLLOWLOCATION => false,
             CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
         ]);
-        $response = curl_exec($request);
-        if ($response === false) {
+        if (!curl_exec($request)) {
             $this->lastError = curl_error($request);
             return [0, [], 0.0];
         }
-        $json = json_decode((string) $response, true);
+        $json = json_decode($response, true);
         return [curl_getinfo($request, CURLINFO_RESPONSE_CODE), is_array($json) ? $json : [], $wait];
     }
 
@@ -270,8 +287,9 @@ final class Tidings
             $texts[$key] = match (true) {
                 $value === null => null,
                 is_bool($value) => $value ? "true" : "false",
-                is_scalar($value), $value instanceof Stringable => (string) $value,
+                // Before Stringable: the texts of some classes for dates, such as Carbon, have no time zone.
                 $value instanceof DateTimeInterface => self::isoString($value),
+                is_scalar($value), $value instanceof Stringable => (string) $value,
                 default => throw new TypeError("The tag \"$key\" is " . get_debug_type($value) . "."),
             };
         }

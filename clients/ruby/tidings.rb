@@ -3,7 +3,9 @@
 require "json"
 require "net/http"
 require "securerandom"
+require "set"
 require "time"
+require "timeout"
 
 # Sends events to Tidings, the self-hosted event tracker. Copy this file into your application. It needs Ruby 3.0 and no
 # gems.
@@ -21,6 +23,8 @@ class Tidings
   # Of one request, if more events are waiting.
   REQUEST_EVENTS = 1_000
   REQUEST_BYTES = 1_000_000
+  # More than the results of a whole request.
+  RESPONSE_BYTES = 4_000_000
   BACKOFF_BASE = 0.2
   PAUSE_MAX = 30
   RETRY_AFTER_MAX = 60
@@ -62,7 +66,7 @@ class Tidings
     @retries = retries
     @timeout = timeout
     @queue_max = queue_max
-    @is_closed = false
+    @closed = false
     reset
     at_exit { close(timeout: exit_seconds) }
   end
@@ -88,13 +92,18 @@ class Tidings
 
   # Sends what was tracked before, and waits. Returns false if some of it is still waiting after all retries.
   def flush(timeout: 10)
+    # What waited when the process was forked is its parent's.
+    reset if Process.pid != @pid
     deadline = now + timeout
     @mutex.synchronize do
-      last_id, failures_max = @waiting.last&.id, @failed + @retries
-      @is_flushing = true
+      @flushes += 1
+      last_id = @waiting.last&.id
+      failures_max = @failed + @retries
+      @flushing = true
       @changed.broadcast
       while last_id && @waiting.any? { |item| item.id == last_id }
         return false if @failed > failures_max || now >= deadline
+
         @changed.wait(@mutex, deadline - now)
       end
     end
@@ -103,12 +112,13 @@ class Tidings
 
   # Flushes, and drops what can't be sent in time. A process that ends calls it.
   def close(timeout: 10)
-    return true if @is_closed || Process.pid != @pid
-    is_sent = flush(timeout: timeout)
-    @is_closed = true
+    return true if @closed || Process.pid != @pid
+
+    sent = flush(timeout: timeout)
+    @closed = true
     left = @mutex.synchronize { @waiting.slice!(0..) }
     drop(left.map(&:event), "undeliverable", @last_error) unless left.empty?
-    is_sent
+    sent
   end
 
   private
@@ -120,7 +130,8 @@ class Tidings
     # Neither stored nor dropped, in order.
     @waiting = []
     @failed = 0
-    @is_flushing = false
+    @flushes = 0
+    @flushing = false
     @last_error = ""
     @request_bytes = REQUEST_BYTES
     @thread = nil
@@ -130,15 +141,17 @@ class Tidings
     # The parent sends what was waiting when the process was forked.
     reset if Process.pid != @pid
     reason = @mutex.synchronize do
-      next "closed" if @is_closed
+      next "closed" if @closed
       next "queue-full" if @waiting.size >= @queue_max
-      @thread ||= Thread.new { run }
+
+      @thread = Thread.new { run } unless @thread&.alive?
       @waiting << item
       # The thread waits for a whole batch, and need not wake up for each event.
       @changed.broadcast if @waiting.size == 1 || @waiting.size == BATCH_EVENTS
       nil
     end
     return item.id unless reason
+
     drop([item.event], reason, @last_error)
     nil
   end
@@ -153,16 +166,25 @@ class Tidings
         @request_bytes = [items.sum { |item| item.json.bytesize } / 2, 1].max
         next
       end
-      is_failed = settle(items, outcome)
-      failures = is_failed ? failures + 1 : 0
-      @mutex.synchronize { pause(failures, outcome.wait) } if is_failed
+      failed = settle(items, outcome)
+      failures = failed ? failures + 1 : 0
+      @mutex.synchronize { pause(failures, outcome.wait) } if failed
+    rescue StandardError => error
+      # A defect of this file must not end the thread.
+      failures += 1
+      @mutex.synchronize do
+        @failed += 1
+        @last_error = error.message
+        @changed.broadcast
+        pause(failures, 0)
+      end
     end
   end
 
   def wait_for_batch(failures)
     @changed.wait(@mutex) while @waiting.empty?
     deadline = now + BATCH_SECONDS
-    while failures.zero? && !@is_flushing && @waiting.size < BATCH_EVENTS && now < deadline
+    while failures.zero? && !@flushing && @waiting.size < BATCH_EVENTS && now < deadline
       @changed.wait(@mutex, deadline - now)
     end
     bytes = 0
@@ -170,29 +192,35 @@ class Tidings
     batch.empty? ? @waiting.first(1) : batch
   end
 
-  # Full jitter: clients that failed together don't retry together.
+  # Full jitter: clients that failed together don't retry together. A flush ends what the server didn't ask for.
   def pause(failures, wait)
+    flushes = @flushes
     ends_at = now + [wait, RETRY_AFTER_MAX].min + rand * [PAUSE_MAX, BACKOFF_BASE * 2**[failures - 1, 20].min].min
-    @changed.wait(@mutex, [ends_at - now, 0.001].max) while now < ends_at && !@waiting.empty?
+    while now < ends_at && !@waiting.empty? && (wait.positive? || @flushes == flushes)
+      @changed.wait(@mutex, [ends_at - now, 0.001].max)
+    end
   end
 
   # Removes events that are stored or rejected. Returns whether others failed temporarily.
   def settle(items, outcome)
     results = outcome.results || items.map { { "ok" => false, "status" => outcome.status, "detail" => outcome.detail } }
-    gone, rejected, failure = [], {}, nil
+    gone = Set.new
+    rejected = Hash.new { |events, detail| events[detail] = [] }
+    failure = nil
     items.zip(results) do |item, result|
       detail = result["detail"].to_s
-      if result["ok"] == true then gone << item.id
-      elsif temporary?(result["status"].to_i) then failure = detail
+      if result["ok"] == true
+        gone << item.id
+      elsif temporary?(result["status"].to_i)
+        failure = detail
       else
         gone << item.id
-        (rejected[detail] ||= []) << item.event
+        rejected[detail] << item.event
       end
     end
     @mutex.synchronize do
-      ids = gone.to_h { |id| [id, true] }
-      @waiting.reject! { |item| ids[item.id] }
-      @is_flushing = false if @waiting.empty?
+      @waiting.reject! { |item| gone.include?(item.id) }
+      @flushing = false if @waiting.empty?
       @last_error = failure.to_s
       @failed += 1 if failure
       @changed.broadcast
@@ -202,26 +230,40 @@ class Tidings
   end
 
   def attempt(items)
-    limits = { open_timeout: @timeout, read_timeout: @timeout, write_timeout: @timeout, max_retries: 0 }
-    response = Net::HTTP.start(@uri.host, @uri.port, use_ssl: @uri.scheme == "https", **limits) do |http|
-      http.post(@uri.path, "[#{items.map(&:json).join(",")}]", @headers)
-    end
+    response, text = Timeout.timeout(@timeout) { post("[#{items.map(&:json).join(",")}]") }
     # Net::HTTP takes a response that breaks off for a whole one.
-    raise EOFError, "the response broke off" if response.body.to_s.bytesize < response.content_length.to_i
-    outcome_of(response, items.size)
+    raise EOFError, "the response broke off" if text.bytesize < response.content_length.to_i
+    outcome_of(response, text, items.size)
   rescue StandardError => error
     Outcome.new(status: 0, detail: "#{error.class}: #{error.message}", wait: 0)
   end
 
-  def outcome_of(response, count)
+  # Returns the response and its body.
+  def post(json)
+    text = +""
+    response = Net::HTTP.start(@uri.host, @uri.port, use_ssl: @uri.scheme == "https", max_retries: 0) do |http|
+      http.request_post(@uri.path, json, @headers) do |found|
+        found.read_body do |part|
+          text << part
+          raise IOError, "the response is too long" if text.bytesize > RESPONSE_BYTES
+        end
+      end
+    end
+    [response, text.force_encoding(Encoding::UTF_8)]
+  end
+
+  def outcome_of(response, text, count)
     body = begin
-      JSON.parse(response.body)
-    rescue JSON::ParserError, TypeError
+      JSON.parse(text)
+    rescue JSON::ParserError
       {}
     end
     status = response.code.to_i
+    results = body["results"] if body.is_a?(Hash)
+    is_whole = results.is_a?(Array) && results.size == count && results.all?(Hash)
     # With its results, the status of a batch doesn't matter.
-    return Outcome.new(results: body["results"], wait: 0) if body.is_a?(Hash) && body["results"]&.size == count
+    return Outcome.new(results: results, wait: 0) if is_whole
+
     detail = case status
              when 200..299 then "The response did not come from Tidings. Check the base URL."
              when 300..399 then "The server redirects to #{response["location"]}. Use its final address as base URL."
@@ -233,6 +275,7 @@ class Tidings
   # Seconds, or a date (RFC 9110, section 10.2.3), as seconds from now.
   def retry_after(header)
     return header.to_i if header.to_s.match?(/\A\d+\z/)
+
     header ? [Time.httpdate(header) - Time.now, 0].max : 0
   rescue ArgumentError
     0
@@ -258,8 +301,10 @@ class Tidings
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def drop(events, reason, detail)
-    if @on_error then @on_error.call(events, reason, detail)
-    else warn "Tidings: #{events.size} events dropped (#{reason}). #{detail}"
+    if @on_error
+      @on_error.call(events, reason, detail)
+    else
+      warn "Tidings: #{events.size} events dropped (#{reason}). #{detail}"
     end
   rescue StandardError => error
     warn "Tidings: `on_error` raised: #{error.message}"

@@ -21,6 +21,17 @@ const everyMishap: Mishap[] = [
   "hang",
   "slow",
 ];
+/** Bodies with the status of a batch that are none of Tidings. */
+const senseless = [
+  '{"results":[null]}',
+  '{"results":[1]}',
+  '{"results":{"0":1}}',
+  '{"results":7}',
+  '{"results":[{"ok":false,"status":null}]}',
+  "[null]",
+  "null",
+  "1",
+];
 /** What a network and a proxy do to requests on a bad day. */
 const badDay: (Mishap | null)[] = [
   ...Array<null>(9).fill(null),
@@ -84,6 +95,30 @@ export function clientSuite(
         ...(canClose ? [["too late", "closed"]] : []),
       ]);
       expect(await names("hostile")).toEqual(namesUpTo(1_000));
+    });
+
+    test("events are sent or reported after responses that make no sense", async () => {
+      const left = [...senseless];
+      const server = Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        async fetch(request) {
+          const body = left.shift();
+          if (body !== undefined) return new Response(body, { status: 207 });
+          const { pathname } = new URL(request.url);
+          return fetch(`${app.address}${pathname}`, {
+            method: request.method,
+            headers: request.headers,
+            body: await request.arrayBuffer(),
+          });
+        },
+      });
+      const given = { ...settings("senseless", 20), url: server.url.origin, flushEvery: 1 };
+      const dropped = (await run("hostile", given)) as [string, string][];
+      server.stop(true);
+      expect(left).toEqual([]);
+      const reported = dropped.flatMap(([name]) => (/^n \d/.test(name) ? [name] : []));
+      expect([...(await names("senseless")), ...reported].toSorted()).toEqual(namesUpTo(20));
     });
 
     test("a program that ends sends what it tracked", async () => {

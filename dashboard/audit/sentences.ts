@@ -88,6 +88,10 @@ const actions: Record<AuditAction, string> = {
   "user.erased": "erased a user",
   "user.merged": "merged two users",
   "user.split": "split an ID off a user",
+  "user-note.created": "wrote a note about a user",
+  "user-note.changed": "changed a note about a user",
+  "user-note.deleted": "deleted a note about a user",
+  "group.deleted": "deleted the group",
 };
 
 export function actionText({ action, target }: AuditEntry): string {
@@ -165,4 +169,6 @@ export const actionKinds = {
   event: "Deleted events",
   events: "Exports",
   user: "Users",
+  "user-note": "Notes about users",
+  group: "Groups of users",
 };

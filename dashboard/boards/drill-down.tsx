@@ -24,7 +24,7 @@ export function drillDownsOf(
   const property = part && propertyOf(tile);
   if (property !== undefined) {
     // Searches know no properties, so that only users can be listed, of one value.
-    if (!("value" in part!)) return null;
+    if (!("value" in part!) || tile.type === "sessions") return null;
     const time = bucket ?? { from: data.from, to: data.to };
     const users = drillDownOf({
       of: "events",

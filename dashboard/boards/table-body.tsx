@@ -29,6 +29,8 @@ export function TableBody({ tile, data, range }: Props) {
   const nameOf = (value: string | null) =>
     (split === "tag.country" && countryOf(value)) || labelOf(value, true);
   const metric = metricText("metric" in tile || "show" in tile ? tile : {});
+  // Users with an event of the value are others than those whose sessions begin or end with it.
+  const countsSessions = "show" in tile;
   const compares = data.rows.some(({ before }) => before !== undefined);
   const isShare = "metric" in tile ? tile.metric === "events" || tile.metric === "sum" : "show" in tile;
   return (
@@ -73,7 +75,7 @@ export function TableBody({ tile, data, range }: Props) {
               <td title={isShare && data.total ? formatShare((total ?? 0) / data.total) : undefined}>
                 <DrillDownLink
                   project={project}
-                  drillDown={drillDowns[index]?.users}
+                  drillDown={countsSessions ? undefined : drillDowns[index]?.users}
                   className="tile-drill-down"
                   more={` (${labelOf(value, true)}): show the users`}
                 >

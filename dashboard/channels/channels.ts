@@ -3,7 +3,7 @@ import { limits } from "../../server/core/limits.ts";
 import type { Event } from "../../server/event/event.ts";
 import type { Sidebar } from "../../server/schemas/view.ts";
 import { api } from "../api.ts";
-import { filtersOfView, isForServer, matcherOf } from "../feed/filters.ts";
+import { filtersOfView, sureMatcherOf } from "../feed/filters.ts";
 import { type Looked, sendSeen, sendSeenSoon } from "./seen.ts";
 
 /** Channels and views with their unread counts, in one request. */
@@ -93,9 +93,8 @@ const matchers = new Map<string, (event: Event) => boolean>();
 function matcherOfView(q: string): (event: Event) => boolean {
   let matcher = matchers.get(q);
   if (!matcher) {
-    const filters = filtersOfView(q);
-    // The next reading of the sidebar counts them.
-    matcher = isForServer(filters) ? () => false : matcherOf(filters);
+    // The next reading of the sidebar counts those that only the server knows.
+    matcher = sureMatcherOf(filtersOfView(q));
     matchers.set(q, matcher);
   }
   return matcher;

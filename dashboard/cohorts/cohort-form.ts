@@ -17,7 +17,7 @@ export const matchLabels: Record<CohortMatch, string> = {
   none: "none of these",
 };
 
-/** What a condition is about, as one chooses it. */
+/** The kinds of conditions, as one chooses them. */
 export const kinds = {
   did: "Did something",
   didNot: "Didn't do something",
@@ -192,15 +192,17 @@ function wholeOf(text: string): number | null {
   return /^\s*[1-9][0-9]{0,6}\s*$/.test(text) ? Number(text) : null;
 }
 
-/** Values separated by commas, in quotes if they have a comma. */
-function valuesIn(text: string): string[] {
-  return [...text.matchAll(/"([^"]*)"|([^,]+)/g)]
-    .map(([, quoted, bare = ""]) => quoted ?? bare.trim())
-    .filter((value) => value !== "");
+/** Values separated by commas. Within quotes, a value can have commas and doubled quotes, as in CSV, or be empty. */
+export function valuesIn(text: string): string[] {
+  return [...text.matchAll(/\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/g)]
+    .map(([, quoted, bare = ""]) => quoted?.replaceAll('""', '"') ?? (bare.trim() || null))
+    .filter((value) => value !== null);
 }
 
-function joined(values: readonly string[]): string {
-  return values.map((value) => (/[,"]|^\s|\s$/.test(value) ? `"${value}"` : value)).join(", ");
+export function joined(values: readonly string[]): string {
+  return values
+    .map((value) => (/[,"]|^\s|\s$|^$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
+    .join(", ");
 }
 
 /** The parts of a cohort, for when two people have changed it. */

@@ -47,7 +47,8 @@ function Facts({ cohort }: { cohort: Cohort }) {
           "Its people are being computed."
         ) : (
           <>
-            {countOf(people ?? 0, "person", "people")}, computed <RelativeTime at={computedAt} form="long" />.
+            {countOf(people ?? 0, "person", "people")}, computed <RelativeTime at={computedAt} form="long" />{" "}
+            and again whenever something changes.
           </>
         )}{" "}
         Search for their events with <code className="hostile font-mono">{searchOf(cohort)}</code>.

@@ -1,7 +1,9 @@
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { UsersRound } from "lucide-react";
 import { useState } from "react";
 import type { CohortDraft } from "../../server/schemas/cohort.ts";
+import { errorMessage } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -21,26 +23,24 @@ export function SaveAsCohort({ conditions, disabledBecause }: Props) {
   const navigate = useNavigate();
   const canChange = useCan()("cohorts:change");
   const [given, setGiven] = useState<CohortDraft["conditions"] | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const reading = useMutation({ mutationFn: async () => conditions(), onSuccess: setGiven });
   if (!canChange) return null;
   return (
     <>
       <Button
-        busy={isBusy}
+        busy={reading.isPending}
         disabled={disabledBecause !== undefined}
         title={disabledBecause}
-        onClick={async () => {
-          setBusy(true);
-          try {
-            setGiven(await conditions());
-          } finally {
-            setBusy(false);
-          }
-        }}
+        onClick={() => reading.mutate()}
       >
         <UsersRound aria-hidden className="size-4" />
         Save as cohort
       </Button>
+      {reading.error && (
+        <span role="alert" className="hostile text-danger text-xs">
+          {errorMessage(reading.error)}
+        </span>
+      )}
       {given && (
         <NewCohortDialog
           given={formOf({ name: "", match: "all", conditions: given })}

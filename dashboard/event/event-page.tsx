@@ -18,6 +18,7 @@ import type { MuteChoicesProps } from "../notifications/mute-choices.tsx";
 import { useCan } from "../projects/can.ts";
 import { OverlayBoundary } from "../shell/overlays.tsx";
 import { useShortcuts } from "../shell/shortcuts.tsx";
+import type { BeforeProps } from "../users/before.tsx";
 import type { DeleteEventProps } from "./delete-dialog.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { EventFacts, Section } from "./event-facts.tsx";
@@ -30,6 +31,7 @@ const DeleteEventDialog = lazyPart<DeleteEventProps>(
 const MuteChoices = lazyPart<MuteChoicesProps>(
   async () => (await import("../notifications/mute-choices.tsx")).default,
 );
+const Before = lazyPart<BeforeProps>(async () => (await import("../users/before.tsx")).default);
 const Markdown = lazyPart(async () => (await import("./markdown.tsx")).default);
 
 /** One event: a panel to the right of the feed, or the whole page on phones. */
@@ -142,6 +144,13 @@ export function EventPage() {
                     <Markdown text={event.description} />
                   </Suspense>
                 </ErrorBoundary>
+              </Section>
+            )}
+            {event.userId !== "" && (
+              <Section title="What happened before this">
+                <Suspense fallback={<Skeleton className="h-8" />}>
+                  <Before key={id} project={project} id={id} />
+                </Suspense>
               </Section>
             )}
             <Deliveries project={project} id={id} />

@@ -1,7 +1,7 @@
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import { matcherOfDeleted } from "../live/deleted.ts";
 import { byTime, type FeedEntry, merge, toEntry } from "./entries.ts";
-import { type Filters, matcherOf } from "./filters.ts";
+import { type Filters, roughMatcherOf } from "./filters.ts";
 
 export type FeedState = {
   status: "loading" | "ready" | "error";
@@ -41,7 +41,7 @@ export type Feed = ReturnType<typeof createFeed>;
  * backdated. Each event is in it once, by id.
  */
 export function createFeed(filters: Filters, fetchPage: FetchEvents) {
-  const matches = matcherOf(filters);
+  const mayMatch = roughMatcherOf(filters);
   let state: FeedState = {
     status: "loading",
     error: null,
@@ -135,8 +135,9 @@ export function createFeed(filters: Filters, fetchPage: FetchEvents) {
   let isFetching = false;
   let arrivedWhileFetching: Event[] = [];
 
+  /** Adds events that arrived. Of filters for the server, those that are known to match. */
   function addArrivals(batch: readonly Event[]) {
-    const wanted = batch.filter(matches);
+    const wanted = batch.filter(mayMatch);
     if (wanted.length === 0) return;
     if (isFetching) {
       arrivedWhileFetching.push(...wanted);

@@ -68,20 +68,41 @@ export function queryOf(filters: Filters): Record<string, string> {
   return { ...withoutTime(filters), ...timeQuery(timeIn(filters), Date.now()) };
 }
 
-/** Whether only the server can tell which events match: a browser doesn't know who is in a cohort. */
-export function isForServer({ q }: Filters): boolean {
-  return q !== undefined && /cohort:/.test(q);
+/**
+ * Whether only the server can tell all events that match: a browser doesn't know who is in a cohort or a group, nor the
+ * other IDs of a user.
+ */
+export function isForServer(filters: Filters): boolean {
+  return filters.userId !== undefined || isSearchForServer(filters);
+}
+
+function isSearchForServer({ q }: Filters): boolean {
+  // Of what can stand before a colon, a browser knows these fields, and keys of tags before a range.
+  return q?.replace(/\b(?:channel|name|notify):|:\S*\.\./g, "").includes(":") ?? false;
+}
+
+/** The events that match for sure. Of filters for the server, others may match too. */
+export function sureMatcherOf(filters: Filters): (event: Event) => boolean {
+  // What a search excludes by a user, cohort or group is not known either.
+  return isSearchForServer(filters) ? () => false : matcherOf(filters);
+}
+
+/** The events that may match. Of filters for the server, it leaves out the user and the search. */
+export function roughMatcherOf(filters: Filters): (event: Event) => boolean {
+  if (!isForServer(filters)) return matcherOf(filters);
+  const { userId: _, q, ...others } = filters;
+  return matcherOf({ ...others, ...(q !== undefined && !isSearchForServer(filters) && { q }) });
 }
 
 /**
- * Applies the filters as the server does, to events of the project's stream. Of filters for the server, it leaves out
- * the search.
+ * Applies the filters as the server does, to events of the project's stream, but knows a user by the ID only, and nobody
+ * in a cohort.
  */
 export function matcherOf(filters: Filters): (event: Event) => boolean {
   const { channel, userId, name, q } = filters;
   let search: Search | null = null;
   try {
-    search = q === undefined || isForServer(filters) ? null : parseSearch(q);
+    search = q === undefined ? null : parseSearch(q);
   } catch (error) {
     // The page shows the mistake.
     if (error instanceof SearchError) return () => false;

@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-import type { EventList } from "../../server/event/event.ts";
+import type { Event, EventList } from "../../server/event/event.ts";
 import { api } from "../api.ts";
 import { isFollowing, listen } from "../live/connection.ts";
 import { onTabMessage } from "../tabs.ts";
 import { boundsOf, timeIn } from "../time-range/time-range.ts";
 import { createFeed, type Feed, type FeedState } from "./feed-store.ts";
-import { type Filters, isForServer, queryOf } from "./filters.ts";
+import { type Filters, isForServer, queryOf, roughMatcherOf, sureMatcherOf } from "./filters.ts";
 
 const pageEvents = "100";
 /** The listing waits for the stream to start, so that no event falls between the two, but no longer than this. */
@@ -108,6 +108,12 @@ function openFeed(project: string, filters: Filters): CachedFeed {
       );
     }, askMs);
   }
+  const matches = sureMatcherOf(filters);
+  const mayMatch = roughMatcherOf(filters);
+  function arrived(batch: readonly Event[]) {
+    feed.addArrivals(batch.filter(matches));
+    if (isForServer(filters) && batch.some(mayMatch)) ask();
+  }
   let hasLoaded = false;
   function load() {
     clearTimeout(timer);
@@ -118,7 +124,7 @@ function openFeed(project: string, filters: Filters): CachedFeed {
   const timer = isStreaming ? undefined : setTimeout(load, streamWaitMs);
   if (isStreaming) load();
   const stopListening = listen(project, {
-    events: isForServer(filters) ? ask : feed.addArrivals,
+    events: arrived,
     deleted: feed.removeDeleted,
     fresh: () => (hasLoaded ? feed.restart() : load()),
     reset: () => (hasLoaded ? feed.restart() : load()),

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "react";
 import type { EventCount } from "../../server/schemas/event-count.ts";
 import { api } from "../api.ts";
 import { listen } from "../live/connection.ts";
-import { type Filters, isForServer, matcherOf, queryOf } from "./filters.ts";
+import { type Filters, queryOf, roughMatcherOf, sureMatcherOf } from "./filters.ts";
 
 /** Events that arrive are added at once, and the exact number is asked for after this long, or after longer counts. */
 const recountMs = 3_000;
@@ -32,7 +32,8 @@ export function useMatchCount(project: string, filters: Filters, isEnabled: bool
 
   useEffect(() => {
     if (!isEnabled) return;
-    const matches = matcherOf(JSON.parse(key) as Filters);
+    const matches = sureMatcherOf(JSON.parse(key) as Filters);
+    const mayMatch = roughMatcherOf(JSON.parse(key) as Filters);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const known = () => client.getQueryData<{ count: number; tookMs: number }>(queryKey);
     function recountLater() {
@@ -48,10 +49,10 @@ export function useMatchCount(project: string, filters: Filters, isEnabled: bool
     }
     const stop = listen(project, {
       events(batch) {
+        if (!batch.some(mayMatch)) return;
         const arrived = batch.filter(matches).length;
-        if (arrived === 0) return;
         const current = known();
-        if (current && !isForServer(JSON.parse(key)) && client.isFetching({ queryKey }) === 0)
+        if (current && arrived > 0 && client.isFetching({ queryKey }) === 0)
           client.setQueryData(queryKey, { ...current, count: current.count + arrived });
         recountLater();
       },

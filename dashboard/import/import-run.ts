@@ -8,7 +8,7 @@ import { refreshConnections } from "../connections/connections.ts";
 import { rejectedGroupsQuery } from "../rejected/rejected-groups.ts";
 import { converterOf, type ImportPlan, recordsOf } from "./import-file.ts";
 import { type Import, type RejectedRecord, showImport } from "./imports.ts";
-import { joinIds, saveUsers } from "./save-users.ts";
+import { joinIds, saveGroups, saveUsers } from "./save-users.ts";
 import { sendLines } from "./send-lines.ts";
 
 /** Events sent together: at most so many, and about so many characters; and how many such batches are on their way. */
@@ -96,6 +96,7 @@ async function run(
   async function send(): Promise<void> {
     await saveUsers(project, users.take());
     unsent.push(...(await joinIds(project, users.takeJoinings())));
+    unsent.push(...(await saveGroups(project, users.takeGroups())));
     const outcome = sendBatch(project, batch, unsent, signal);
     // It is thrown where it is awaited.
     outcome.catch(() => {});
@@ -110,7 +111,7 @@ async function run(
   for await (const some of records) {
     for (const record of some) {
       signal.throwIfAborted();
-      const { event, user, joinings, setting, fault } = convertRecord(
+      const { event, user, joinings, groups, setting, fault } = convertRecord(
         record,
         convert,
         plan.channel || undefined,
@@ -119,6 +120,7 @@ async function run(
       if (fault !== undefined) batch.push(faultyLine(record, fault));
       if (user) users.add(user);
       if (joinings) users.join(joinings, number);
+      if (groups) users.save(groups, number);
       if (event) batch.push({ number, text: JSON.stringify(event) });
       if (setting) unsent.push({ record: number, detail: faultOfSetting });
       characters += batch.at(-1)?.text.length ?? 0;

@@ -1,6 +1,6 @@
 import { pathSegment } from "../../server/schemas/path-segment.ts";
 import type { User } from "../../server/schemas/user.ts";
-import type { RecordJoining } from "../../server/transfer/user-changes.ts";
+import type { RecordGroup, RecordJoining } from "../../server/transfer/user-changes.ts";
 import { applyChanges, type UserChange } from "../../server/users/user-change.ts";
 import { ApiError, api } from "../api.ts";
 import { saveProperties } from "../users/users.ts";
@@ -40,6 +40,26 @@ export async function joinIds(
         if (!(error instanceof ApiError) || ![409, 422].includes(error.status)) throw error;
         // An event with both IDs doesn't ask for it.
         if (by !== "event") refused.push({ record, detail: error.message });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: requestsAtOnce }, next));
+  return refused;
+}
+
+/** Saves groups, with their members. Returns those that the server refused, by their records. */
+export async function saveGroups(project: string, groups: readonly RecordGroup[]): Promise<RejectedRecord[]> {
+  const refused: RejectedRecord[] = [];
+  const rest = [...groups];
+  const next = async () => {
+    for (let group = rest.shift(); group; group = rest.shift()) {
+      const { type, id, set, userId, record } = group;
+      const body = { type, id, ...(set && { properties: set }), ...(userId && { userId }) };
+      try {
+        await api("/api/groups", { method: "POST", query: { project }, body });
+      } catch (error) {
+        if (!(error instanceof ApiError) || ![409, 422].includes(error.status)) throw error;
+        refused.push({ record, detail: error.message });
       }
     }
   };

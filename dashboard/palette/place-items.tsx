@@ -5,6 +5,7 @@ import {
   Bell,
   BellOff,
   BellRing,
+  Building2,
   Cable,
   CircleUser,
   Filter,
@@ -37,6 +38,8 @@ import {
   connectionTitles,
   useConnectionStates,
 } from "../connections/connections.ts";
+import { groupsTitle, shownTypes } from "../groups/group-text.ts";
+import { groupTypesQuery } from "../groups/groups.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { parametersOf } from "../views/views.ts";
@@ -78,6 +81,7 @@ function useItemsOfProject(project: string): Item[] {
   const can = useCan();
   const { data: sidebar } = useQuery(sidebarQuery(project));
   const { data: boards = [] } = useQuery({ ...boardsQuery(project), enabled: project !== "" });
+  const { data: groupTypes } = useQuery({ ...groupTypesQuery(project), enabled: project !== "" });
   const states = useConnectionStates(project);
   const views = sidebar?.views ?? [];
   const { pinned, others } = orderChannels(sidebar?.channels ?? [], useChannelOrder(), "");
@@ -129,6 +133,14 @@ function useItemsOfProject(project: string): Item[] {
     ),
     page("Cohorts", "segments groups people customers", <UsersRound aria-hidden />, () =>
       navigate({ to: "/p/$project/cohorts", params }),
+    ),
+    ...shownTypes(groupTypes).map(({ type }) =>
+      page(
+        groupsTitle(type),
+        `groups organizations accounts customers ${type}`,
+        <Building2 aria-hidden />,
+        () => navigate({ to: "/p/$project/groups/$type", params: { project, type }, search: {} }),
+      ),
     ),
     page("Insights", "values numbers", <Gauge aria-hidden />, () =>
       navigate({ to: "/p/$project/insights", params }),

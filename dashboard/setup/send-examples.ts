@@ -14,7 +14,7 @@ type Options = {
   channel?: string | undefined;
 };
 
-/** Programs that send the same sample event, with what their language has built in, or with Tidings' client. */
+/** Programs that send the same sample event with what their language has built in. */
 export function sendExamples({ key, origin, channel = "payments" }: Options): SendExample[] {
   const event = {
     channel,
@@ -38,22 +38,20 @@ export function sendExamples({ key, origin, channel = "payments" }: Options): Se
     {
       id: "javascript",
       label: "JavaScript",
-      hint: "First: npm install @tidings/client",
-      code: `import { createClient } from "@tidings/client";
-
-const tidings = createClient({
-  baseUrl: ${quoted(origin)},
-  apiKey: ${quoted(key)},
+      hint: "Save as send.mjs, then: node send.mjs",
+      code: `const response = await fetch(${quoted(url)}, {
+  method: "POST",
+  headers: { "x-api-key": ${quoted(key)}, "content-type": "application/json" },
+  body: JSON.stringify({
+    channel: ${quoted(channel)},
+    name: "Payment received",
+    userId: "u1",
+    icon: "💰",
+    notify: true,
+    tags: { plan: "pro" },
+  }),
 });
-
-await tidings.track({
-  channel: ${quoted(channel)},
-  name: "Payment received",
-  userId: "u1",
-  icon: "💰",
-  notify: true,
-  tags: { plan: "pro" },
-});`,
+console.log(await response.text());`,
     },
     {
       id: "python",

@@ -16,6 +16,8 @@ const freeBytesMin = 1e9;
 const slowCommitMs = 100;
 /** A backup should not be older than two days. */
 const backupAgeMaxMs = 2 * 86_400_000;
+/** Changes are backed up every few seconds, and a new backup takes a while. */
+const behindSecondsMax = 60;
 
 const statusQuery = queryOptions({
   queryKey: ["status"],
@@ -60,6 +62,18 @@ function Sections({ status }: { status: ServerStatus }) {
         <Fact label="Last backup" warning={backup.failure ?? backupWarning(backup)}>
           {backup.last ? <RelativeTime at={backup.last.at} form="long" /> : "Never"}
         </Fact>
+        {backup.changes && (
+          <Fact label="Continuous backup" warning={changesWarning(backup.changes)}>
+            {backup.changes.behindSeconds < behindSecondsMax
+              ? "Up to date"
+              : `${countOf(Math.round(backup.changes.behindSeconds), "second")} behind`}
+          </Fact>
+        )}
+        {backup.isScheduled && (
+          <Fact label="Last test restore" warning={backup.verified?.ok === false && backup.verified.detail}>
+            {backup.verified ? <RelativeTime at={backup.verified.at} form="long" /> : "Not yet"}
+          </Fact>
+        )}
       </Section>
       <Section title="Recording">
         <Fact label="Stored in the last minute">{countOf(recording.storedInMinute, "event")}</Fact>
@@ -101,6 +115,10 @@ function Sections({ status }: { status: ServerStatus }) {
 function backupWarning({ last, isScheduled }: ServerStatus["backup"]): string | false {
   if (!last) return isScheduled ? "The first one is still to come" : "Set TIDINGS_BACKUP_TO";
   return Date.now() - Date.parse(last.at) > backupAgeMaxMs && "Older than two days";
+}
+
+function changesWarning({ behindSeconds, failure }: NonNullable<ServerStatus["backup"]["changes"]>) {
+  return failure ?? (behindSeconds > behindSecondsMax && "What is recorded now can't be restored yet");
 }
 
 function milliseconds(ms: number): string {

@@ -2,7 +2,7 @@ import type { Event, EventList } from "../../server/event/event.ts";
 import type { Stats } from "../../server/schemas/stats.ts";
 import { api } from "../api.ts";
 import { zone } from "../components/zone.ts";
-import { type Filters, isForServer, matcherOf, queryOf } from "../feed/filters.ts";
+import { type Filters, isForServer, queryOf, roughMatcherOf, sureMatcherOf } from "../feed/filters.ts";
 import { listen } from "../live/connection.ts";
 import { boundsOf, timeIn, withoutTime } from "../time-range/time-range.ts";
 import { bucketSizeFor, lengthOf } from "./buckets.ts";
@@ -35,7 +35,8 @@ const heldMax = 10_000;
  * then, after deletions, and when the stream was interrupted.
  */
 export function openHistogram(project: string, filters: Filters, split: Split) {
-  const matches = matcherOf(filters);
+  const matches = sureMatcherOf(filters);
+  const mayMatch = roughMatcherOf(filters);
   let state: HistogramState = { histogram: null, error: null };
   let loading: AbortController | null = null;
   /** Events that arrived during the fetch. The server may have counted those older than the end of its range. */
@@ -99,9 +100,9 @@ export function openHistogram(project: string, filters: Filters, split: Split) {
 
   const stopListening = listen(project, {
     events(batch) {
+      if (isForServer(filters) && batch.some(mayMatch)) loadAfter(recountAfterMs);
       const wanted = batch.filter(matches);
       if (wanted.length === 0) return;
-      if (isForServer(filters)) return loadAfter(recountAfterMs);
       if (loading && arrivedMeanwhile.length < heldMax) arrivedMeanwhile.push(...wanted);
       waiting.push(...wanted);
       showTimer ??= setTimeout(show, showEveryMs);

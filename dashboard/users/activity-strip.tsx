@@ -5,7 +5,7 @@ import { formatDate } from "../components/dates.ts";
 import { Skeleton } from "../components/ui/states.tsx";
 import { wallAt } from "../components/zone.ts";
 import { shadeOf } from "./activity-days.ts";
-import { activityQuery } from "./users.ts";
+import { type ActivityFilter, activityQuery } from "./users.ts";
 
 /** For each result of `shadeOf`. */
 const shades = ["bg-pressed", "bg-accent/30", "bg-accent/50", "bg-accent/75", "bg-accent"];
@@ -13,8 +13,8 @@ const shades = ["bg-pressed", "bg-accent/30", "bg-accent/50", "bg-accent/75", "b
 const columns = "grid grid-flow-col gap-[3px] [grid-auto-columns:minmax(0,14px)]";
 
 /** A square for each day of half a year: a column is a week from Monday to Sunday. */
-export function ActivityStrip({ project, userId }: { project: string; userId: string }) {
-  const { data: days, error } = useQuery(activityQuery(project, userId));
+export function ActivityStrip({ project, filter }: { project: string; filter: ActivityFilter }) {
+  const { data: days, error } = useQuery(activityQuery(project, filter));
   if (error && !days) return null;
   if (!days) return <Skeleton className="h-26" />;
   const most = Math.max(1, ...days.map(({ events }) => events));

@@ -9,6 +9,7 @@ import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { isolated } from "../components/locale.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { listen } from "../live/connection.ts";
@@ -65,9 +66,15 @@ export function Journey({ project, user }: { project: string; user: User }) {
   );
 }
 
-type JourneyEventProps = { event: Event; project: string; firstTags: readonly string[] };
+type JourneyEventProps = {
+  event: Event;
+  project: string;
+  firstTags: readonly string[];
+  /** Shows how long ago it was: no heading has its day. */
+  isDated?: boolean;
+};
 
-function JourneyEvent({ event, project, firstTags }: JourneyEventProps) {
+export function JourneyEvent({ event, project, firstTags, isDated = false }: JourneyEventProps) {
   const tags = tagsInOrder(event.tags, firstTags).slice(0, tagsShown);
   return (
     <li className="relative -ml-2.5 flex items-center gap-3 rounded-md py-1 pr-2 hover:bg-hover max-md:min-h-11">
@@ -93,7 +100,7 @@ function JourneyEvent({ event, project, firstTags }: JourneyEventProps) {
         title={formatDate(event.createdAt, "exact")}
         className="relative shrink-0 text-faint text-xs"
       >
-        {formatDate(event.createdAt, "clock")}
+        {isDated ? <RelativeTime at={event.createdAt} /> : formatDate(event.createdAt, "clock")}
       </time>
     </li>
   );
@@ -113,7 +120,7 @@ function useLiveJourney(project: string, user: User): void {
       recount ??= setTimeout(() => {
         recount = undefined;
         void queries.invalidateQueries({ queryKey: userQuery(project, userId).queryKey });
-        void queries.invalidateQueries({ queryKey: activityQuery(project, userId).queryKey });
+        void queries.invalidateQueries({ queryKey: activityQuery(project, { userId }).queryKey });
       }, recountMs);
     };
     const reload = () => {

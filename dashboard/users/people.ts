@@ -22,7 +22,7 @@ export async function splitUser(project: string, userId: string): Promise<void> 
   await api(`/api/users/${pathSegment(userId)}/split`, { method: "POST", query: { project } });
 }
 
-/** What pages show of people changes with a merge: users, their events, and all numbers that count users. */
+/** Reads again everything on pages that a merge changes: users, their events, and all numbers that count users. */
 export async function refreshPeople(queries: QueryClient, project: string): Promise<void> {
   await queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes(project) });
 }

@@ -1,21 +1,32 @@
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import type { User } from "../../server/schemas/user.ts";
 import type { UserProperties } from "../../server/schemas/user-rule.ts";
 import { Button, IconButton } from "../components/ui/button.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { type Comparison, orNone, whoChanged } from "../edits/differences.ts";
-import { useEdit } from "../edits/use-edit.tsx";
-import { useCan } from "../projects/can.ts";
+import { type EditOptions, useEdit } from "../edits/use-edit.tsx";
 import { valueText } from "./user-table.tsx";
-import { saveProperties, userQuery } from "./users.ts";
 
-/** The user's properties, which the application or a member has set. */
-export function Properties({ project, user }: { project: string; user: User }) {
-  const mayChange = useCan()("users:change");
+/** What has properties that can be edited: a user, or a group. */
+type Owner = { properties: UserProperties; version: string };
+
+type Props<Thing extends Owner> = {
+  thing: Thing;
+  mayChange: boolean;
+  /** The request that sets them. */
+  request: string;
+} & Pick<EditOptions<Thing, PropertyRow[], unknown>, "what" | "keys"> & {
+    save: (properties: UserProperties, base: Thing) => Promise<unknown>;
+    /** The problem that says that it was deleted, and what creates it again. */
+    gone: { code: string; recreate: (properties: UserProperties) => Promise<unknown> };
+  };
+
+/** Properties, which the application or a member has set. */
+export function Properties<Thing extends Owner>(props: Props<Thing>) {
+  const { thing, mayChange, request } = props;
   const [isEditing, setEditing] = useState(false);
-  const properties = Object.entries(user.properties);
+  const properties = Object.entries(thing.properties);
   return (
     <section aria-label="Properties">
       <div className="mb-1 flex h-8 items-center justify-between max-md:h-10">
@@ -33,7 +44,7 @@ export function Properties({ project, user }: { project: string; user: User }) {
       {properties.length === 0 ? (
         <p className="text-muted text-sm">
           None yet. {mayChange ? "Add a name or a plan here, or set" : "Your application can set"} them with{" "}
-          <code className="font-mono text-xs">PATCH /api/users/…</code>
+          <code className="font-mono text-xs">{request}</code>
         </p>
       ) : (
         <dl className="text-sm">
@@ -47,7 +58,7 @@ export function Properties({ project, user }: { project: string; user: User }) {
           ))}
         </dl>
       )}
-      {isEditing && <PropertiesDialog project={project} user={user} close={() => setEditing(false)} />}
+      {isEditing && <PropertiesDialog {...props} close={() => setEditing(false)} />}
     </section>
   );
 }
@@ -61,7 +72,7 @@ const newRow = (): PropertyRow => ({ id: ids++, name: "", value: "", original: u
 const inputClass =
   "h-9 min-w-0 flex-1 rounded-md border border-line-strong bg-raised px-2.5 text-sm max-md:h-11 max-md:text-lg";
 
-function rowsOf({ properties }: Pick<User, "properties">): PropertyRow[] {
+function rowsOf({ properties }: Owner): PropertyRow[] {
   const rows = Object.entries(properties).map(([name, original]) => ({
     id: ids++,
     name,
@@ -93,19 +104,23 @@ const comparison: Comparison<PropertyRow[]> = {
   },
 };
 
-function PropertiesDialog({ project, user, close }: { project: string; user: User; close: () => void }) {
-  const { userId } = user;
-  const save = (rows: PropertyRow[], version?: string) =>
-    saveProperties(project, userId, propertiesOf(rows), version);
-  const edit = useEdit<User, PropertyRow[]>({
-    thing: user,
-    what: "user",
+function PropertiesDialog<Thing extends Owner>({
+  thing,
+  what,
+  keys,
+  save,
+  gone,
+  close,
+}: Props<Thing> & { close: () => void }) {
+  const edit = useEdit<Thing, PropertyRow[]>({
+    thing,
+    what,
     formOf: rowsOf,
     compare: comparison,
-    keys: [userQuery(project, userId).queryKey, ["users", project]],
-    save: (rows, { version }) => save(rows, version),
+    keys,
+    save: (rows, base) => save(propertiesOf(rows), base),
     saved: close,
-    gone: { code: "user-unknown", recreate: (rows) => save(rows) },
+    gone: { code: gone.code, recreate: (rows) => gone.recreate(propertiesOf(rows)) },
   });
   const { form: rows, change: setRows } = edit;
   const change = (id: number, part: Partial<PropertyRow>) =>

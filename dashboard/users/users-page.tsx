@@ -1,12 +1,14 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Columns3, Search, UserRound, UserRoundSearch, UsersRound } from "lucide-react";
+import { Building2, Columns3, Search, UserRound, UserRoundSearch, UsersRound } from "lucide-react";
 import { useDeferredValue, useEffect, useId, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
 import { SaveAsCohort } from "../cohorts/save-as-cohort.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Menu, MenuCheckbox, MenuLabel } from "../components/ui/menu.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { groupsTitle, shownTypes } from "../groups/group-text.ts";
+import { groupTypesQuery } from "../groups/groups.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
 import { useColumns } from "./columns.ts";
@@ -26,6 +28,7 @@ export function UsersPage() {
   const users = data?.pages.flatMap((page) => page.users);
   const columns = useColumns(project, users ?? []);
   const sortId = useId();
+  const { data: groupTypes } = useQuery(groupTypesQuery(project));
 
   const show = (changed: { sort?: string; q?: string }) =>
     void navigate({
@@ -67,6 +70,18 @@ export function UsersPage() {
           <UsersRound aria-hidden className="size-4" />
           Cohorts
         </Link>
+        {shownTypes(groupTypes).map(({ type }) => (
+          <Link
+            key={type}
+            to="/p/$project/groups/$type"
+            params={{ project, type }}
+            search={{}}
+            className={buttonClass()}
+          >
+            <Building2 aria-hidden className="size-4" />
+            <span className="hostile-line max-w-40">{groupsTitle(type)}</span>
+          </Link>
+        ))}
         <div className="flex items-center gap-2 max-md:w-full md:ml-auto">
           <label htmlFor={sortId} className="text-muted text-sm max-md:sr-only">
             Sort by

@@ -3,6 +3,7 @@ import type { EventList } from "../../server/event/event.ts";
 import { pathSegment } from "../../server/schemas/path-segment.ts";
 import type { Stats } from "../../server/schemas/stats.ts";
 import type { User, UserInList, UserSort } from "../../server/schemas/user.ts";
+import type { CohortsOfUser, UserNote, UserNoteList } from "../../server/schemas/user-note.ts";
 import { api } from "../api.ts";
 import { zone } from "../components/zone.ts";
 import { activityStart } from "./activity-days.ts";
@@ -62,6 +63,53 @@ export function eraseUser(project: string, userId: string) {
   return api<{ ok: true; job: { id: string } }>(pathOf(userId), { method: "DELETE", query: { project } });
 }
 
+export function cohortsOfUserQuery(project: string, userId: string) {
+  return queryOptions({
+    queryKey: ["user-cohorts", project, userId],
+    queryFn: async ({ signal }) =>
+      (await api<CohortsOfUser>(`${pathOf(userId)}/cohorts`, { query: { project }, signal })).cohorts,
+  });
+}
+
+export function notesQuery(project: string, userId: string) {
+  return queryOptions({
+    queryKey: ["user-notes", project, userId],
+    queryFn: async ({ signal }) =>
+      (await api<UserNoteList>(`${pathOf(userId)}/notes`, { query: { project }, signal })).notes,
+  });
+}
+
+export function writeNote(project: string, userId: string, text: string) {
+  return api(`${pathOf(userId)}/notes`, { method: "POST", query: { project }, body: { text } });
+}
+
+export function changeNote(project: string, userId: string, { id, version }: UserNote, text: string) {
+  return api(`${pathOf(userId)}/notes/${id}`, {
+    method: "PATCH",
+    query: { project },
+    body: { text },
+    version,
+  });
+}
+
+export function deleteNote(project: string, userId: string, { id }: UserNote) {
+  return api(`${pathOf(userId)}/notes/${id}`, { method: "DELETE", query: { project } });
+}
+
+/** What a person did before an event. */
+export function beforeQuery(project: string, eventId: string) {
+  return infiniteQueryOptions({
+    queryKey: ["before", project, eventId],
+    queryFn: ({ pageParam, signal }) =>
+      api<EventList & { nextCursor?: string | null }>(`/api/events/${eventId}/before`, {
+        query: { project, limit: "20", cursor: pageParam ?? undefined },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? null,
+  });
+}
+
 export function journeyQuery(project: string, userId: string) {
   return infiniteQueryOptions({
     queryKey: ["journey", project, userId],
@@ -75,14 +123,17 @@ export function journeyQuery(project: string, userId: string) {
   });
 }
 
-/** A user's events by day, in the page's time zone. */
-export function activityQuery(project: string, userId: string) {
+/** Of a user, or of a search, such as a group's. */
+export type ActivityFilter = { userId: string } | { q: string };
+
+/** The events by day, in the page's time zone. */
+export function activityQuery(project: string, filter: ActivityFilter) {
   return queryOptions({
-    queryKey: ["user-activity", project, userId],
+    queryKey: ["user-activity", project, filter],
     queryFn: async ({ signal }) => {
       const from = activityStart(Date.now()).toISOString();
       const { starts, series } = await api<Stats>("/api/stats", {
-        query: { project, userId, by: "day", timeZone: zone(), from },
+        query: { project, ...filter, by: "day", timeZone: zone(), from },
         signal,
       });
       return starts.map((start, at) => ({ start, events: series[0]?.counts[at] ?? 0 }));

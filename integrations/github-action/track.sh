@@ -54,25 +54,27 @@ idempotency_key="${GITHUB_RUN_ID:-0}-${GITHUB_RUN_ATTEMPT:-0}-$(date +%s)-$$-$RA
 answer=$(mktemp)
 trap 'rm -f "$answer"' EXIT
 
-# Sets `status`: 000 without a response. The API key is read from the standard input, since others can see the arguments of
-# a program.
+# Sets `status`: 000 without a whole response. The API key is read from the standard input, since others can see the
+# arguments of a program.
 attempt() {
   : > "$answer"
   status=$(printf 'header = "x-api-key: %s"\n' "$TIDINGS_API_KEY" | curl --config - --silent --max-time 10 \
     -H 'content-type: application/json' -H "idempotency-key: $idempotency_key" --data-binary "$event" \
-    -o "$answer" -w '%{http_code}' "${TIDINGS_URL%/}/api/events")
+    -o "$answer" -w '%{http_code}' "${TIDINGS_URL%/}/api/events") || status=000
 }
 
 for wait in 1 2 4 8 0; do
   attempt
   case "$status" in
-    000 | 408 | 429 | 5??) sleep "$wait" ;;
+    # 409: an attempt whose response was lost is still under way.
+    000 | 408 | 409 | 429 | 5??) sleep "$wait" ;;
     *) break ;;
   esac
 done
 
 id=$(jq -r 'if .ok == true then .event.id // .id else empty end' "$answer" 2> /dev/null)
-if [ -z "$id" ]; then
+# An output of the step, which other lines must not follow.
+if ! [[ "$id" =~ ^[0-9a-f-]{36}$ ]]; then
   detail=$(jq -r '.detail // empty' "$answer" 2> /dev/null)
   case "$status" in
     000) otherwise="Tidings does not respond. Check the input \"url\", and that the runner can reach it." ;;

@@ -30,6 +30,8 @@ describe.skipIf(missing.length > 0)("the action", () => {
     await app[Symbol.asyncDispose]();
   });
 
+  const answering = (fetch: () => Response) => Bun.serve({ hostname: "127.0.0.1", port: 0, fetch });
+
   let runs = 0;
   /** Runs the action's step as a runner does: inputs, then the variables that it makes of them. */
   async function run(inputs: Record<string, string>) {
@@ -92,6 +94,29 @@ describe.skipIf(missing.length > 0)("the action", () => {
       environment: "production",
       version: "v1=2",
     });
+  });
+
+  test("a response that breaks off, and a request that is still under way, are repeated", async () => {
+    proxy.mishaps.push("half-response");
+    const inputs = { name: "half", channel: "half" };
+    const { output } = await run(inputs);
+    const events = await app.list("?channel=half");
+    expect(events).toHaveLength(1);
+    expect(output).toBe(`id=${events[0]!.id}\n`);
+    const id = Bun.randomUUIDv7();
+    const responses = [Response.json({ detail: "Still in progress." }, { status: 409 })];
+    using server = answering(() => responses.shift() ?? Response.json({ ok: true, id }, { status: 201 }));
+    expect((await run({ name: "n", url: server.url.origin })).output).toBe(`id=${id}\n`);
+  });
+
+  test("no response becomes a command of the workflow", async () => {
+    const id = "x\n::error title=Hi::all\ny=z";
+    using server = answering(() => Response.json({ ok: true, id, detail: id }, { status: 201 }));
+    const { text, output } = await run({ name: "n", url: server.url.origin });
+    expect(output).toBe("");
+    expect(text.split("\n").filter((line) => line.startsWith("::"))).toEqual([
+      "::warning title=Tidings::x%0A::error title=Hi::all%0Ay=z",
+    ]);
   });
 
   test("an event that is rejected is a warning, or an error if it shall fail", async () => {

@@ -62,6 +62,17 @@ test("a member creates, changes and deletes; a viewer only reads, and a key need
     ]);
 });
 
+test("the audit log keeps no search, which may name a user who is erased later", async () => {
+  const made = await annotate({ type: "events", name: "Hers", q: "user:ada" });
+  await call("PATCH", `/api/annotations/${made.id}`, { q: "user:bob" });
+  const created = (await auditOf(app, "annotation.created")).at(-1);
+  const changed = (await auditOf(app, "annotation.changed")).at(-1);
+  expect(created).toMatchObject({ target: "Hers", detail: { id: made.id, type: "events" } });
+  expect(changed).toMatchObject({ target: "Hers", detail: { id: made.id, fields: ["q"] } });
+  expect(JSON.stringify([created, changed])).not.toContain("user:");
+  await remove(made);
+});
+
 test("what can't be an annotation is rejected, with the field that is wrong", async () => {
   const events = { type: "events", name: "Deployment", q: "channel:deploys" };
   const mistakes: [body: object, pointer: string][] = [
@@ -175,16 +186,42 @@ test("a note of a day is in each range that the day is in, in any time zone", as
   await remove(made);
 });
 
-test("notes go with their board, and a project has only so many searches", async () => {
+test("notes go with their board and return with it, and a project has only so many searches and notes", async () => {
   const { board } = await call<{ board: { id: string } }>("POST", "/api/boards", { name: "Short" }, 201);
-  await annotate({ ...note, board: board.id });
+  const made = await annotate({ ...note, board: board.id });
+  const list = () => call<{ annotations: Annotation[] }>("GET", "/api/annotations?type=note");
+  const ofBoard = `${march}&board=${board.id}`;
+  expect((await marksIn(ofBoard)).marks).toHaveLength(1);
   await call("DELETE", `/api/boards/${board.id}`);
-  expect((await marksIn(march)).marks).toEqual([]);
+  expect((await marksIn(ofBoard)).marks).toEqual([]);
+  expect((await list()).annotations).toEqual([]);
+  await call("POST", `/api/boards/${board.id}/restore`);
+  expect((await marksIn(ofBoard)).marks).toHaveLength(1);
+  expect((await list()).annotations).toEqual([made]);
+  await call("DELETE", `/api/boards/${board.id}`);
   await call<object>("POST", "/api/annotations", { ...note, board: board.id }, 422);
   for (let count = 0; count < limits.eventAnnotations; count++)
     await annotate({ type: "events", name: `Search ${count}`, q: "channel:none" });
   const more = { type: "events", name: "More", q: "channel:none" };
   expect(await call<object>("POST", "/api/annotations", more, 409)).toMatchObject({
     detail: `A project can have at most ${limits.eventAnnotations} annotations by a search. Delete one that you no longer need.`,
+  });
+  const { control } = app.running.store;
+  const row = await control
+    .selectFrom("annotations")
+    .selectAll()
+    .where("id", "=", made.id)
+    .executeTakeFirstOrThrow();
+  const notes = Array.from({ length: limits.noteAnnotations - 1 }, () => ({
+    ...row,
+    id: Bun.randomUUIDv7(),
+  }));
+  for (let from = 0; from < notes.length; from += 500)
+    await control
+      .insertInto("annotations")
+      .values(notes.slice(from, from + 500))
+      .execute();
+  expect(await call<object>("POST", "/api/annotations", note, 409)).toMatchObject({
+    detail: `A project can have at most ${limits.noteAnnotations.toLocaleString("en")} notes. Delete one that you no longer need.`,
   });
 });

@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, Transaction } from "kysely";
+import type { ExpressionBuilder, Kysely, Selectable, Transaction } from "kysely";
 import type { Change } from "../audit/changes.ts";
 import { checkVersion, type IfMatch, versionOf } from "../core/edit-version.ts";
 import { isoOf } from "../core/iso.ts";
@@ -15,6 +15,7 @@ import {
   type NewAnnotation,
 } from "../schemas/annotation.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { checkNamedCohorts } from "../storage/named-cohorts.ts";
 import { withLock } from "../storage/settings.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -34,6 +35,7 @@ export async function listAnnotations(
     .selectFrom("annotations")
     .selectAll()
     .where("projectId", "=", projectId)
+    .where(isOfNoDeletedBoard)
     .$if(type !== undefined, (query) => query.where("type", "=", type!))
     // Ids are in the order in which annotations were created.
     .$if(cursor !== undefined, (query) => query.where("id", "<", cursor!))
@@ -45,6 +47,14 @@ export async function listAnnotations(
     annotations: page.map(annotationOf),
     nextCursor: rows.length > limit ? page.at(-1)!.id : null,
   };
+}
+
+/** A deleted board can be restored, and has its notes again then. */
+function isOfNoDeletedBoard({ or, eb, selectFrom }: ExpressionBuilder<ControlTables, "annotations">) {
+  return or([
+    eb("boardId", "is", null),
+    eb("boardId", "in", selectFrom("boards").select("boards.id").where("boards.deletedAt", "is", null)),
+  ]);
 }
 
 /** The searches whose events charts mark, in the order of their creation. */
@@ -76,6 +86,7 @@ export async function notesNear(
     .where("type", "=", "note")
     .where("at", ">", fromMs - dayMs - zoneMs)
     .where("at", "<", toMs + zoneMs)
+    .where(isOfNoDeletedBoard)
     .where((eb) =>
       eb.or([eb("boardId", "is", null), ...(board === undefined ? [] : [eb("boardId", "=", board)])]),
     )
@@ -88,7 +99,7 @@ export async function findAnnotation(control: Control, projectId: number, id: st
   return annotationOf(await findRow(control, projectId, id));
 }
 
-/** Throws `body-invalid` for the board of another project, and `limit-reached`. */
+/** Throws `body-invalid` for the board of another project and for an unknown cohort, and `limit-reached`. */
 export async function createAnnotation(
   { transaction, projectId, actor, record }: Change,
   annotation: NewAnnotation,
@@ -101,8 +112,9 @@ export async function createAnnotation(
     ...editableOf(annotation),
   };
   await checkBoard(transaction, projectId, row.boardId);
+  await checkNamedCohorts(transaction, projectId, annotation);
   await transaction.insertInto("annotations").values(row).execute();
-  await record({ action: "annotation.created", target: row.name, detail: { id, ...annotation } });
+  await record({ action: "annotation.created", target: row.name, detail: { id, type: annotation.type } });
   return annotationOf(row);
 }
 
@@ -125,8 +137,13 @@ export async function changeAnnotation(
       throw invalid(field, before.type === "note" ? "is not a field of notes" : "is only a field of notes");
   const changed = { ...row, ...editableOf(withChange(before, change)) };
   if (changed.boardId !== row.boardId) await checkBoard(transaction, projectId, changed.boardId);
+  await checkNamedCohorts(transaction, projectId, change);
   await transaction.updateTable("annotations").set(changed).where("id", "=", id).execute();
-  await record({ action: "annotation.changed", target: changed.name, detail: { id, ...change } });
+  await record({
+    action: "annotation.changed",
+    target: changed.name,
+    detail: { id, fields: Object.keys(change) },
+  });
   return annotationOf(changed);
 }
 

@@ -68,6 +68,11 @@ const attempts: Record<string, Attempts> = {
     { body: { userId: "own", anonymousId: userId } },
     { body: { userId, properties: { own: "own" } } },
   ],
+  "POST /api/groups": () => [
+    { body: { type: "company", id: "own", properties: { own: "own" }, userId } },
+    { body: { type: "company", id: userId, userId: "own" } },
+    { body: { type: nearMiss, id: "own", properties: { plan: null } } },
+  ],
   "POST /api/alias": () => [
     { body: { userId, previousId: "own 2" } },
     { body: { userId: "own", previousId: userId } },

@@ -4,6 +4,7 @@ import type { Event } from "../event/event.ts";
 import type { Search } from "../event/search.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Pause } from "../storage/event-store.ts";
+import { withLock } from "../storage/settings.ts";
 import type { Store } from "../storage/store.ts";
 import { type JobContext, removeAll } from "./job-context.ts";
 
@@ -232,7 +233,11 @@ export async function removeDeletedProjects(context: JobContext, nowMs: number):
   const { control } = context.store;
   for (const { id } of await deletedProjects(control, nowMs)) {
     await removeAll(context, { projectId: id });
-    await control.deleteFrom("projects").where("id", "=", id).execute();
+    await control.transaction().execute(async (transaction) => {
+      // Its heartbeats go with it, while pings of other projects may be stored.
+      await withLock(transaction, "heartbeats");
+      await transaction.deleteFrom("projects").where("id", "=", id).execute();
+    });
   }
 }
 

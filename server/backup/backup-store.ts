@@ -6,11 +6,12 @@ import {
   openSync,
   readdirSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
 } from "node:fs";
 import { copyFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { S3Client } from "bun";
 import type { Config } from "../config/config.ts";
 import { createPrivateFile } from "../storage/private-file.ts";
@@ -22,12 +23,16 @@ export type BackupStore = {
   address: string;
   /** The names of the backups there, the oldest first. */
   list: () => Promise<string[]>;
+  /** The names of the folders there, which have the files of continuous backups; sorted. */
+  folders: () => Promise<string[]>;
+  /** The names of the files in a folder, sorted. */
+  listIn: (folder: string) => Promise<string[]>;
   /**
-   * Stores a file under a name, completely or not at all: what is stored is read back and compared. Tries again if it
+   * Stores a file under a name, which can be `FOLDER/NAME`, completely or not at all: what is stored is read back and compared. Tries again if it
    * differs, and throws if it differs each time.
    */
   put: (name: string, file: string) => Promise<void>;
-  /** Copies a backup into a file. */
+  /** Copies what is stored into a file. */
   get: (name: string, file: string) => Promise<void>;
   remove: (name: string) => Promise<void>;
 };
@@ -48,6 +53,12 @@ export function backupName(now: Date): string {
   return `tidings-${now.toISOString().replace(/[-:]|\.\d+/g, "")}.db.zst`;
 }
 
+/** The time in the name of a backup or a generation, in milliseconds: when it was begun. */
+export function timeIn(name: string): number {
+  const [, year, month, day, hours, minutes, seconds] = /(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/.exec(name)!;
+  return Date.parse(`${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`);
+}
+
 export function isBackupName(name: string): boolean {
   return namePattern.test(name);
 }
@@ -61,10 +72,27 @@ function directory(path: string): BackupStore {
   return {
     address: path,
     list: async () => (existsSync(path) ? readdirSync(path).filter(isBackupName).sort() : []),
+    folders: async () =>
+      existsSync(path)
+        ? readdirSync(path, { withFileTypes: true })
+            .filter((entry) => entry.isDirectory())
+            .map(({ name }) => name)
+            .sort()
+        : [],
+    listIn: async (folder) => {
+      const at = join(path, folder);
+      return existsSync(at)
+        ? readdirSync(at)
+            .filter((name) => !name.endsWith(partialEnd))
+            .sort()
+        : [];
+    },
     async put(name, file) {
-      mkdirSync(path, { recursive: true, mode: 0o700 });
+      const target = join(path, name);
+      const folder = dirname(target);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
       removeDeadPartials(path);
-      const partial = join(path, `${name}${partialEnd}`);
+      const partial = `${target}${partialEnd}`;
       try {
         await putVerified(partial, file, {
           async write() {
@@ -75,14 +103,19 @@ function directory(path: string): BackupStore {
           read: () => Bun.file(partial).stream(),
           remove: async () => rmSync(partial, { force: true }),
         });
-        renameSync(partial, join(path, name));
+        renameSync(partial, target);
       } finally {
         rmSync(partial, { force: true });
       }
-      sync(path);
+      sync(folder);
+      if (folder !== path) sync(path);
     },
     get: (name, file) => copyFile(join(path, name), file),
-    remove: async (name) => rmSync(join(path, name)),
+    async remove(name) {
+      rmSync(join(path, name));
+      const folder = dirname(join(path, name));
+      if (folder !== path && readdirSync(folder).length === 0) rmdirSync(folder);
+    },
   };
 }
 
@@ -109,20 +142,34 @@ function bucket(address: string, config: Config): BackupStore {
   });
   const host = config.s3Endpoint === null ? "Amazon S3" : new URL(config.s3Endpoint).host;
   const targetOf = (key: string) => ({ bucket: hostname!, key, host });
+
+  /** The objects right below a prefix, without it, and the folders there. */
+  async function listing(below: string): Promise<{ names: string[]; folders: string[] }> {
+    const names: string[] = [];
+    const folders = new Set<string>();
+    for (let startAfter: string | undefined; ; ) {
+      const {
+        contents = [],
+        commonPrefixes = [],
+        isTruncated,
+      } = await explainingS3("list", targetOf(below), () =>
+        client.list({ prefix: below, delimiter: "/", ...(startAfter !== undefined && { startAfter }) }),
+      );
+      names.push(...contents.map(({ key }) => key.slice(below.length)));
+      for (const { prefix: folder } of commonPrefixes) folders.add(folder.slice(below.length, -1));
+      // A folder's own prefix comes before all that is in it: `~` ends up after that.
+      const last = [contents.at(-1)?.key ?? "", ...commonPrefixes.map(({ prefix: folder }) => `${folder}~`)];
+      startAfter = last.sort().at(-1);
+      if (!isTruncated || !startAfter) break;
+    }
+    return { names: names.filter((name) => !name.includes("/")).sort(), folders: [...folders].sort() };
+  }
+
   return {
     address: `s3://${hostname}/${prefix}`,
-    async list() {
-      const names: string[] = [];
-      for (let startAfter: string | undefined; ; ) {
-        const { contents = [], isTruncated } = await explainingS3("list", targetOf(prefix), () =>
-          client.list({ prefix, ...(startAfter !== undefined && { startAfter }) }),
-        );
-        names.push(...contents.map(({ key }) => key.slice(prefix.length)));
-        startAfter = contents.at(-1)?.key;
-        if (!isTruncated || startAfter === undefined) break;
-      }
-      return names.filter(isBackupName).sort();
-    },
+    list: async () => (await listing(prefix)).names.filter(isBackupName),
+    folders: async () => (await listing(prefix)).folders,
+    listIn: async (inFolder) => (await listing(`${prefix}${inFolder}/`)).names,
     // An upload becomes an object when all of it has arrived.
     async put(name, file) {
       const key = prefix + name;

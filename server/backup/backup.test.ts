@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readConfig } from "../config/config.ts";
 import type { Event } from "../event/event.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
 import { environmentOf, testSecretKey } from "../testing/engine.ts";
@@ -21,6 +22,8 @@ import { startLoad } from "../testing/mixed-load.ts";
 import { runTidings, spawnTidings, startServer, testProcess } from "../testing/server-process.ts";
 import { testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
+import { openBackupStore } from "./backup-store.ts";
+import { listGenerations } from "./generations.ts";
 import { BackupSchedule } from "./schedule.ts";
 
 let scratch: string;
@@ -216,6 +219,31 @@ beforeAll(async () => {
   };
 });
 afterAll(() => s3.close());
+
+test("a continuous backup goes to an S3-compatible store, and comes back as it was at a time", async () => {
+  const place = "s3://backups/continuous";
+  await using app = await testProcess({}, undefined, {
+    ...s3Settings,
+    TIDINGS_BACKUP_TO: place,
+    TIDINGS_BACKUP_MODE: "continuous",
+    TIDINGS_BACKUP_SECONDS: "1",
+  });
+  const store = openBackupStore(place, readConfig(s3Settings));
+  await until(async () => (await listGenerations(store)).some(({ bases }) => bases.length > 0));
+  expect((await app.post({ channel: "a", name: "first" })).status).toBe(201);
+  await Bun.sleep(1_500);
+  const between = new Date().toISOString();
+  await Bun.sleep(100);
+  expect((await app.post({ channel: "a", name: "second" })).status).toBe(201);
+  await app.end("SIGTERM");
+  const count = async (...args: string[]) => {
+    const elsewhere = mkdtempSync(join(scratch, "restored-"));
+    const environment = { TIDINGS_DATA: elsewhere, ...s3Settings };
+    expect(await runTidings(["restore", place, ...args], environment)).toMatchObject({ code: 0 });
+    return eventsIn(elsewhere);
+  };
+  expect(await count("--at", between)).toBe((await count()) - 1);
+});
 
 test("backups go to an S3-compatible store and come back", async () => {
   const data = await installation(6);

@@ -12,6 +12,8 @@ const LastBackup = z.object({
   file: z.string(),
   bytes: z.int(),
   events: z.int(),
+  /** The generation whose segments can be applied to it. */
+  generation: z.string().optional(),
 });
 export type LastBackup = z.infer<typeof LastBackup>;
 

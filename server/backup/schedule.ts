@@ -1,13 +1,15 @@
 import type { Kysely } from "kysely";
 import type { Config } from "../config/config.ts";
-import { ownCommand } from "../process/program-files.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type LastBackup, lastBackup } from "./last-backup.ts";
+import { type RunningCommand, runCommand } from "./run-command.ts";
 
 const hourMs = 3_600_000;
 /** How often to look whether a backup is due, and so the delay after a failed one. */
 const lookEveryMs = 60_000;
 const retryMs = hourMs;
+/** Until there is a backup, changes of a new generation can't be restored. */
+const retryBaseMs = 5 * 60_000;
 /** A backup that takes longer has stopped, such as at a store that doesn't answer. */
 const backupMaxMs = 12 * hourMs;
 
@@ -21,6 +23,8 @@ type Deps = {
   onFailed: (why: string) => Promise<void>;
   /** Called when the last attempt succeeded, at each look. */
   onWorking: (last: LastBackup) => Promise<void>;
+  /** The generation of changes that is being stored, which needs a backup; null if there is none. */
+  generation?: () => string | null;
   now?: () => number;
 };
 
@@ -29,7 +33,8 @@ export class BackupSchedule {
   readonly #deps: Deps;
   readonly #now: () => number;
   readonly #timer: Timer;
-  #child: Bun.Subprocess<"ignore", "ignore", "pipe"> | null = null;
+  #child: RunningCommand | null = null;
+  #isBusy = false;
   #startedMs = 0;
   #retryAtMs = 0;
   #isClosed = false;
@@ -45,10 +50,11 @@ export class BackupSchedule {
 
   /** Makes a backup if one is due. */
   async look(): Promise<void> {
-    if (this.#child) {
-      if (this.#now() - this.#startedMs > backupMaxMs) this.#child.kill("SIGKILL");
+    if (this.#isBusy) {
+      if (this.#now() - this.#startedMs > backupMaxMs) this.#child?.kill("SIGKILL");
       return;
     }
+    this.#isBusy = true;
     try {
       const last = await lastBackup(this.#deps.control);
       if (last && !this.#isDue(last)) {
@@ -59,11 +65,19 @@ export class BackupSchedule {
       await this.#attempt();
     } catch (error) {
       this.#deps.onError(error);
+    } finally {
+      this.#isBusy = false;
     }
   }
 
   #isDue(last: LastBackup): boolean {
-    return this.#now() - Date.parse(last.at) >= this.#deps.config.backupHours * hourMs;
+    const isOld = this.#now() - Date.parse(last.at) >= this.#deps.config.backupHours * hourMs;
+    return isOld || this.#needsBase(last);
+  }
+
+  #needsBase(last: LastBackup | null): boolean {
+    const generation = this.#deps.generation?.() ?? null;
+    return generation !== null && last?.generation !== generation;
   }
 
   async #attempt(): Promise<void> {
@@ -72,7 +86,8 @@ export class BackupSchedule {
       await this.#run();
     } catch (error) {
       if (this.#isClosed) return;
-      this.#retryAtMs = this.#now() + retryMs;
+      const needsBase = this.#needsBase(await lastBackup(this.#deps.control));
+      this.#retryAtMs = this.#now() + (needsBase ? retryBaseMs : retryMs);
       this.failure = (error as Error).message;
       this.#deps.onError(error);
       await this.#deps.onFailed(this.failure);
@@ -100,21 +115,13 @@ export class BackupSchedule {
   async #run(): Promise<void> {
     const { backupTo, dataDirectory } = this.#deps.config;
     this.#startedMs = this.#now();
-    this.#child = Bun.spawn(ownCommand("backup", "--to", backupTo!), {
-      env: { ...process.env, TIDINGS_DATA: dataDirectory },
-      stdin: "ignore",
-      stdout: "ignore",
-      stderr: "pipe",
-    });
-    let text: string;
-    let code: number;
+    this.#child = runCommand(dataDirectory, "backup", "--to", backupTo!);
     try {
-      text = await new Response(this.#child.stderr).text();
-      code = await this.#child.exited;
+      await this.#child.output;
+    } catch (error) {
+      throw new Error(`The backup to ${backupTo} failed: ${(error as Error).message}`);
     } finally {
       this.#child = null;
     }
-    if (code !== 0)
-      throw new Error(`The backup to ${backupTo} failed: ${text.trim() || `exit code ${code}`}`);
   }
 }

@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 // @long postgres
 /** Boards by API: their tiles, changes at the same time, results, and the public link. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { limits } from "../core/limits.ts";
 import type { Board, BoardSummary } from "../schemas/board.ts";
 import type { TileData, TileDataOf } from "../schemas/tile-data.ts";
@@ -243,6 +243,28 @@ test("users and a tag's numbers are computed, in all and split", async () => {
       { value: "logins", total: totals[1], before: 0 },
     ]);
   }
+});
+
+test("sessions are counted, also by a property of users, and a number needs no split", async () => {
+  await call("PUT", "/api/users/cy", { plan: "pro" });
+  const place = { x: 0, y: 0, w: 4, h: 4 };
+  const tiles = [
+    { id: "plans", type: "sessions", ...place, show: "entries", split: "user.plan" },
+    { id: "bounces", type: "sessions", ...place, y: 4, show: "bounceRate", split: "user.plan" },
+  ];
+  const { board } = await call("POST", "/api/boards", { name: "Sessions", tiles }, 201);
+  const dataOf = (id: string) =>
+    call<{ data: TileData }>("GET", `/api/boards/${board.id}/tiles/${id}/data?${range(-4, 0)}`);
+  const entries = [
+    { value: "pro", total: 1 },
+    { value: null, total: 2 },
+  ];
+  expect((await dataOf("plans")).data).toMatchObject({ type: "table", rows: entries, total: 3 });
+  const asked = spyOn(app.running.store.events, "sessions");
+  expect((await dataOf("bounces")).data).toMatchObject({ type: "number" });
+  expect(asked.mock.calls[0]![0]).toMatchObject({ top: 0 });
+  expect(asked.mock.calls[0]![0]).not.toHaveProperty("split");
+  asked.mockRestore();
 });
 
 test("a funnel and a table of retention are computed", async () => {

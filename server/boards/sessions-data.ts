@@ -4,8 +4,8 @@ import { filterOf } from "../event/event-query.ts";
 import { type Progress, stepOf } from "../http/progress.ts";
 import type { TileOf } from "../schemas/tile.ts";
 import type { TileDataOf } from "../schemas/tile-data.ts";
-import { splitOf } from "../stats/filters.ts";
-import type { SessionsOfValue, SessionsResult } from "../storage/analysis/sessions.ts";
+import { analysisSplitOf } from "../stats/filters.ts";
+import type { SessionsQuery, SessionsResult } from "../storage/analysis/sessions.ts";
 import type { Store } from "../storage/store.ts";
 import { bucketsOf, type Range, rangeBefore } from "./range.ts";
 
@@ -74,13 +74,19 @@ async function valuesData(
 ): Promise<TileDataOf<"table">> {
   const { range, progress } = context;
   const [first, second] = stepsOf(progress, range);
-  const values = (await sessionsOf(tile, context, boundsOf(range), first))[show];
+  const split = analysisSplitOf(tile.split);
+  const result = await sessionsOf(tile, context, boundsOf(range), first, { split, top: tile.limit });
+  const top = result[show];
+  // The same values, however few sessions they had: the largest ones of the period before may be others.
+  const values = top.map(({ value }) => value);
   const before =
-    range.compares && (await sessionsOf(tile, context, boundsOf(rangeBefore(range)), second))[show];
-  const earlier = new Map(before ? before.map(({ value, sessions }) => [value, sessions]) : []);
-  const named = values.filter(({ value }) => value !== null);
-  const top = named.slice(0, tile.limit);
-  const rest = totalOf(values) - totalOf(top);
+    range.compares &&
+    (await sessionsOf(tile, context, boundsOf(rangeBefore(range)), second, {
+      ...{ split, values, top: values.length },
+    }));
+  const earlier = new Map(before ? before[show].map(({ value, sessions }) => [value, sessions]) : []);
+  const total = result.sessions[0]!;
+  const rest = top.reduce((left, { sessions }) => left - sessions, total);
   return {
     type: "table",
     ...timesOf(range),
@@ -92,7 +98,7 @@ async function valuesData(
       })),
       ...(rest > 0 ? [{ value: null, total: rest }] : []),
     ],
-    total: totalOf(values),
+    total,
   };
 }
 
@@ -119,13 +125,14 @@ async function liveData(
 }
 
 function sessionsOf(
-  { q, activity, split }: SessionsTile,
+  { q, activity }: SessionsTile,
   { store: { events }, projectId }: Context,
   bounds: number[],
   progress: Progress,
+  byValue: Pick<SessionsQuery, "split" | "top" | "values"> = { top: 0 },
 ): Promise<SessionsResult> {
   const query = {
-    ...{ projectId, bounds, idleMs: limits.visitIdleMs, split: splitOf(split) },
+    ...{ projectId, bounds, idleMs: limits.visitIdleMs, ...byValue },
     counted: filterOf({ q }, []),
     activity: filterOf({ q: activity }, []),
   };
@@ -143,8 +150,4 @@ function boundsOf({ fromMs, toMs }: Range): number[] {
 
 function timesOf({ fromMs, toMs, timeZone }: Pick<Range, "fromMs" | "toMs" | "timeZone">) {
   return { from: isoOf(fromMs), to: isoOf(toMs), timeZone };
-}
-
-function totalOf(values: SessionsOfValue[]): number {
-  return values.reduce((total, { sessions }) => total + sessions, 0);
 }

@@ -1,12 +1,13 @@
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { limits } from "../core/limits.ts";
 import { ProblemError } from "../core/problems.ts";
 import { WorkLoop } from "../core/work-loop.ts";
 import { outsideRequests, requestSignal, withDeadline } from "../scheduling/deadline.ts";
 import { FairQueue } from "../scheduling/fair-queue.ts";
 import { nextTurn } from "../scheduling/turns.ts";
-import { rememberMembers } from "../storage/cohorts.ts";
+import { rememberMembers } from "../storage/cohort-members.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { peopleChanges, readPeopleChanges } from "../storage/people-changes.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserActivity } from "../users/user-activity.ts";
 import { draftOf } from "./cohorts.ts";
@@ -22,8 +23,8 @@ type Claimed = CohortRow;
 const claimedMax = 10;
 /** After this time, another node computes a claimed cohort. */
 const claimMs = 2 * limits.cohortSeconds * 1_000;
-/** Changes by other nodes wake nobody here, so they are noticed this late at most. */
-const idleMs = 60_000;
+/** Nobody is woken when people change, nor by other nodes: that is noticed this late at most. */
+const idleMs = limits.cohortRefreshSeconds * 1_000;
 /** No cohort is due so far ahead. If one is, the clock was set back. */
 const aheadMs = 60 * 60 * 1_000;
 /** A cohort is computed for a twentieth of the time at most. */
@@ -39,11 +40,13 @@ type Deps = {
 };
 
 /**
- * Computes who is in cohorts, each about every half minute, in its project's turn. A node claims a cohort by moving
- * `dueAt` on. If it fails, the cohort keeps its members, and says why.
+ * Computes who is in cohorts, each about every half minute while its project's people change or their events become too
+ * old, in the project's turn. A node claims a cohort by moving `dueAt` on. If it fails, the cohort keeps its members, and
+ * says why.
  *
- * Invariant: the members of a cohort are those whom its conditions described at `computedAt`. Checked by
- * `server/cohorts/members.test.ts`.
+ * Invariant: the members of a cohort are those whom its conditions described at `computedAt`, and at any later time at
+ * which it is due and need not be computed. Checked by `server/cohorts/members.test.ts` and
+ * `server/cohorts/idle-cohorts.test.ts`.
  */
 export class CohortWorker extends WorkLoop {
   readonly #deps: Deps;
@@ -110,13 +113,16 @@ export class CohortWorker extends WorkLoop {
   protected async waitMs(): Promise<number> {
     if (this.#computing.size >= claimedMax) return idleMs;
     const computing = [...this.#computing.keys()];
+    const nowMs = this.#now();
+    // What is due already has just been looked at.
     const next = await this.#waiting()
       .select("dueAt")
+      .where("dueAt", ">", nowMs)
       .$if(computing.length > 0, (query) => query.where("cohorts.id", "not in", computing))
       .orderBy("dueAt")
       .limit(1)
       .executeTakeFirst();
-    const waitMs = (next?.dueAt ?? Number.POSITIVE_INFINITY) - this.#now();
+    const waitMs = (next?.dueAt ?? Number.POSITIVE_INFINITY) - nowMs;
     return Math.min(Math.max(waitMs, 10), idleMs);
   }
 
@@ -135,6 +141,16 @@ export class CohortWorker extends WorkLoop {
     const due = await this.#waiting()
       .select(["cohorts.id", "dueAt"])
       .where((eb) => eb.or([eb("dueAt", "<=", nowMs), eb("dueAt", ">", nowMs + aheadMs)]))
+      .where((eb) =>
+        eb.or([
+          eb("cohorts.deletedAt", "is not", null),
+          eb("computedChanges", "is", null),
+          eb("computedChanges", "!=", peopleChanges(sql.ref("cohorts.projectId"))),
+          eb("changesAt", "<=", nowMs),
+          // The clock was set back.
+          eb("computedAt", ">", nowMs),
+        ]),
+      )
       .orderBy("dueAt")
       .limit(free)
       .execute();
@@ -167,7 +183,12 @@ export class CohortWorker extends WorkLoop {
         const isExpected = error instanceof ProblemError && error.code !== "storage-unavailable";
         const tookMs = Math.ceil(performance.now() - startedMs);
         const failure = isExpected ? error.options.detail : "The server failed. Its log says why.";
-        await this.#finish(row, { failure, tookMs, dueAt: this.#dueAfter(tookMs) });
+        await this.#finish(row, {
+          failure,
+          tookMs,
+          dueAt: this.#dueAfter(tookMs),
+          computedChanges: null,
+        });
         if (!isExpected) throw error;
       }
     });
@@ -176,14 +197,16 @@ export class CohortWorker extends WorkLoop {
   async #update(row: Claimed): Promise<void> {
     const { store, userActivity } = this.#deps;
     await userActivity.update(updateMs);
+    // Before anything else is read: what changes meanwhile may be in the result or not.
+    const computedChanges = await readPeopleChanges(store.control, row.projectId);
     const nowMs = this.#now();
     const startedMs = performance.now();
     const signal = requestSignal() ?? this.#end.signal;
-    const { people } = await findPeople(store, row.projectId, draftOf(row), { nowMs, signal });
+    const { people, changesAt } = await findPeople(store, row.projectId, draftOf(row), { nowMs, signal });
     const { isOver, revision } = await storeMembers(store, row, people);
     if (isOver) return;
     const ids = [...people.values()].flat();
-    if (revision !== null) rememberMembers(revision, ids);
+    if (revision !== null) await rememberMembers(row.projectId, revision, ids);
     const tookMs = Math.ceil(performance.now() - startedMs);
     await this.#finish(row, {
       people: people.size,
@@ -192,6 +215,8 @@ export class CohortWorker extends WorkLoop {
       tookMs,
       failure: null,
       dueAt: this.#dueAfter(tookMs),
+      computedChanges,
+      changesAt: Number.isFinite(changesAt) ? changesAt : null,
     });
   }
 

@@ -71,6 +71,8 @@ export async function createCohort(
       failure: null,
       deletedAt: null,
       dueAt: nowMs,
+      computedChanges: null,
+      changesAt: null,
     })
     .execute();
   // Conditions are not in the audit log: they may name users.
@@ -105,7 +107,7 @@ export async function changeCohort(
       name: after.name,
       condition,
       updatedAt: nowMs,
-      ...(isOther && { dueAt: nowMs, failure: null }),
+      ...(isOther && { dueAt: nowMs, computedChanges: null, failure: null }),
     })
     .where("id", "=", id)
     .execute();
@@ -137,10 +139,15 @@ export async function deleteCohort(
   await checkUnused(transaction, projectId, name, "deleted");
   await transaction
     .updateTable("cohorts")
-    .set({ deletedAt: nowMs, dueAt: nowMs, name: id })
+    .set({ deletedAt: nowMs, dueAt: nowMs, name: deletedName(id) })
     .where("id", "=", id)
     .execute();
   await record({ action: "cohort.deleted", target: name, detail: { id } });
+}
+
+/** Frees the name of a deleted cohort. No other cohort can have this one, because names have no line breaks. */
+function deletedName(id: string): string {
+  return `${id}\n`;
 }
 
 async function checkUnused(control: Control, projectId: number, name: string, to: string): Promise<void> {

@@ -10,6 +10,7 @@ import { withTimes } from "../users/exact-users.ts";
 import { type Profile, readProfiles } from "../users/profiles.ts";
 import {
   compileCohort,
+  compileSeenChange,
   type DidSets,
   type EventsCondition,
   eventsConditionsOf,
@@ -19,12 +20,18 @@ import {
 /** People who are looked at in one step. Other work gets its turn between two. */
 const stepPeople = 500;
 const dayMs = 24 * 60 * 60 * 1_000;
+/** How far ahead it is looked for people whose events become too old. */
+const aheadMs = dayMs;
+/** No event is dated later. */
+const endMs = Date.UTC(2101, 0, 1);
 
 export type FoundPeople = {
   /** The main IDs of the people in the cohort, and all their IDs. */
   people: Map<string, string[]>;
   /** How many people the project has. */
   of: number;
+  /** Until then, these are the people, unless something changes (`storage/people-changes.ts`). Infinity: for good. */
+  changesAt: number;
 };
 
 type Row = { userId: string; firstAt: number | null; lastAt: number | null };
@@ -42,10 +49,16 @@ export async function findPeople(
   { nowMs, signal }: { nowMs: number; signal: AbortSignal },
 ): Promise<FoundPeople> {
   const did = new Map<EventsCondition, DidSets>();
-  for (const condition of eventsConditionsOf(draft))
-    did.set(condition, await didSets(store, projectId, condition, nowMs, signal));
+  let changesAt = Number.POSITIVE_INFINITY;
+  for (const condition of eventsConditionsOf(draft)) {
+    const found = await didSets(store, projectId, condition, nowMs, signal);
+    did.set(condition, found);
+    changesAt = Math.min(changesAt, found.changesAt);
+  }
   const isMember = compileCohort(draft, nowMs, (condition) => did.get(condition)!);
-  const types = new Set(draft.conditions.flatMap(leavesOf).map(({ type }) => type));
+  const leaves = draft.conditions.flatMap(leavesOf);
+  const seenChange = compileSeenChange(leaves, nowMs);
+  const types = new Set(leaves.map(({ type }) => type));
   const needsProfiles = types.has("property") || types.has("search") || types.has("users");
   const needsTimes = types.has("firstSeen") || types.has("lastSeen");
   const people = new Map<string, string[]>();
@@ -60,6 +73,7 @@ export async function findPeople(
     const found: string[] = [];
     for (const row of rows) {
       if (isMember({ ...row, ...profileOf(row.userId) })) found.push(row.userId);
+      if (needsTimes) changesAt = Math.min(changesAt, seenChange(row));
       if (turns.isOver) await turns.next();
     }
     const ownProfileOf = needsProfiles ? profileOf : await readProfiles(store.control, projectId, found);
@@ -71,7 +85,7 @@ export async function findPeople(
     if (ids > limits.cohortIds) throw tooMany();
     await turns.next();
   }
-  return { people, of };
+  return { people, of, changesAt };
 }
 
 function unknownProfile(userId: string): Profile {
@@ -84,21 +98,23 @@ async function didSets(
   { q, atLeast, atMost, days }: EventsCondition,
   nowMs: number,
   signal: AbortSignal,
-): Promise<DidSets> {
+): Promise<DidSets & { changesAt: number }> {
   const search = parseSearch(q);
   const filter: EventFilter = search === null ? {} : { search };
-  const range = {
-    fromMs: days === null ? 0 : nowMs - days * dayMs,
-    // Clients' clocks can be fast.
-    toMs: nowMs + limits.maxClockSkewMs,
+  const fromMs = days === null ? 0 : nowMs - days * dayMs;
+  // Without an end, as clients' clocks can be fast: time alone adds no event.
+  const query = { projectId, filter, range: { fromMs, toMs: endMs } };
+  const edgeToMs = days === null ? undefined : fromMs + aheadMs;
+  let changesAt = days === null ? Number.POSITIVE_INFINITY : nowMs + aheadMs;
+  const usersWith = async (times: number): Promise<UserSet> => {
+    const { users, firstLossMs } = await events.usersWith({ ...query, atLeast: times, edgeToMs }, { signal });
+    if (firstLossMs !== null) changesAt = Math.min(changesAt, firstLossMs + days! * dayMs + 1);
+    return users;
   };
-  const usersWith = (times: number): Promise<UserSet> =>
-    events.usersWith({ projectId, filter, range, atLeast: times }, { signal });
   const least = atLeast ?? (atMost === undefined ? 1 : null);
-  return {
-    enough: least === null ? null : await usersWith(least),
-    tooOften: atMost === undefined ? null : await usersWith(atMost + 1),
-  };
+  const enough = least === null ? null : await usersWith(least);
+  const tooOften = atMost === undefined ? null : await usersWith(atMost + 1);
+  return { enough, tooOften, changesAt };
 }
 
 /** All people of a project: those with events in the order of their IDs, then those who only have properties. */

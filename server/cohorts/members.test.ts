@@ -9,7 +9,7 @@ import { parseSearch, type Search } from "../event/search.ts";
 import { UserSetBuilder } from "../event/user-set.ts";
 import { joinAll } from "../people/join-ids.ts";
 import { createProject } from "../projects/projects.ts";
-import type { CohortCondition, CohortDraft, CohortLeaf, CohortMatch } from "../schemas/cohort.ts";
+import type { CohortDraft } from "../schemas/cohort.ts";
 import { openPostgresStore } from "../storage/postgres/index.ts";
 import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store } from "../storage/store.ts";
@@ -22,6 +22,17 @@ import {
   type TestStorage,
   testWatch,
 } from "../testing/engine.ts";
+import {
+  dayMs,
+  days,
+  draft,
+  id,
+  ids,
+  isIn,
+  type Known,
+  properties,
+  sentEvent,
+} from "../testing/plain-cohorts.ts";
 import { PlainPeople } from "../testing/plain-people.ts";
 import { UserActivity } from "../users/user-activity.ts";
 import { putProperties } from "../users/users.ts";
@@ -30,10 +41,7 @@ import { createCohort, findCohort } from "./cohorts.ts";
 
 const blockEvents = 100;
 const startMs = Date.UTC(2026, 0, 31);
-const dayMs = 24 * 60 * 60 * 1_000;
-const days = 20;
 const rest = async () => {};
-const ids = Array.from({ length: 14 }, (_, n) => (n % 3 === 0 ? `visitor ${n}` : `u${n}`));
 
 const open = {
   sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
@@ -41,89 +49,13 @@ const open = {
     openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
 };
 
-const id = fc.constantFrom(...ids);
-const name = fc.constantFrom("open", "pay", "leave");
-const sent = fc.record({
-  userId: fc.oneof({ weight: 1, arbitrary: fc.constant("") }, { weight: 6, arbitrary: id }),
-  name,
-  tags: fc.record({ plan: fc.constantFrom("free", "pro") }),
-  quarter: fc.nat({ max: days * 96 - 1 }),
-});
-const property = fc.constantFrom("pro", "free", 5, 7.5, true, null);
-const properties = fc.dictionary(fc.constantFrom("plan", "seats"), property, { maxKeys: 2 });
-const daysBack = fc.constantFrom(1, 3, 10, 30);
-const leaf: fc.Arbitrary<CohortLeaf> = fc.oneof(
-  fc.record({
-    type: fc.constant("events" as const),
-    q: fc.constantFrom("", "name:pay", "-name:open plan=pro", "user:u1"),
-    atLeast: fc.option(fc.constantFrom(1, 2, 5), { nil: undefined }),
-    atMost: fc.option(fc.constantFrom(5, 9), { nil: undefined }),
-    days: fc.option(daysBack),
-  }),
-  fc.record({
-    type: fc.constant("events" as const),
-    q: name.map((each) => `name:${each}`),
-    atMost: fc.constant(0),
-    days: fc.option(daysBack),
-  }),
-  fc.record({
-    type: fc.constant("property" as const),
-    name: fc.constantFrom("plan", "seats"),
-    test: fc.constantFrom("is" as const, "isNot" as const),
-    values: fc.uniqueArray(fc.constantFrom("pro", "5", "true", "null"), { minLength: 1 }),
-  }),
-  fc.record({
-    type: fc.constant("property" as const),
-    name: fc.constantFrom("plan", "seats"),
-    test: fc.constantFrom("above" as const, "below" as const),
-    number: fc.constantFrom(5, 6),
-  }),
-  fc.record({
-    type: fc.constant("property" as const),
-    name: fc.constantFrom("plan", "seats"),
-    test: fc.constantFrom("exists" as const, "missing" as const),
-  }),
-  fc.record({
-    type: fc.constantFrom("firstSeen" as const, "lastSeen" as const),
-    withinDays: daysBack,
-  }),
-  fc.record({
-    type: fc.constantFrom("firstSeen" as const, "lastSeen" as const),
-    beforeDays: daysBack,
-  }),
-  fc.record({ type: fc.constant("search" as const), q: fc.constantFrom("u1", "visitor", "plan:pro") }),
-  fc.record({ type: fc.constant("users" as const), userIds: fc.uniqueArray(id, { minLength: 1 }) }),
-);
-const match = fc.constantFrom<CohortMatch[]>("all", "any", "none");
-const conditions = fc.array(
-  fc.oneof(
-    { weight: 4, arbitrary: leaf },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        type: fc.constant("group" as const),
-        match,
-        conditions: fc.array(leaf, { minLength: 1, maxLength: 3 }),
-      }),
-    },
-  ),
-  { minLength: 1, maxLength: 3 },
-);
-const draft = fc.record({ match, conditions });
 const input = fc.record({
-  events: fc.array(sent, { minLength: 150, maxLength: 400 }),
+  events: fc.array(sentEvent, { minLength: 150, maxLength: 400 }),
   joins: fc.array(fc.record({ id, userId: id }), { maxLength: 6 }),
   users: fc.dictionary(fc.constantFrom(...ids, "quiet 1", "quiet 2"), properties, { maxKeys: 8 }),
   isIndexed: fc.boolean(),
   drafts: fc.array(draft, { minLength: 3, maxLength: 6 }),
 });
-
-type Known = {
-  userId: string;
-  ids: string[];
-  properties: Record<string, unknown>;
-  events: Event[];
-};
 
 describe.each([...storeEngines])("cohorts on %s", (engine) => {
   let storage: TestStorage;
@@ -275,75 +207,3 @@ describe.each([...storeEngines])("cohorts on %s", (engine) => {
     return row?.personId ?? userId;
   }
 });
-
-/** Whether a person is in a cohort, as docs/cohorts.md says it. */
-function isIn(
-  { match, conditions }: CohortDraft,
-  person: Known,
-  all: readonly Known[],
-  nowMs: number,
-): boolean {
-  const passed = conditions.filter((condition) => passes(condition, person, all, nowMs)).length;
-  if (match === "all") return passed === conditions.length;
-  return match === "any" ? passed > 0 : passed === 0;
-}
-
-function passes(condition: CohortCondition, person: Known, all: readonly Known[], nowMs: number): boolean {
-  const at = person.events.map(({ createdAt }) => Date.parse(createdAt)).sort((a, b) => a - b);
-  switch (condition.type) {
-    case "group":
-      return isIn(condition, person, all, nowMs);
-    case "events": {
-      const { q, atLeast, atMost, days } = condition;
-      const matching = person.events.filter(
-        (event) =>
-          (days === null || Date.parse(event.createdAt) >= nowMs - days * dayMs) &&
-          {
-            "": true,
-            "name:pay": event.name === "pay",
-            "name:open": event.name === "open",
-            "name:leave": event.name === "leave",
-            "-name:open plan=pro": event.name !== "open" && event.tags.plan === "pro",
-            "user:u1": person.ids.includes("u1"),
-          }[q]!,
-      ).length;
-      const least = atLeast ?? (atMost === undefined ? 1 : 0);
-      return matching >= least && matching <= (atMost ?? Number.POSITIVE_INFINITY);
-    }
-    case "property": {
-      const value = person.properties[condition.name];
-      switch (condition.test) {
-        case "is":
-          return value !== undefined && condition.values!.includes(`${value}`);
-        case "isNot":
-          return value === undefined || !condition.values!.includes(`${value}`);
-        case "above":
-          return typeof value === "number" && value > condition.number!;
-        case "below":
-          return typeof value === "number" && value < condition.number!;
-        case "exists":
-          return value !== undefined;
-        case "missing":
-          return value === undefined;
-        default:
-          throw new Error("Not tried");
-      }
-    }
-    case "firstSeen":
-    case "lastSeen": {
-      const ms = condition.type === "firstSeen" ? at[0] : at.at(-1);
-      if (ms === undefined) return false;
-      const ageDays = (nowMs - ms) / dayMs;
-      return condition.withinDays !== undefined
-        ? ageDays <= condition.withinDays
-        : ageDays > condition.beforeDays!;
-    }
-    case "search":
-      if (condition.q === "plan:pro") return person.properties.plan === "pro";
-      return [...person.ids, ...Object.values(person.properties).filter((value) => value !== null)].some(
-        (text) => String(text).includes(condition.q),
-      );
-    case "users":
-      return condition.userIds.some((userId) => person.ids.includes(userId));
-  }
-}

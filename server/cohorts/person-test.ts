@@ -5,14 +5,15 @@ import { matchesUser, parseUserSearch } from "../users/user-search.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** What is known of a person. Times are milliseconds since 1970, and null without events. */
-type KnownPerson = {
+/** When a person was first and last seen, in milliseconds since 1970; null without events. */
+type SeenPerson = { firstAt: number | null; lastAt: number | null };
+
+/** A person as the list of users knows them. */
+type KnownPerson = SeenPerson & {
   userId: string;
   /** All IDs, the main one first. */
   ids: readonly string[];
   properties: UserProperties;
-  firstAt: number | null;
-  lastAt: number | null;
 };
 
 export type PersonTest = (person: KnownPerson) => boolean;
@@ -82,6 +83,30 @@ function compileLeaf(
       return ({ ids }) => ids.some((id) => wanted.has(id));
     }
   }
+}
+
+/**
+ * Returns when a person may pass conditions on the first or last event, or fail them, by time alone; infinity if never.
+ */
+export function compileSeenChange(
+  leaves: readonly CohortLeaf[],
+  nowMs: number,
+): (person: SeenPerson) => number {
+  const tests = leaves.flatMap((leaf) =>
+    leaf.type === "firstSeen" || leaf.type === "lastSeen"
+      ? [{ isFirst: leaf.type === "firstSeen", ageMs: (leaf.withinDays ?? leaf.beforeDays!) * dayMs }]
+      : [],
+  );
+  return ({ firstAt, lastAt }) => {
+    let changesAt = Number.POSITIVE_INFINITY;
+    for (const { isFirst, ageMs } of tests) {
+      const at = isFirst ? firstAt : lastAt;
+      // An event exactly as old as the condition says is still within it.
+      const olderAt = at === null ? 0 : at + ageMs + 1;
+      if (olderAt > nowMs) changesAt = Math.min(changesAt, olderAt);
+    }
+    return changesAt;
+  };
 }
 
 function propertyTest({

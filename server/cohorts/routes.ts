@@ -78,7 +78,7 @@ export function addCohortRoutes(
       tag,
       summary: "Create a cohort",
       description:
-        "Searches name it as `cohort:NAME`. Its members are computed at once, and then about every half minute.",
+        "Searches name it as `cohort:NAME`. Its members are computed at once, and about half a minute after something changed.",
       query: ProjectQuery,
       body: NewCohort,
       status: 201,

@@ -1,5 +1,6 @@
 import type { Selectable, Transaction } from "kysely";
 import { Turns } from "../scheduling/turns.ts";
+import { changingRevision } from "../storage/cohort-members.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 
@@ -16,7 +17,7 @@ type Member = { cohortId: string; userId: string; personId: string };
  * new revision; null if nothing differs. It is many small commits, so that events are not held up. It is over early if
  * the cohort was changed, or somebody was erased, since it was claimed.
  *
- * The revision changes before and after: what is read in between is not taken for the members of either.
+ * Meanwhile its revision says that it is changing: what is read in between is not kept as the members of either.
  */
 export async function storeMembers(
   store: Pick<Store, "control" | "together" | "rowsOf">,
@@ -47,10 +48,17 @@ export async function storeMembers(
     await turns.next();
   }
   if (gone.length + missing.size === 0) return { isOver: false, revision: null };
-  await setRevision(store, id, crypto.randomUUID());
+  await setRevision(store, id, changingRevision);
   let isOver = false;
   const change = (run: (transaction: Transaction<ControlTables>) => Promise<void>) =>
     store.together("control", async (transaction) => {
+      // Until the commit, nobody is erased and the cohort isn't changed.
+      await transaction
+        .updateTable("cohorts")
+        .set({ dueAt })
+        .where("id", "=", id)
+        .where("dueAt", "=", dueAt)
+        .execute();
       const row = await transaction
         .selectFrom("cohorts")
         .select("dueAt")

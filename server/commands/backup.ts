@@ -3,12 +3,17 @@ import { join } from "node:path";
 import { defineCommand } from "citty";
 import { compressFile } from "../backup/archive.ts";
 import { backupName, openBackupStore } from "../backup/backup-store.ts";
+import { pruneGenerations, putBase } from "../backup/generations.ts";
 import { recordBackup } from "../backup/last-backup.ts";
 import { type Config, readConfig } from "../config/config.ts";
 import { parseBackupAddress } from "../config/values.ts";
+import type { CopyPosition } from "../storage/log-position.ts";
 import { secretKeyFile } from "../storage/secret-key.ts";
-import { copyDatabase } from "../storage/sqlite/backup.ts";
+import { checkCopy, copyDatabase } from "../storage/sqlite/backup.ts";
+import { runningProcess } from "../storage/sqlite/directory.ts";
+import { copyPages } from "../storage/sqlite/page-copy.ts";
 import { withScratch } from "../storage/sqlite/scratch.ts";
+import { SegmentDirectory } from "../storage/sqlite/segment-directory.ts";
 import { lowerPriority } from "../storage/sqlite/threads.ts";
 import { printMessage } from "./output.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
@@ -38,22 +43,39 @@ export const backupCommand = defineCommand({
       const keep = args.keep === undefined ? config.backupKeep : Number(args.keep);
       if (!Number.isInteger(keep) || keep < 1)
         throw new ArgumentError("--keep must be a whole number, at least 1.");
-      const target = openBackupStore(placeOf(args.to, config), config);
+      const place = placeOf(args.to, config);
+      const target = openBackupStore(place, config);
       lowerPriority(10);
       const now = new Date();
       const name = backupName(now);
-      const { events, bytes } = await withScratch(config.dataDirectory, async (scratch) => {
+      const { dataDirectory } = config;
+      const followed = new SegmentDirectory(dataDirectory).readState();
+      const isFollowed = followed?.target === place && runningProcess(dataDirectory) !== null;
+      const { events, bytes } = await withScratch(dataDirectory, async (scratch) => {
         const copy = join(scratch, "copy.db");
-        const contents = copyDatabase(config.dataDirectory, copy);
+        let base: (CopyPosition & { at: Date }) | null = null;
+        // Only a copy of the pages as they are can have changes applied to it. Otherwise they are packed.
+        if (isFollowed) base = { ...copyPages(dataDirectory, copy), at: new Date() };
+        const contents = base ? checkCopy(copy) : copyDatabase(dataDirectory, copy);
         const archive = join(scratch, name);
         await compressFile(copy, archive);
         await target.put(name, archive);
+        if (base) await putBase(target, scratch, name, base);
         return { events: contents.events, bytes: statSync(archive).size };
       });
       const file = target.address.endsWith("/") ? target.address + name : join(target.address, name);
-      await recordBackup(control, { at: now.toISOString(), file, bytes, events });
+      await recordBackup(control, {
+        at: now.toISOString(),
+        file,
+        bytes,
+        events,
+        ...(isFollowed && { generation: followed.generation }),
+      });
       const removed = (await target.list()).slice(0, -keep);
       for (const old of removed) await target.remove(old);
+      await withScratch(dataDirectory, (scratch) =>
+        pruneGenerations(target, scratch, followed?.generation ?? null),
+      );
       if (args.json) console.log(JSON.stringify({ ok: true, file, bytes, events, removed }));
       else {
         console.log(file);

@@ -3,6 +3,7 @@ import { defineCommand } from "citty";
 import { type Config, inspectConfig, version } from "../config/config.ts";
 import { checkBackup } from "../doctor/check-backup.ts";
 import { checkDatabase, checkUnwritableKey, fixDatabase } from "../doctor/check-database.ts";
+import { checkLeftovers } from "../doctor/check-leftovers.ts";
 import {
   checkAddress,
   checkClock,
@@ -85,6 +86,7 @@ async function examine(config: Config): Promise<Finding[]> {
     ...database,
     ...(isUsable ? await (unusable ? checkUnwritableKey(config) : checkStore(config)) : []),
     ...(isSqlite ? checkDisk(config) : []),
+    ...(isSqlite ? [checkLeftovers(config.dataDirectory)] : []),
     ...(hasDirectory ? checkRights(config) : []),
     ...(isSqlite && !unusable ? [await checkBackup(config)] : []),
     ...(await Promise.all([checkAddress(config), checkMail(config), checkPush()])).flat(),

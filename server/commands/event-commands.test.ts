@@ -119,6 +119,56 @@ describe("against a server elsewhere", () => {
     expect(user.properties).toEqual({ plan: "pro", seats: 5 });
   });
 
+  test("a cohort is tried, created, listed with its people, exported and deleted", async () => {
+    await app.post([
+      { channel: "cli", name: "Order placed", userId: "ann" },
+      { channel: "cli", name: "Order placed", userId: "bo" },
+      { channel: "cli", name: "Order canceled", userId: "bo" },
+    ]);
+    const conditions = [
+      { type: "events", q: 'channel:cli name:"Order placed"' },
+      { type: "events", q: 'name:"Order canceled"', atMost: 0 },
+    ];
+    const file = JSON.stringify({ name: "Content", conditions });
+    const cohort = (args: string[], stdin = "") => run(["cohort", ...args], stdin);
+    const tried = await cohort(["preview"], file);
+    expect([tried.code, tried.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^1 of \d+ people, such as ann\n$/),
+    ]);
+    const created = await cohort(["create"], file);
+    expect([created.code, created.stderr]).toEqual([0, ""]);
+    const listed = await cohort(["list", "--json"]);
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      id: created.stdout.trim(),
+      name: "Content",
+      people: 1,
+    });
+    expect((await cohort(["list"])).stdout).toContain("all: events, events");
+    const members = await cohort(["members", "Content"]);
+    expect(members.stdout).toMatch(/^USER +EVENTS +LAST EVENT +OTHER IDS\nann +1 +20/);
+    const exported = await cohort(["export", "Content"]);
+    expect(exported.stdout).toMatch(/^userId,events,[^\n]+\r\nann,1,[^\n]+\r\n$/);
+    const lines = await cohort(["export", created.stdout.trim(), "--json"]);
+    expect(JSON.parse(lines.stdout)).toMatchObject({ userId: "ann", events: 1 });
+    expect(await cohort(["delete", "Content"])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: 'Deleted the cohort "Content".\n',
+    });
+    const failures: [args: string[], stdin: string, text: string][] = [
+      [["members", "Content"], "", 'There is no cohort "Content". List them with: tidings cohort list\n'],
+      [["create"], "Content", "Send the cohort as a JSON object on standard input"],
+      [["create"], "[]", "Send the cohort as a JSON object on standard input"],
+      [["preview"], '{"conditions":[{"type":"events","q":"("}]}', '"conditions.0.q" is not a valid search'],
+    ];
+    for (const [args, stdin, text] of failures)
+      expect([args, await cohort(args, stdin)]).toEqual([
+        args,
+        { code: 1, stdout: "", stderr: expect.stringContaining(text) },
+      ]);
+  });
+
   test("mistakes are told in a sentence", async () => {
     const missing = await runTidings(["list", "--url", app.address], {});
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("Set TIDINGS_API_KEY")]);

@@ -4,9 +4,11 @@ import { limits } from "../core/limits.ts";
 import { ProblemError } from "../core/problems.ts";
 import type { ItemJoining } from "../drop-in/item.ts";
 import { checkEvent } from "../event/check-event.ts";
+import { saveGroups } from "../groups/save-groups.ts";
 import type { EventSource } from "../ingest/accepted-event.ts";
 import type { Recorder } from "../ingest/record.ts";
 import { joinAll } from "../people/join-ids.ts";
+import type { GroupChange } from "../schemas/group-rule.ts";
 import type { Store } from "../storage/store.ts";
 import { mergeProperties } from "../users/merge-properties.ts";
 import type { UserChange } from "../users/user-change.ts";
@@ -20,9 +22,13 @@ export type EventSink = {
   mergeUsers(changes: UserChange[]): Promise<void>;
   /** Joins IDs that are one person's, in order. Returns why some were refused; a server keeps these with the reason. */
   joinIds(joinings: ItemJoining[]): Promise<string[]>;
+  /** Saves groups, in order. Returns why some were refused. */
+  saveGroups(groups: GroupChange[]): Promise<string[]>;
 };
 
 const retries = 4;
+/** Groups that are saved at the same time. */
+const requestsAtOnce = 8;
 const timeoutMs = 60_000;
 
 /** The recorder of this process: no HTTP, and each event is parsed once. */
@@ -59,7 +65,18 @@ export function localSink(recorder: Recorder, store: Store, project: EventSource
         result instanceof ProblemError && joinings[index]!.by !== "event" ? result.options.detail : [],
       );
     },
+    async saveGroups(groups) {
+      const results = await saveGroups(store, source.projectId, groups, { mayCreate: true });
+      return results.flatMap((result) => result?.options.detail ?? []);
+    },
   };
+}
+
+/** Why the server refused something. Throws every other error. */
+function refusalOf(error: unknown): string[] {
+  const { status } = error as { status?: number };
+  if (error instanceof UsageError && (status === 409 || status === 422)) return [error.message];
+  throw error;
 }
 
 type Server = {
@@ -128,6 +145,20 @@ export function httpSink({ url, apiKey, fetch, request }: Server): EventSink {
         await request("/batch/", { method: "POST", body: JSON.stringify({ batch }) });
       }
       return [];
+    },
+    async saveGroups(groups) {
+      const refused: string[] = [];
+      for (let start = 0; start < groups.length; start += requestsAtOnce) {
+        const reasons = await Promise.all(
+          groups.slice(start, start + requestsAtOnce).map(({ type, id, set, userId }) => {
+            const body = { type, id, ...(set && { properties: set }), ...(userId && { userId }) };
+            const init = { method: "POST", body: JSON.stringify(body) };
+            return request("/api/groups", init).then(() => [], refusalOf);
+          }),
+        );
+        refused.push(...reasons.flat());
+      }
+      return refused;
     },
   };
 }

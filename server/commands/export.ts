@@ -34,7 +34,7 @@ export const exportCommand = defineCommand({
     all: {
       type: "boolean",
       description:
-        "Also write channels, boards, rules and the properties of users, as lines before the events",
+        "Also write channels, cohorts, boards, annotations, rules and users, as lines before the events",
     },
     format: {
       type: "enum",

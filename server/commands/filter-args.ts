@@ -20,7 +20,9 @@ export type FilterValues = {
   to?: string | undefined;
 };
 
-const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+/** Such as `24h`, `10 minutes` or `10 minutes ago`. */
+const agoPattern = /^(\d{1,6}) ?(?:([smhdw])|(second|minute|hour|day|week)s?)(?: ago)?$/;
 
 /** The parameters of a request for the events that a command's options choose. */
 export function filterQuery({ q, channel, from, to }: FilterValues, nowMs = Date.now()): URLSearchParams {
@@ -32,9 +34,11 @@ export function filterQuery({ q, channel, from, to }: FilterValues, nowMs = Date
   return query;
 }
 
-function timeOf(option: string, text: string, nowMs: number): string {
-  const ago = /^(\d{1,6})([mhdw])$/.exec(text);
-  if (ago) return new Date(nowMs - Number(ago[1]) * unitMs[ago[2] as keyof typeof unitMs]).toISOString();
+/** An ISO 8601 time, or how long ago. Throws an ArgumentError that says what is expected. */
+export function timeOf(option: string, text: string, nowMs: number): string {
+  const [, amount, letter, word] = agoPattern.exec(text.trim()) ?? [];
+  const unit = (letter ?? word?.[0]) as keyof typeof unitMs | undefined;
+  if (unit) return new Date(nowMs - Number(amount) * unitMs[unit]).toISOString();
   const { error } = timestamp.safeParse(text);
   if (error) throw new ArgumentError(`${option} ${error.issues[0]!.message}, or how long ago, such as 24h.`);
   return text;

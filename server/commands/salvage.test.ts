@@ -32,7 +32,7 @@ beforeAll(async () => {
   }));
   for (const project of ["shop", "blog"]) {
     expect(await runTidings(["project", "create", project], data)).toMatchObject({ code: 0 });
-    const user = { type: "user", userId: "u1", properties: { plan: "pro" } };
+    const user = { type: "user", userId: "u1", properties: { plan: "pro" }, known: true, ids: ["visitor"] };
     const channel = {
       ...{ type: "channel", name: "c1", description: `Of ${project}`, retentionDays: null },
       firstTags: ["reason", "amount"],
@@ -90,8 +90,10 @@ test("what can be read of a damaged database is imported into a new installation
   expect(missing).toHaveLength(projects[0]!.missing.events);
 
   const told = await runTidings(["salvage", "-", "--project", "blog"], data);
-  expect([told.code, told.stdout.trim().split("\n").length]).toEqual([3, projects[1]!.events + 4]);
-  expect(told.stderr).toMatch(/^blog: wrote [\d,]+ events, 1 user and 3 channels to standard output\.\n/);
+  expect([told.code, told.stdout.trim().split("\n").length]).toEqual([3, projects[1]!.events + 5]);
+  expect(told.stderr).toMatch(
+    /^blog: wrote [\d,]+ events, 1 user, 1 joined ID and 3 channels to standard output\.\n/,
+  );
 });
 
 test("it refuses what it can't do, and says why", async () => {

@@ -13,6 +13,7 @@ import { defineCommand } from "citty";
 import { readConfig } from "../config/config.ts";
 import { createPrivateFile } from "../storage/private-file.ts";
 import { databaseFile, runningProcess } from "../storage/sqlite/directory.ts";
+import { lineOf } from "../storage/sqlite/salvage/lines.ts";
 import { PageFile } from "../storage/sqlite/salvage/page-file.ts";
 import {
   type MissingRange,
@@ -41,7 +42,7 @@ export const salvageCommand = defineCommand({
       type: "positional",
       required: true,
       description:
-        "Gets channels, properties of users, and events; of several projects, a file NAME.PROJECT.ndjson each; - for standard output",
+        "Gets channels, users with their properties and IDs, and events; of several projects, a file NAME.PROJECT.ndjson each; - for standard output",
       valueHint: "FILE",
     },
     database: {
@@ -196,18 +197,15 @@ async function writeLines(
       await outputs.get(id)!.write(`${JSON.stringify({ type: "channel", ...channel })}\n`);
   const waiting = new Map(projects.map(({ id }) => [id, ""]));
   for (const row of rowsIn(file)) {
-    if (row?.kind !== "event" && row?.kind !== "user") continue;
-    const before = waiting.get(row.projectId);
+    const line = row && lineOf(row);
+    if (!line) continue;
+    const { projectId, text: own } = line;
+    const before = waiting.get(projectId);
     if (before === undefined) continue;
-    const { kind } = row;
-    const line =
-      kind === "event"
-        ? row.json
-        : JSON.stringify({ type: kind, userId: row.userId, properties: row.properties });
-    const text = `${before}${line}\n`;
+    const text = `${before}${own}\n`;
     const isEnough = text.length >= writeCharacters;
-    waiting.set(row.projectId, isEnough ? "" : text);
-    if (isEnough) await outputs.get(row.projectId)!.write(text);
+    waiting.set(projectId, isEnough ? "" : text);
+    if (isEnough) await outputs.get(projectId)!.write(text);
   }
   for (const [id, text] of waiting) await outputs.get(id)!.write(text);
 }
@@ -234,6 +232,7 @@ function summaryOf(
       file: outputs.get(project.id)!.name,
       events: project.events,
       users: project.users,
+      joinedIds: project.joinedIds,
       channels: project.channels.length,
       missing: { events: project.missing, isAtLeast: project.isAtLeast, ranges: project.ranges.map(timesOf) },
     })),
@@ -245,9 +244,10 @@ function summaryOf(
 
 function tell(found: Survey, projects: SurveyedProject[], outputs: Map<number, Output>): void {
   for (const project of projects) {
-    const { events, users, channels, missing, isAtLeast, ranges } = project;
+    const { events, users, joinedIds, channels, missing, isAtLeast, ranges } = project;
+    const joined = joinedIds > 0 ? `, ${counted(joinedIds, "joined ID")}` : "";
     printMessage(
-      `${nameOf(project)}: wrote ${counted(events, "event")}, ${counted(users, "user")} and ${counted(channels.length, "channel")} to ${outputs.get(project.id)!.name ?? "standard output"}.`,
+      `${nameOf(project)}: wrote ${counted(events, "event")}, ${counted(users, "user")}${joined} and ${counted(channels.length, "channel")} to ${outputs.get(project.id)!.name ?? "standard output"}.`,
     );
     if (missing === null) printMessage("  Nothing that can be read tells how many events there were.");
     else if (missing > 0)

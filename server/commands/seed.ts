@@ -10,6 +10,7 @@ import { createRecorder } from "../ingest/record.ts";
 import { findProject } from "../projects/projects.ts";
 import { WatchedEventsCache } from "../rules/watched-events.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { notePropertyChange } from "../storage/people-changes.ts";
 import { jsonArg, printError, printMessage, report } from "./output.ts";
 import { createShop, type Shop } from "./shop.ts";
 import { addShopBoard } from "./shop-board.ts";
@@ -95,4 +96,5 @@ async function addUsers(
       .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doNothing())
       .execute();
   }
+  await notePropertyChange(control, projectId);
 }

@@ -50,6 +50,15 @@ async function runOnStore(work: (store: Store) => Promise<void>, mayCreate: bool
   process.exit(code);
 }
 
+/** Runs a change. What the API would answer with a problem is a mistake in the command's arguments. */
+export async function asUsage<Result>(change: () => Promise<Result>): Promise<Result> {
+  try {
+    return await change();
+  } catch (error) {
+    throw error instanceof ProblemError ? new UsageError(error.options.detail) : error;
+  }
+}
+
 /** Prints why a command failed, and returns its exit code: 2 if it was used wrongly, otherwise 1. */
 export function failCommand(error: unknown): 0 | 1 | 2 {
   // A reader such as `head` has enough.

@@ -158,6 +158,19 @@ export function parseBackupAddress(text: string): string {
   return text;
 }
 
+export type BackupMode = "scheduled" | "continuous";
+
+export function parseBackupMode(text: string): BackupMode {
+  if (text !== "scheduled" && text !== "continuous") throw new Error("must be scheduled or continuous");
+  return text;
+}
+
+export function parseInterval(text: string): number {
+  const seconds = parseSeconds(text);
+  if (seconds === 0) throw new Error("must be a whole number from 1 to 3600");
+  return seconds;
+}
+
 export function parseSeconds(text: string): number {
   if (!/^\d{1,4}$/.test(text) || Number(text) > 3_600)
     throw new Error("must be a whole number from 0 to 3600");

@@ -125,10 +125,14 @@ export const limits = {
   /**
    * What a metric, funnel or retention table keeps in memory: different users, pairs of a user and a value of a split,
    * and events of users in a funnel. With all of them it takes some 200 MB.
+   *
+   * Places are those for the steps of paths, for each user as many as a path is long, and one more before an event. They
+   * take 12 bytes each.
    */
   analysisUsers: 4_000_000,
   analysisPairs: 4_000_000,
   analysisEvents: 10_000_000,
+  analysisPlaces: 10_000_000,
   /**
    * Metrics, funnels and retention tables that a node computes at the same time, in all and of one project, and that
    * can wait of one project.
@@ -168,6 +172,8 @@ export const limits = {
   cohortTimes: 1_000_000,
   /** IDs of the people in a cohort. */
   cohortIds: 1_000_000,
+  /** IDs of the people in all cohorts of one search. */
+  searchCohortIds: 2_000_000,
   /** Who is in cohorts, as searches keep it in memory. A cohort with `cohortIds` takes 24 to 48 MB. */
   cohortBytes: 64 * 1_048_576,
   /**
@@ -178,6 +184,18 @@ export const limits = {
   /** Cohorts that a node computes at the same time, in all and of one project. */
   cohortsComputing: 2,
   cohortsComputingOfProject: 1,
+  /** Types of groups of a project, such as companies and teams, and groups of each type. */
+  groupTypes: 5,
+  groups: 100_000,
+  groupIdCharacters: 200,
+  /** IDs that are members of a group, and groups of which an ID is a member. */
+  groupMembers: 100_000,
+  groupsOfUser: 100,
+  /** Groups on a page of their list: the events of each are counted. */
+  listedGroups: 100,
+  /** Notes about a user, and the length of one. */
+  userNotes: 200,
+  userNoteCharacters: 2_000,
   /** A search for users. */
   userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */

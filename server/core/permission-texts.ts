@@ -3,15 +3,18 @@ import type { PermissionName } from "./permissions.ts";
 /** What each permission allows, for the documentation and for members who lack it. */
 export const permissionTexts: Record<PermissionName, string> = {
   "events:send": "Send events",
-  "events:read": "Read events, channels, users, cohorts, charts, boards and jobs",
+  "events:read": "Read events, channels, users, groups, cohorts, charts, boards and jobs",
   "events:delete": "Delete an event",
   "rejected:read": "Read rejected events",
   "rejected:change": "Resend or discard rejected events",
   "channels:change": "Create, change and archive channels",
   "channels:delete": "Delete a channel with its events",
   "users:change": "Set the properties of users, merge users and split off IDs",
-  "users:identify": "Join an anonymous ID to a user, with a publishable key by signature",
+  "users:identify":
+    "Join an anonymous ID to a user and add users to groups, with a publishable key by signature; save groups",
   "users:erase": "Erase a user",
+  "users:note": "Write notes about users, and change and delete one's own",
+  "groups:change": "Change and delete groups, and add and remove their members",
   "cohorts:change": "Create, change and delete cohorts",
   "boards:change": "Create, change and delete boards, and delete insights",
   "boards:publish": "Create and end public links of boards",

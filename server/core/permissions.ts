@@ -33,6 +33,8 @@ export const permissions = {
   "users:change": { role: "member", scope: "ingest" },
   "users:identify": { role: "member", scope: "ingest", publishable: true },
   "users:erase": { role: "admin", scope: "manage" },
+  "users:note": { role: "member", scope: null },
+  "groups:change": { role: "member", scope: "manage" },
   "cohorts:change": { role: "member", scope: "manage" },
   "boards:change": { role: "member", scope: "manage" },
   "boards:publish": { role: "admin", scope: null },

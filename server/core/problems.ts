@@ -67,6 +67,8 @@ const problems = {
   "id-not-allowed": { status: 422, title: "Not the ID of one person" },
   "signature-invalid": { status: 403, title: "Signature missing or wrong" },
   "user-unknown": { status: 404, title: "User not found" },
+  "note-unknown": { status: 404, title: "Note not found" },
+  "group-unknown": { status: 404, title: "Group not found" },
   "event-unknown": { status: 404, title: "Event not found" },
   "job-unknown": { status: 404, title: "Job not found" },
   "member-unknown": { status: 404, title: "Member not found" },

@@ -61,7 +61,8 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-async function run(command: string[]): Promise<void> {
+/** Runs a command that must succeed, and returns its output. */
+async function run(command: string[]): Promise<string> {
   const child = Bun.spawn(command, {
     cwd: directory,
     env: { ...process.env, ...environment },
@@ -74,6 +75,7 @@ async function run(command: string[]): Promise<void> {
     child.exited,
   ]);
   expect({ code, output, errors }).toMatchObject({ code: 0 });
+  return output;
 }
 
 /** A live stream, which would never end, is left after a second. */
@@ -87,7 +89,7 @@ const curl = `curl() {
 /** Programs that examples may run. */
 const programs = /^(?:curl|gzip|openssl|printf|echo|[^\w]|[a-z-]+:)/;
 
-function runShell({ text }: Example): Promise<void> {
+function runShell({ text }: Example): Promise<string> {
   for (const line of text.replaceAll("\\\n", " ").split("\n"))
     if (!programs.test(`${line.trim()} `))
       throw new Error(`Say why it isn't run: <!-- not run: REASON -->. ${line}`);
@@ -158,7 +160,7 @@ function checkJson({ text, note }: Example): void {
   expect(faultsOf(schema, JSON.parse(text))).toEqual([]);
 }
 
-async function check(example: Example): Promise<void> {
+async function check(example: Example): Promise<unknown> {
   const { language, text } = example;
   switch (language) {
     case "sh": {
@@ -220,6 +222,21 @@ test("a curl command fails if its request does, and retries only what is recorde
   expect(retried.filter((line) => !line.includes(" --retry-all-errors "))).toEqual([]);
   // With an id, or a key that stands for one.
   expect(retried.filter((line) => !/idempotency-key: |ce-id: |"id":/.test(line))).toEqual([]);
+});
+
+test("the numbers of the example from sign-up to churn are those of its requests", async () => {
+  const blocks = examples.filter(({ page }) => page === "docs/from-sign-up-to-churn.md");
+  const answers = blocks.filter(({ language }) => language === "json");
+  expect(answers).toHaveLength(2);
+  for (const answer of answers) {
+    const request = blocks[blocks.indexOf(answer) - 1]!;
+    expect([request.place, JSON.parse(await runShell(request))]).toEqual([
+      request.place,
+      JSON.parse(answer.text),
+    ]);
+  }
+  const quiet = await app.list(`?q=${encodeURIComponent('cohort:"Good customers" name:"Pricing viewed"')}`);
+  expect(quiet.map(({ userId }) => userId)).toEqual(["visitor-31"]);
 });
 
 test("the API key has one name", () => {

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { readArchive } from "../backup/archive.ts";
-import { openBackupStore } from "../backup/backup-store.ts";
+import { type BackupStore, openBackupStore, timeIn } from "../backup/backup-store.ts";
+import { listGenerations } from "../backup/generations.ts";
 import type { Config } from "../config/config.ts";
+import { parseSegmentName } from "../storage/log-position.ts";
 import { bytesInHeader } from "../storage/sqlite/backup.ts";
 import { withScratch } from "../storage/sqlite/scratch.ts";
 import { type Finding, ok, problemFound, warning } from "./finding.ts";
@@ -29,8 +31,15 @@ export async function checkBackup(config: Config, nowMs = Date.now()): Promise<F
       const { bytes, start } = await readArchive(archive);
       if (bytes !== bytesInHeader(start)) throw new Error(`${newest} is cut off`);
     });
-    const hours = Math.floor((nowMs - madeAtMs(newest)) / hourMs);
-    const detail = `${newest} in ${target.address} can be read. It is ${hours} hours old.`;
+    const hours = Math.floor((nowMs - timeIn(newest)) / hourMs);
+    const changes = config.backupMode === "continuous" ? await changesSince(target, newest) : "";
+    const detail = `${newest} in ${target.address} can be read. It is ${hours} hours old.${changes ?? ""}`;
+    if (changes === null)
+      return warning(
+        "backup",
+        `${detail} No changes since are there, though TIDINGS_BACKUP_MODE is continuous.`,
+        "Start the server, which begins with a new backup, and look at its log.",
+      );
     return hours > lateIntervals * backupHours
       ? warning("backup", detail, "Look for failed backups in the server's log, or run: tidings backup")
       : ok("backup", detail);
@@ -43,8 +52,12 @@ export async function checkBackup(config: Config, nowMs = Date.now()): Promise<F
   }
 }
 
-/** When a backup was made, which its name says: `tidings-20261123T014500Z.db.zst`. */
-function madeAtMs(name: string): number {
-  const [, year, month, day, hours, minutes, seconds] = /(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/.exec(name)!;
-  return Date.parse(`${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`);
+/** Which changes since a backup are at the target, as a sentence. Null if none can be applied to it. */
+async function changesSince(target: BackupStore, backup: string): Promise<string | null> {
+  const generation = (await listGenerations(target)).find(({ bases }) => bases.includes(backup));
+  if (!generation) return null;
+  const last = generation.segments.at(-1);
+  return last === undefined
+    ? " Nothing has changed since."
+    : ` Changes are there until ${new Date(parseSegmentName(last)!.lastMs).toISOString()}.`;
 }

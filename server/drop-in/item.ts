@@ -1,3 +1,4 @@
+import type { GroupChange } from "../schemas/group-rule.ts";
 import type { UserChange } from "../users/user-change.ts";
 import type { DropInEvent } from "./event.ts";
 
@@ -14,11 +15,18 @@ export type ItemJoining = {
   signature?: string | undefined;
 };
 
+/** What a message says of a group, such as a company. The user becomes a member. */
+export type ItemGroup = GroupChange & {
+  /** Of the user ID, which publishable keys need. */
+  signature?: string | undefined;
+};
+
 /** The effects of one of a request's messages: some of these, or none. */
 export type Item = {
   event?: DropInEvent;
   user?: UserChange;
   joining?: ItemJoining;
+  group?: ItemGroup;
   value?: ValueChange;
   /** Why the message can't be mapped, as a sentence. */
   fault?: string;

@@ -108,8 +108,7 @@ export function createReceive(deps: DropInDeps) {
       let pieces: Pieces;
       let first: Item[];
       try {
-        const { parse = parseForeignJson as NonNullable<Wire<Body>["parse"]> } = wire;
-        body = await parse(bytes, request);
+        body = await (wire.parse ? wire.parse(bytes, request) : (parseForeignJson(bytes) as Promise<Body>));
         if (!key) {
           const inBody = wire.keyIn!(body, request);
           if (inBody === undefined) throw keyMissing();
@@ -125,7 +124,9 @@ export function createReceive(deps: DropInDeps) {
         const named = naming(wire.name, error);
         // A key in base64 would not be recognized and removed.
         const text = wire.keyIn && body !== undefined ? JSON.stringify(body) : rejectedText(bytes);
-        if (key) await rejected.keep([{ body: text, problem: named }], key);
+        // Wrong bodies count, too: everyone can read a publishable key, and what is kept displaces older ones.
+        if (key && (await rateLimits.of(key)?.tryToTake(1)) !== false)
+          await rejected.keep([{ body: text, problem: named }], key);
         throw named;
       }
       const outcomes = await recordItems(deps, wire.name, first, key);

@@ -1,12 +1,14 @@
 import { signatureProblem } from "../auth/identity-signature.ts";
 import { keyMay } from "../core/permissions.ts";
 import { ProblemError, problem } from "../core/problems.ts";
+import { saveGroups } from "../groups/save-groups.ts";
 import type { KeyAccess } from "../http/caller.ts";
 import type { CheckedItem, ItemOutcome } from "../ingest/batch-parts.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { addToInsight, setInsight } from "../insights/insights.ts";
 import { type Joining, joinAll } from "../people/join-ids.ts";
+import type { GroupChange } from "../schemas/group-rule.ts";
 import { faultInUserId } from "../schemas/user-rule.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
@@ -27,7 +29,7 @@ type Deps = {
 const chunkEvents = 500;
 
 /**
- * Merges user properties, joins IDs, then records events. Content that isn't accepted is kept as rejected events.
+ * Merges user properties, joins IDs, saves groups, then records events. Content that isn't accepted is kept as rejected events.
  *
  * Throws a problem that the client should retry, such as `storage-unavailable` and `quota-reached`, even if some events
  * were recorded: losing events would be worse than a retry, which finds them by their ids.
@@ -48,7 +50,10 @@ export async function recordItems(
   // Whoever reads a page could change any user. Its libraries identify them by themselves, so that is no error.
   const changes = key.kind === "publishable" ? [] : valid.flatMap(({ user }) => user ?? []);
   if (changes.length > 0) await mergeProperties(store, key.projectId, changes);
-  const refusals = await joinItems(deps, items, outcomes, key);
+  const refusals = [
+    ...(await joinItems(deps, items, outcomes, key)),
+    ...(await saveItemGroups(deps, items, outcomes, key)),
+  ];
 
   const withEvent = [...items.keys()].filter((index) => outcomes[index] === null && items[index]!.event);
   for (let start = 0; start < withEvent.length; start += chunkEvents) {
@@ -124,6 +129,44 @@ async function joinItems(
     if (by === "identify" && result.code === "id-taken") continue;
     refusals.push({ item, refusal: result });
   }
+  return refusals;
+}
+
+/**
+ * Saves the groups of items. Returns those that were refused, to be kept with the reason: they are no error for the
+ * client either.
+ */
+async function saveItemGroups(
+  { store, secrets }: Deps,
+  items: readonly Item[],
+  outcomes: readonly Outcome[],
+  key: KeyAccess,
+): Promise<Refusal[]> {
+  const refusals: Refusal[] = [];
+  const saved: { item: Item; change: GroupChange }[] = [];
+  for (const [index, item] of items.entries()) {
+    if (!item.group || outcomes[index] !== null) continue;
+    const { signature, ...change } = item.group;
+    if (key.kind === "secret") {
+      saved.push({ item, change });
+      continue;
+    }
+    // Whoever reads a page could change any group: a signed user is added, and the rest is left out.
+    const { type, id, userId } = change;
+    if (userId === undefined || (signature === undefined && key.identify !== "unsigned")) continue;
+    const refusal = signatureProblem(key, userId, signature, secrets);
+    if (refusal) refusals.push({ item, refusal });
+    else saved.push({ item, change: { type, id, userId } });
+  }
+  if (saved.length === 0) return refusals;
+  const results = await saveGroups(
+    store,
+    key.projectId,
+    saved.map(({ change }) => change),
+    { mayCreate: key.kind === "secret" },
+  );
+  for (const [index, refusal] of results.entries())
+    if (refusal) refusals.push({ item: saved[index]!.item, refusal });
   return refusals;
 }
 

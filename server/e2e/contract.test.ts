@@ -32,11 +32,15 @@ const missing = "01900000-0000-7000-8000-000000000000";
 
 /** The operations that change nothing which the audit log is about, by why. */
 const notAudited = {
-  "events and users' properties": [
+  "events, and properties of users and groups": [
+    "DELETE /api/groups/{type}/{id}/members/{userId}",
+    "PATCH /api/groups/{type}/{id}",
     "PATCH /api/insights/{key}",
     "PATCH /api/users/{userId}",
     "POST /api/alias",
     "POST /api/events",
+    "POST /api/groups",
+    "POST /api/groups/{type}/{id}/members",
     "POST /api/identify",
     "POST /api/webhooks/{id}/requests/{request}/resend",
     "POST /hooks/{token}",
@@ -159,6 +163,7 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/events/stream", 200, { as: "key" });
   const id = { id: recorded.event.id };
   await call("GET /api/events/{id}", 200, { as: "key", params: id });
+  await call("GET /api/events/{id}/before", 200, { as: "key", params: id });
   await call("GET /api/events/{id}/deliveries", 200, { params: id, query: project });
   await call("GET /api/search/complete", 200, { as: "key", query: "?q=pay" });
   await call("GET /api/search/complete", 200, { as: "key", query: "?q=received" });
@@ -361,6 +366,38 @@ test("notifications", async () => {
   await call("PATCH /api/cohorts/{id}", 200, { ...buyers, body: { name: "Customers" } });
   await call("DELETE /api/cohorts/{id}", 200, buyers);
 
+  const acme = { type: "company", id: "acme" };
+  await call("POST /api/groups", 422, { as: "key", body: { ...acme, type: "user" } });
+  await call("POST /api/groups", 200, {
+    as: "key",
+    body: { ...acme, properties: { plan: "team" }, userId: "u1" },
+  });
+  const company = { as: "key", params: acme } as const;
+  await call("GET /api/group-types", 200, { as: "key" });
+  await call("GET /api/groups", 200, { as: "key", query: "?type=company&q=team" });
+  await call("GET /api/groups/{type}/{id}", 200, company);
+  await call("GET /api/groups/{type}/{id}", 404, { as: "key", params: { type: "company", id: "missing" } });
+  await call("PATCH /api/groups/{type}/{id}", 200, { ...company, body: { plan: null } });
+  await call("POST /api/groups/{type}/{id}/members", 200, { ...company, body: { userId: "u2" } });
+  await call("GET /api/groups/{type}/{id}/members", 200, company);
+  await call("GET /api/users/{userId}/groups", 200, { as: "key", params: { userId: "u1" } });
+  await call("GET /api/users/{userId}/cohorts", 200, { as: "key", params: { userId: "u1" } });
+  const membership = { as: "key", params: { ...acme, userId: "u2" } } as const;
+  await call("DELETE /api/groups/{type}/{id}/members/{userId}", 200, membership);
+  await call("DELETE /api/groups/{type}/{id}/members/{userId}", 404, membership);
+  await call("DELETE /api/groups/{type}/{id}", 200, company);
+  const aboutUser = { as: "session", params: { userId: "u1" } } as const;
+  await call("POST /api/users/{userId}/notes", 422, { ...aboutUser, body: { text: " " } });
+  const { note } = await call("POST /api/users/{userId}/notes", 201, {
+    ...aboutUser,
+    body: { text: "Called." },
+  });
+  await call("GET /api/users/{userId}/notes", 200, { as: "key", params: { userId: "u1" } });
+  const noted = { as: "session", params: { userId: "u1", id: note.id } } as const;
+  await call("PATCH /api/users/{userId}/notes/{id}", 200, { ...noted, body: { text: "Called twice." } });
+  await call("DELETE /api/users/{userId}/notes/{id}", 200, noted);
+  await call("DELETE /api/users/{userId}/notes/{id}", 404, noted);
+
   const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const planned = { reason: "Deployment", q: "server=db-1", from: inHours(1), to: inHours(2) };
   await call("POST /api/silences", 422, { as: "key", body: { ...planned, to: inHours(-1) } });
@@ -561,7 +598,9 @@ test("buttons in chats", async () => {
   await call(operation, 401, { ...by, body: { type: 1 } });
 
   const telegram = { as: "nobody", ...telegramClick(`r${"A".repeat(63)}`, "secret") } as const;
-  await call("POST /interactions/telegram", 404, telegram);
+  // Nothing is done: the person is told that the button leads nowhere.
+  const nothing = await contract.call(app, session, "POST /interactions/telegram", 200, telegram);
+  expect(nothing).toMatchObject({ show_alert: true });
   // Telegram posts only to addresses with HTTPS.
   await using secure = await testApp({ allowPrivateAddresses: true, url: "https://tidings.example.com" });
   const bot = chatAlerts(secure, receiver);

@@ -17,16 +17,11 @@ const script = (name: string, code: string) => {
   writeFileSync(file, code);
   return file;
 };
-const clientSource = JSON.stringify(join(import.meta.dir, "../../client/src/index.ts"));
 
 /** How to run each example. */
 const runs: Record<string, { program: string; command: (code: string) => string[] }> = {
   curl: { program: "curl", command: (code) => ["sh", "-c", code.replace("curl ", "curl -sS ")] },
-  javascript: {
-    program: "bun",
-    // The package is not built here.
-    command: (code) => ["bun", script("example.ts", code.replace('"@tidings/client"', clientSource))],
-  },
+  javascript: { program: "node", command: (code) => ["node", script("send.mjs", code)] },
   python: { program: "python3", command: (code) => ["python3", script("example.py", code)] },
   go: { program: "go", command: (code) => ["go", "run", script("main.go", code)] },
   php: { program: "php", command: (code) => ["php", script("example.php", code)] },

@@ -107,7 +107,7 @@ test("who dropped out after a step is listed, with their events", async () => {
 test("paths are drawn, read as a table, and lead to the users of a step", async () => {
   await open();
   const paths = tile("After a cart");
-  await paths.getByRole("img", { name: /^After a cart: 5 users with “Cart opened”/ }).waitFor();
+  await paths.getByRole("group", { name: /^After a cart: 5 users with “Cart opened”/ }).waitFor();
   expect(await paths.locator("svg title").allTextContents()).toContain("Paid: 2 users");
   await paths.getByRole("button", { name: /^Menu of/ }).click();
   await page.getByRole("menuitem", { name: "Show as table" }).click();
@@ -119,6 +119,52 @@ test("paths are drawn, read as a table, and lead to the users of a step", async 
   await untilListed("ada", "bo");
   await page.getByRole("link", { name: "Events", exact: true }).click();
   await until(async () => (await page.getByRole("listitem").filter({ hasText: "Paid" }).count()) === 2);
+  expect(complaints).toEqual([]);
+});
+
+test("the keyboard reaches each part of paths, with its name, and leads to the same users as the mouse", async () => {
+  await open();
+  const paths = tile("After a cart");
+  const diagram = paths.getByRole("group", { name: /^After a cart/ });
+  const links = diagram.getByRole("link");
+  await links.first().waitFor();
+  const names = await links.evaluateAll((all) =>
+    all
+      .toSorted((a, b) => Number(a.getAttribute("data-order")) - Number(b.getAttribute("data-order")))
+      .map((link) => link.getAttribute("aria-label")),
+  );
+  expect(names).toContain("Cart opened → Paid: 2 users, 40% of Cart opened");
+  const focused = () => page.locator(":focus").getAttribute("aria-label");
+  await paths.getByRole("button", { name: /^Menu of/ }).focus();
+  await page.keyboard.press("Tab");
+  const reached = [await focused()];
+  for (let count = 1; count < names.length; count++) {
+    await page.keyboard.press(count % 2 === 0 ? "ArrowDown" : "ArrowRight");
+    reached.push(await focused());
+  }
+  expect(reached).toEqual(names);
+  await page.keyboard.press("Home");
+  expect(await focused()).toBe("Cart opened: 5 users");
+  // Who looks at the screen reads what has the focus.
+  await paths.getByText("Cart opened: 5 users", { exact: true }).last().waitFor();
+  expect(await page.evaluate('getComputedStyle(document.querySelector(":focus > rect")).outlineStyle')).toBe(
+    "solid",
+  );
+  await expectAccessible("paths with the focus on a node", page);
+  await page.keyboard.press("Tab");
+  expect(names).not.toContain(await focused());
+  await page.keyboard.press("Shift+Tab");
+  while ((await focused()) !== "Cart opened → Paid: 2 users, 40% of Cart opened")
+    await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "“Paid”, 1 event after “Cart opened”" }).waitFor();
+  await untilListed("ada", "bo");
+  await page.goBack();
+  await diagram
+    .getByRole("link", { name: "Cart opened → Paid: 2 users, 40% of Cart opened" })
+    .click({ force: true });
+  await page.getByRole("heading", { level: 1, name: "“Paid”, 1 event after “Cart opened”" }).waitFor();
+  await untilListed("ada", "bo");
   expect(complaints).toEqual([]);
 });
 

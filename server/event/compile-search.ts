@@ -64,7 +64,10 @@ function anyOf(parts: readonly Search[]): EventTest {
         others.push(numberTest(part));
         break;
       case "members":
-        others.push(({ userId }) => hasUser(part.set, userId));
+        others.push(membersTest(part));
+        break;
+      case "group":
+        addAll(tags, part.type, part.ids);
         break;
       case "cohort":
         // Its members are unknown: the cohort was deleted.
@@ -119,6 +122,11 @@ const fieldOf: Record<SearchField, (event: Event) => string> = {
 function numberTest({ key, range }: Extract<Search, { kind: "number" }>): EventTest {
   const position = positionIn(range);
   return ({ tags }) => Object.hasOwn(tags, key) && isNumber(tags[key]!) && position(tags[key]!) === 0;
+}
+
+function membersTest({ set, withoutTag }: Extract<Search, { kind: "members" }>): EventTest {
+  if (withoutTag === undefined) return ({ userId }) => hasUser(set, userId);
+  return ({ userId, tags }) => !Object.hasOwn(tags, withoutTag) && hasUser(set, userId);
 }
 
 /**

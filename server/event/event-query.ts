@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
 import { nearest } from "../validation/nearest.ts";
-import { optionalPageLimit, pageCursor } from "../validation/page-query.ts";
+import { optionalPageLimit, pageCursor, pageLimit } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
 import { isoMs, looksLikeSeconds } from "./created-at.ts";
 import { eventTexts } from "./event.ts";
@@ -83,6 +83,12 @@ export const EventListQuery = z.strictObject({
       description: `How CSV has tags: as JSON in one column, or with a column for each tag, of the ${limits.csvTagColumns} that most events have; the others are JSON. Default: \`json\`.`,
     }),
   ...filterParameters,
+  project: projectParameter,
+});
+
+export const EventsBeforeQuery = z.strictObject({
+  limit: pageLimit("Events"),
+  cursor: pageCursor,
   project: projectParameter,
 });
 

@@ -20,8 +20,9 @@ export function matchesSearch(search: Search, event: Event): boolean {
       return search.values.includes({ channel, user, name, notify: `${notify}` }[search.field]);
     }
     case "cohort":
+    case "group":
     case "members":
-      // A browser doesn't know who is in a cohort. Whoever asks here has asked the server first.
+      // A browser doesn't know who is in a cohort or group. Whoever asks here has asked the server first.
       return false;
     case "tag":
       return Object.hasOwn(event.tags, search.key) && search.values.includes(event.tags[search.key]!);

@@ -19,8 +19,8 @@ type TokenLeaf =
 /** Events with a tag whose value is a number in a range. Blocks can tell, an index of tokens can't. */
 export type NumberCondition = { kind: "number"; projectId: number; key: string; range: NumberRange };
 
-/** Events of users in a set. Blocks can tell, an index of tokens can't. */
-export type MembersCondition = { kind: "members"; projectId: number; set: UserSet };
+/** Events of users in a set, without a tag with some key. Blocks can tell, an index of tokens can't. */
+export type MembersCondition = { kind: "members"; projectId: number; set: UserSet; withoutTag?: string };
 
 /** Which events to find, in terms of tokens, numbers and users. */
 export type Condition = ConditionOf<TokenLeaf | NumberCondition | MembersCondition>;
@@ -85,10 +85,12 @@ export function matchOf(projectId: number, filter: EventFilter, findPrefix: Find
         };
       case "members":
         return {
-          needed: [{ kind: "members", projectId, set: search.set }],
+          needed: [{ ...search, projectId }],
           excluded: [],
           isExact: true,
         };
+      case "group":
+        return compile({ kind: "tag", key: search.type, values: search.ids });
       case "cohort":
         return anyToken(projectId, []);
       case "field":
@@ -142,18 +144,18 @@ export function numbersIn(condition: Condition): NumberCondition[] {
   }
 }
 
-/** Whether a condition depends on who is in a set. */
-export function hasMembers(condition: Condition): boolean {
+/** The sets of users on which a condition depends. */
+export function membersIn(condition: Condition): MembersCondition[] {
   switch (condition.kind) {
     case "members":
-      return true;
+      return [condition];
     case "all":
     case "any":
-      return condition.of.some(hasMembers);
+      return condition.of.flatMap(membersIn);
     case "andNot":
-      return hasMembers(condition.of) || hasMembers(condition.not);
+      return [...membersIn(condition.of), ...membersIn(condition.not)];
     default:
-      return false;
+      return [];
   }
 }
 

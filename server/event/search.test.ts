@@ -5,7 +5,14 @@ import fc from "fast-check";
 import { limits } from "../core/limits.ts";
 import { searchesOf } from "../testing/arbitraries.ts";
 import { compareNumbers, type NumberRange } from "./number.ts";
-import { parseSearch, printSearch, type Search, SearchError, type SearchField } from "./search.ts";
+import {
+  parseSearch,
+  printSearch,
+  type Search,
+  SearchError,
+  type SearchField,
+  searchFields,
+} from "./search.ts";
 
 const word = (text: string, isPrefix = false): Search => ({ kind: "text", text, isPrefix });
 const field = (name: SearchField, ...values: string[]): Search => ({
@@ -14,6 +21,7 @@ const field = (name: SearchField, ...values: string[]): Search => ({
   values,
 });
 const tag = (key: string, ...values: string[]): Search => ({ kind: "tag", key, values });
+const group = (type: string, ...ids: string[]): Search => ({ kind: "group", type, ids });
 const number = (key: string, range: NumberRange): Search => ({ kind: "number", key, range });
 const bound = (value: string, isIncluded = true) => ({ value, isIncluded });
 const not = (of: Search): Search => ({ kind: "not", of });
@@ -72,6 +80,13 @@ describe("a search is parsed", () => {
     ["amount=10..50", tag("amount", "10..50")],
     ["user:1..2", field("user", "1..2")],
     ['"a > b"', word("a > b")],
+    ["company:acme,initech", group("company", "acme", "initech")],
+    ['company:"ACME Inc." a', all(group("company", "ACME Inc."), word("a"))],
+    ['-team:"1..5"', not(group("team", "1..5"))],
+    ["amount:50", group("amount", "50")],
+    ['"a type":a', group("a type", "a")],
+    ['"chanel":a', group("chanel", "a")],
+    ["company:urn:a=b", group("company", "urn:a=b")],
     ["支払い 💰x", all(word("支払い"), word("💰x"))],
   ];
   for (const [q, search] of cases) test(JSON.stringify(q), () => expect(parseSearch(q)).toEqual(search));
@@ -132,7 +147,9 @@ describe("syntax errors are reported with the column and what to do", () => {
     ["amount:a..10", 8, '"a" is not a number'],
     ["amount:10..b", 12, '"b" is not a number'],
     ["amount:..", 8, "is not a number"],
-    ["amount:50", 1, "Unknown field"],
+    ["a https://example.com", 3, "in quotes"],
+    ['"":a', 1, "Unknown field"],
+    ["company:", 9, "missing"],
     ["amount>5,6", 9, "takes one number"],
     ["amount:1..2,5", 12, '","'],
     ["a->b", 4, "is not a number"],
@@ -169,7 +186,7 @@ describe("a correction is offered where one is known", () => {
     ["a amount=>5", "a amount>=5"],
     ["amount:50..10", "amount:10..50"],
     ["amount>1,000,000", "amount>1000000"],
-    ["amount:50", "amount=50"],
+    ['"channel":a', '"channel"=a'],
     ["chanel:a", "channel:a"],
     ["- a", "-a"],
     ["(a", "(a)"],
@@ -229,6 +246,16 @@ const leaf: fc.Arbitrary<Search> = fc.oneof(
     kind: fc.constant("tag" as const),
     key: texts,
     values: fc.array(texts, { minLength: 1, maxLength: 3 }),
+  }),
+  fc.record({
+    kind: fc.constant("group" as const),
+    type: fc
+      .oneof(texts, fc.constantFrom("company", "chanel", "a type", "12"))
+      .filter((type) => type !== "" && !searchFields.some((field) => field === type)),
+    ids: fc.array(fc.oneof(texts, fc.constantFrom("acme", "1..5", "a..b", "//x")), {
+      minLength: 1,
+      maxLength: 3,
+    }),
   }),
   fc.record({
     kind: fc.constant("number" as const),

@@ -3,12 +3,12 @@
  *
  *   search = all *( "OR" all )
  *   all    = 1*term
- *   term   = "-" term / "(" search ")" / field ":" values / text "=" values / number / text [ "*" ]
+ *   term   = "-" term / "(" search ")" / field ":" values / text ":" values / text "=" values / number / text [ "*" ]
  *   number = text ( ">" / ">=" / "<" / "<=" ) decimal / text ":" ( decimal ".." [ decimal ] / ".." decimal )
  *   values = text *( "," text )
  *   text   = bare / quoted, with \" and \\ in quotes
  *
- * A decimal is a number as in number.ts.
+ * A text before ":" is a type of groups, such as a company. A decimal is a number as in number.ts.
  */
 import { limits } from "../core/limits.ts";
 import { nearest } from "../validation/nearest.ts";
@@ -35,8 +35,16 @@ export type Search =
   | { kind: "field"; field: SearchField; values: string[] }
   /** Users in any of the cohorts. `storage/cohorts.ts` replaces it by their members before events are looked for. */
   | { kind: "cohort"; names: string[] }
-  /** Users in a set: members of cohorts. It is never parsed or printed. */
-  | { kind: "members"; set: UserSet }
+  /**
+   * Events of any of the groups of a type, such as companies. `storage/groups.ts` replaces it before events are looked
+   * for: by a tag if the project has no such groups.
+   */
+  | { kind: "group"; type: string; ids: string[] }
+  /**
+   * Users in a set: members of cohorts, or of groups. The events of groups must not have a tag that names another group.
+   * It is never parsed or printed.
+   */
+  | { kind: "members"; set: UserSet; withoutTag?: string }
   | { kind: "tag"; key: string; values: string[] }
   /** A tag whose value is a number in the range. */
   | { kind: "number"; key: string; range: NumberRange }
@@ -61,8 +69,10 @@ export function printSearch(search: Search): string {
       return `${search.field}:${search.values.map(printText).join(",")}`;
     case "cohort":
       return `cohort:${search.names.map(printText).join(",")}`;
+    case "group":
+      return `${printType(search.type)}:${search.ids.map(printId).join(",")}`;
     case "members":
-      throw new Error("A search was printed after its cohorts were replaced by their members");
+      throw new Error("A search was printed after its cohorts or groups were replaced by their members");
     case "tag":
       return `${printText(search.key)}=${search.values.map(printText).join(",")}`;
     case "number":
@@ -70,6 +80,17 @@ export function printSearch(search: Search): string {
     case "text":
       return printText(search.text) + (search.isPrefix ? "*" : "");
   }
+}
+
+/** Formats a type of groups, which ":" follows. */
+export function printType(type: string): string {
+  // Without quotes, it could be a misspelt field.
+  return /^\p{L}/u.test(type) && nearest(type, searchFields) === null ? printText(type) : quotedText(type);
+}
+
+/** Without quotes, "a..b" would be a range of numbers, and "//a" the rest of an address. */
+export function printId(id: string): string {
+  return id.includes("..") ? quotedText(id) : printText(id);
 }
 
 function printNumber(key: string, { from, to }: NumberRange): string {
@@ -87,8 +108,18 @@ function printTerm(search: Search): string {
 
 /** Quotes a text unless it can be read in only one way. */
 export function printText(text: string): string {
-  if (/^[\p{L}\p{N}_][\p{L}\p{N}_.@/-]*$/u.test(text) && text !== "OR") return text;
+  return /^[\p{L}\p{N}_][\p{L}\p{N}_.@/-]*$/u.test(text) && text !== "OR" ? text : quotedText(text);
+}
+
+function quotedText(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** Whether a search, or a part of it at any depth, is of one of these kinds. */
+export function hasKind(search: Search, kinds: readonly Search["kind"][]): boolean {
+  if (kinds.includes(search.kind)) return true;
+  if (search.kind === "all" || search.kind === "any") return search.of.some((part) => hasKind(part, kinds));
+  return search.kind === "not" && hasKind(search.of, kinds);
 }
 
 const bareHead = /[^\s"():=,*<>]+/y;
@@ -290,8 +321,11 @@ class Parser extends SearchScanner {
     if (field === undefined || isQuoted) {
       const range = this.#range(name, start);
       if (range) return range;
-      const suggestion = nearest(name, searchFields);
-      const isTag = !suggestion && (isQuoted || /^\p{L}/u.test(name)) && !this.rest.startsWith("://");
+      const suggestion = isQuoted ? null : nearest(name, searchFields);
+      if (!suggestion && this.#isType(name, isQuoted)) {
+        this.at++;
+        return { kind: "group", type: name, ids: this.#values() };
+      }
       const hint = suggestion
         ? `Did you mean "${suggestion}:"?`
         : `Fields: ${searchFields.join(", ")}. Write a tag as key=value, and put text with a colon in quotes.`;
@@ -300,7 +334,7 @@ class Parser extends SearchScanner {
         start,
         suggestion
           ? { from: start, to: this.at, text: suggestion }
-          : isTag
+          : field
             ? { from: this.at, to: this.at + 1, text: "=" }
             : null,
       );
@@ -313,6 +347,12 @@ class Parser extends SearchScanner {
     }
     if (field === "cohort") return { kind: "cohort", names: values };
     return { kind: "field", field, values };
+  }
+
+  /** Whether a text before ":" is a type of groups, rather than a part of a time or an address. */
+  #isType(name: string, isQuoted: boolean): boolean {
+    if (isQuoted) return name !== "" && !searchFields.some((field) => field === name);
+    return /^\p{L}/u.test(name) && !this.rest.startsWith("://");
   }
 
   #values(): string[] {

@@ -7,8 +7,8 @@ export type TermAt = {
   end: number;
   /** The text before the cursor, without quotes. */
   typed: string;
-  /** The field or tag that it is a value of; null at the start of a term. */
-  of: { field: SearchKey } | { key: string } | null;
+  /** The field, tag or type of groups that it is a value of; null at the start of a term. */
+  of: { field: SearchKey } | { key: string } | { group: string } | null;
 };
 
 const lead = /[\s()-]*/y;
@@ -55,11 +55,12 @@ export function termAt(q: string, at: number): TermAt | null {
       continue;
     }
     const field = searchFields.find((known) => operator === ":" && known === name);
-    const of = field ? { field } : operator === "=" ? { key: unquoted(name) } : null;
+    const other = operator === "=" ? { key: unquoted(name) } : { group: unquoted(name) };
+    const of = field ? { field } : other;
     do {
       start = ++position;
       take(quoted, value);
-      if (position >= at) return of && term(start, of);
+      if (position >= at) return term(start, of);
     } while (q.charAt(position) === ",");
   }
   return null;

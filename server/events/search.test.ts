@@ -36,8 +36,9 @@ function matchesSearch(search: Search, event: Event): boolean {
     case "not":
       return !matchesSearch(search.of, event);
     case "cohort":
+    case "group":
     case "members":
-      throw new Error("These searches have no cohorts");
+      throw new Error("These searches have no cohorts or groups");
     case "all":
     case "any": {
       const found = search.of.filter((part) => matchesSearch(part, event)).length;

@@ -18,8 +18,8 @@ import { type HeartbeatRow, timesOf } from "./heartbeats.ts";
 /** What becomes of a heartbeat: its state, the pings to keep, and the events to record, all in order. */
 export type Applied = { state: HeartbeatState; pings: ReceivedPing[]; events: object[] };
 
-/** A ping of a heartbeat, before it is known what it means for it. */
-export type NewPing = Ping & Pick<ReceivedPing, "exitStatus" | "body">;
+/** A ping of a heartbeat, before it is known what it means for it. `atMs` is when it came. */
+export type NewPing = Ping & Pick<ReceivedPing, "exitStatus" | "body" | "atMs">;
 
 type Deps = Pick<Store, "together" | "rowsOf">;
 
@@ -62,15 +62,14 @@ export async function changeHeartbeats(
 }
 
 /**
- * Takes in pings of a heartbeat, one after the other.
- *
- * @param nowMs - read while other changes of heartbeats wait, so that pings on several nodes are dated in their order
+ * Takes in pings of a heartbeat, one after the other. Each counts from when it came, unless another node has stored a
+ * later one: then from that one's time.
  */
-export function applyPings(row: HeartbeatRow, pings: readonly NewPing[], nowMs: number): Applied {
+export function applyPings(row: HeartbeatRow, pings: readonly NewPing[]): Applied {
   const applied: Applied = { state: stateIn(row), pings: [], events: [] };
   for (const ping of pings) {
-    const { state, changes, runMs } = onPing(timesOf(row), applied.state, ping, nowMs);
-    const received = { ...ping, runMs, atMs: nowMs };
+    const { state, changes, runMs } = onPing(timesOf(row), applied.state, ping, ping.atMs);
+    const received = { ...ping, runMs, atMs: state.pingedMs! };
     applied.state = state;
     applied.pings.push(received);
     // What was due before the ping happened before it.

@@ -205,6 +205,8 @@ async function set(
 
 /** Throws `heartbeat-unknown`. */
 export async function deleteHeartbeat({ transaction, projectId, record }: Change, id: string): Promise<void> {
+  // A ping that is being stored must not find it gone: others are stored with it.
+  await withLock(transaction, "heartbeats");
   const { name } = await findHeartbeat(transaction, projectId, id);
   await transaction.deleteFrom("heartbeats").where("id", "=", id).execute();
   await record({ action: "heartbeat.deleted", target: name, detail: { id } });

@@ -27,7 +27,8 @@ export class PingQueue {
   }
 
   /** Resolves once the ping and its events are durable: to false if there is no such heartbeat. */
-  add(id: string, ping: NewPing): Promise<boolean> {
+  add(id: string, sent: Omit<NewPing, "atMs">): Promise<boolean> {
+    const ping = { ...sent, atMs: this.#now() };
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     this.#waiting.push({ id, ping, resolve, reject });
     if (!this.#isStoring) void this.#storeAll();
@@ -51,7 +52,6 @@ export class PingQueue {
         applyPings(
           row,
           byHeartbeat.get(row.id)!.map(({ ping }) => ping),
-          this.#now(),
         ),
       );
       for (const { id, resolve } of waiting) resolve(found.has(id));

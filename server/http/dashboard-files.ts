@@ -12,7 +12,7 @@ const workers = /\/sw\.js$|\/stream-worker-[^/]+\.js$/;
 /** Paths of the dashboard's pages. They must match `dashboard/router.tsx`. */
 const pagePaths = [
   /^\/(?:sign-in|sign-up|forgot-password|reset-password|confirm-email|restore-email|setup|notifications|account(?:\/notifications)?|status|invite\/[^/]+|unsubscribe\/[^/]+|alert\/[^/]+|b\/[^/]+)?$/,
-  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|users(?:\/[^/]+)?|cohorts(?:\/[^/]+)?|who|insights|annotations|keys|members|rules(?:\/[^/]+)?|alerts|silences|destinations|on-call|webhooks|deliveries|rejected|connections|audit|reports|settings|boards(?:\/[^/]+)?|heartbeats(?:\/[^/]+)?)$/,
+  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|users(?:\/[^/]+)?|cohorts(?:\/[^/]+)?|groups\/[^/]+(?:\/[^/]+)?|who|insights|annotations|keys|members|rules(?:\/[^/]+)?|alerts|silences|destinations|on-call|webhooks|deliveries|rejected|connections|audit|reports|settings|boards(?:\/[^/]+)?|heartbeats(?:\/[^/]+)?)$/,
   /^\/p\/[^/]+$/,
 ];
 

@@ -198,6 +198,7 @@ function pathParameter(path: string, name: string): z.ZodType {
     slug: path.startsWith("/ping/") ? "Slug of the heartbeat." : "Slug of the project.",
     tileId: "ID of the tile.",
     token: "The last part of the link or address.",
+    type: "The type of the group, such as `company`.",
     userId: "The `userId` of events.",
     version: "The hash of a version of the script, and `.js`.",
   }[name];

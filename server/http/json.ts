@@ -44,11 +44,11 @@ export function parseJson(
  * Throws as `parseJson` does, with the higher limit on values of a whole batch, and `body-invalid` if an object has too
  * many members: parsing 200,000 would hold up all other requests.
  */
-export async function parseForeignJson(bytes: Uint8Array): Promise<unknown> {
+export async function parseForeignJson(bytes: Uint8Array, owner: TurnOwner = "strangers"): Promise<unknown> {
   const json = withoutBom(bytes);
   if (json.length > uncheckedBytes) {
     const shape = new JsonShape(0, limits.foreignBatchValues, limits.foreignObjectMembers);
-    const turns = new Turns("strangers");
+    const turns = new Turns(owner);
     while (shape.at < json.length) {
       if (shape.read(json, Math.min(shape.at + stepBytes, json.length))) shape.at++;
       await turns.next();
@@ -56,6 +56,13 @@ export async function parseForeignJson(bytes: Uint8Array): Promise<unknown> {
     if (shape.fault) throw shape.fault;
   }
   return parseText(decodeUtf8(json, "The body"), "The body");
+}
+
+/** Number of members, items, objects and arrays in JSON bytes, without parsing them. */
+export function valuesIn(bytes: Uint8Array): number {
+  const shape = new JsonShape();
+  while (shape.at < bytes.length) if (shape.read(bytes)) shape.at++;
+  return shape.values;
 }
 
 /** Throws `body-malformed` if it isn't UTF-8. */

@@ -5,6 +5,7 @@ export const tags = {
   Channels: "Create, change, archive and delete channels.",
   Views: "Saved searches, unread events and pinned channels of the feed.",
   Users: "Users of events: their properties, and their erasure.",
+  Groups: "Groups of users, such as companies: their properties and members.",
   Cohorts: "Saved searches of people, and who is in them.",
   Stats: "Numbers over time, funnels and retention.",
   Boards: "Charts and insights on pages, for the team or by a public link.",

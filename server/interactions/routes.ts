@@ -76,7 +76,7 @@ export function addInteractionRoutes(
         "The webhook of a Telegram bot, which Tidings sets for destinations with buttons. The header `X-Telegram-Bot-Api-Secret-Token` is verified with the bot's token.",
       optionalBody: z.looseObject({ update_id: z.int() }),
       response: TelegramResponse,
-      problems: [400, 401, 404, 429],
+      problems: [400, 401, 429],
     },
     async ({ request, actor }) => {
       return receiveTelegramUpdate({ ...deps, policy }, request.headers, await readBody(request), actor);
@@ -95,7 +95,7 @@ export function addInteractionRoutes(
         "The Interactions Endpoint URL of a Discord application, with its public key at the end. The signature is verified with it, and the message's destination must have the same key.",
       optionalBody: z.looseObject({ type: z.int() }),
       response: DiscordResponse,
-      problems: [400, 401, 404, 429],
+      problems: [400, 401, 429],
     },
     async ({ request, actor, parameter }) =>
       receiveDiscordInteraction(

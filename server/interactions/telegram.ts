@@ -11,7 +11,7 @@ import {
   telegramSecretOf,
 } from "../notifications/kinds/telegram.ts";
 import { OutboundFailure, type OutboundPolicy } from "../notifications/outbound.ts";
-import { type ClickDeps, doClick, doneText, personName, readClick, unsigned } from "./click.ts";
+import { type Click, type ClickDeps, doClick, doneText, personName, readClick, unsigned } from "./click.ts";
 
 type TelegramDeps = ClickDeps & { policy: OutboundPolicy };
 
@@ -58,10 +58,21 @@ export async function receiveTelegramUpdate(
   if (!query) return {};
   const clicked = readCallbackData(query.data ?? "");
   if (!clicked) return answerOf(query);
-  const click = await readClick(deps, "telegram", clicked.button, clicked.token);
+  let click: Click;
+  try {
+    click = await readClick(deps, "telegram", clicked.button, clicked.token);
+  } catch (error) {
+    // Telegram repeats what gets another status, and the person would see nothing.
+    if (!(error instanceof ProblemError) || error.code !== "alert-link-unknown") throw error;
+    return { ...answerOf(query, error.options.detail), show_alert: true };
+  }
   const { token, server, buttons } = click.settings as { token: string; server: string; buttons?: boolean };
-  if (!buttons || !isFromTelegram(token, headers))
-    throw unsigned("The secret token is missing or wrong, or the destination has no buttons any more.");
+  if (!isFromTelegram(token, headers)) throw unsigned("The secret token is missing or wrong.");
+  if (!buttons)
+    return {
+      ...answerOf(query, "The destination has no buttons any more. Open the alert in Tidings."),
+      show_alert: true,
+    };
   const person = personName([query.from.first_name, query.from.last_name ?? ""].join(" "));
   try {
     await doClick(deps, click, from, person, "Telegram");

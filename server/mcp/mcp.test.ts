@@ -97,6 +97,57 @@ describe("finds its way", () => {
     expect((await result("find_users", { q: "plan:free" })).users).toEqual([]);
   });
 
+  test("to people by conditions, and to the cohorts that these are saved as", async () => {
+    const conditions = [
+      { type: "property", name: "plan", test: "is", values: ["max"] },
+      { type: "events", q: 'name:"Trip booked"', days: 30 },
+    ];
+    expect(await result("count_people", { conditions })).toMatchObject({ people: 1, sample: ["grace"] });
+    expect(await result("count_people", { match: "none", conditions })).toMatchObject({ people: 1 });
+    const { cohort } = await result("create_cohort", { name: "Travelers", conditions });
+    expect(cohort).toMatchObject({ name: "Travelers", match: "all", people: 1 });
+    expect(await result("list_cohorts")).toMatchObject({ cohorts: [{ id: cohort.id, conditions }] });
+    const { users } = await result("list_cohort_members", { id: cohort.id, limit: 1 });
+    expect(users).toMatchObject([{ userId: "grace", properties: { plan: "max" } }]);
+    const { events } = await result("search_events", { q: "cohort:Travelers" });
+    expect(events).toMatchObject([{ name: "Trip booked" }]);
+  });
+
+  test("to one person behind two IDs, and back", async () => {
+    await app.post({ channel: "pages", name: "Prices viewed", userId: "visitor-5" });
+    const ofPerson = async (userId: string) => (await result("user_journey", { userId })).user;
+    expect((await result("merge_users", { userId: "grace", otherId: "visitor-5" })).user.userId).toBe(
+      "grace",
+    );
+    expect(await ofPerson("visitor-5")).toMatchObject({ userId: "grace", events: 2 });
+    expect((await call(client, "split_user", { userId: "visitor-5" })).isError).toBeUndefined();
+    expect(await ofPerson("visitor-5")).toMatchObject({ userId: "visitor-5", events: 1 });
+  });
+
+  test("to companies, with their people, and to what is known of a user", async () => {
+    await result("save_group", { type: "company", id: "acme", properties: { plan: "max" }, userId: "grace" });
+    expect((await result("list_group_types")).types).toEqual([{ type: "company", groups: 1 }]);
+    expect((await result("find_groups", { type: "company", q: "plan:max" })).groups).toMatchObject([
+      { id: "acme", people: 1, events: 1 },
+    ]);
+    expect(await result("get_group", { type: "company", id: "acme" })).toMatchObject({
+      group: { properties: { plan: "max" }, names: [{ name: "Trip booked", events: 1 }] },
+      users: [{ userId: "grace" }],
+      nextCursor: null,
+    });
+    expect(await result("user_profile", { userId: "grace" })).toMatchObject({
+      user: { userId: "grace" },
+      groups: [{ type: "company", id: "acme" }],
+      cohorts: [{ name: "Travelers" }],
+      notes: [],
+    });
+    await app.post({ channel: "visits", name: "Paid", userId: "grace" });
+    const { events } = await result("search_events", { q: "name:Paid" });
+    expect((await result("events_before", { id: events[0].id })).events).toMatchObject([
+      { name: "Trip booked" },
+    ]);
+  });
+
   test("to names and tags", async () => {
     expect((await result("list_names", { prefix: "Trip" })).texts).toEqual(["Trip booked", "Trip canceled"]);
     expect((await result("list_tags")).texts).toEqual(expect.arrayContaining(["city", "reason"]));
@@ -173,6 +224,7 @@ describe("a key", () => {
     expect(tools.map(({ name }) => name)).toContain("search_events");
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true);
     await expect(call(client, "record_event", { channel: "c", name: "n" })).rejects.toThrow("has no tool");
+    await expect(call(client, "create_cohort", { name: "n", conditions: [] })).rejects.toThrow("has no tool");
   });
 
   test("that may not read, or is unknown, is refused", async () => {
@@ -226,6 +278,9 @@ test("a mistake is an error that says what to do", async () => {
     ["record_event", { channel: "no channel", name: "n".repeat(5_000) }, "body-invalid"],
     ["search_events", { limit: 5_000 }, "limit"],
     ["event_stats", { by: "minute", from: "2020-01-01T00:00:00Z" }, "query-invalid"],
+    ["count_people", { conditions: [{ type: "events", q: "cohort:Travelers" }] }, "can't name a cohort"],
+    ["count_people", { conditions: [{ type: "lastSeen" }] }, "beforeDays"],
+    ["list_cohort_members", { id: "../../users" }, "cohort-unknown"],
   ] as const) {
     const result = await call(client, name, values);
     expect([name, result.isError, result.content[0]!.text]).toEqual([

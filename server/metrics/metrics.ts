@@ -1,6 +1,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { lastBackup } from "../backup/last-backup.ts";
+import { lastVerification } from "../backup/last-verification.ts";
+import type { SegmentShipper } from "../backup/segment-shipper.ts";
 import { version } from "../config/config.ts";
 import type { LiveStreams } from "../events/live.ts";
 import { openFiles } from "../process/open-files.ts";
@@ -23,7 +25,12 @@ const batchEvents = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
 /** Database counts are reused for this long, so that frequent scrapes cost nothing. */
 const reuseMs = 5_000;
 
-type Deps = { store: Store; streams: LiveStreams; damage: { isFound: boolean } };
+type Deps = {
+  store: Store;
+  streams: LiveStreams;
+  damage: { isFound: boolean };
+  shipper: SegmentShipper | null;
+};
 
 /** A request's method, route and response, for its measurements and the log. */
 export type Observed = { method: string; route: string; status: number; seconds: number };
@@ -42,7 +49,7 @@ export class Metrics {
   readonly #rejected: Counter;
   readonly #delay = monitorEventLoopDelay({ resolution: 20 });
 
-  constructor({ store, streams, damage }: Deps) {
+  constructor({ store, streams, damage, shipper }: Deps) {
     const registers = [this.#registry];
     this.#requests = new Histogram({
       name: "tidings_request_duration_seconds",
@@ -97,7 +104,7 @@ export class Metrics {
     const { dataDirectory } = store;
     // A database server has its own tools for backups, too.
     if (dataDirectory !== null) {
-      this.#backupGauge(store);
+      this.#backupGauges(store, shipper);
       this.#gauge("tidings_database_damaged", "1 if damage was found since the start, otherwise 0", () =>
         damage.isFound ? 1 : 0,
       );
@@ -194,7 +201,7 @@ export class Metrics {
     );
   }
 
-  #backupGauge({ control }: Store): void {
+  #backupGauges({ control }: Store, shipper: SegmentShipper | null): void {
     this.#databaseGauge(
       "tidings_last_backup_timestamp_seconds",
       "When the last backup began; 0 if there was none",
@@ -202,6 +209,24 @@ export class Metrics {
         const last = await lastBackup(control);
         return last ? Date.parse(last.at) / 1_000 : 0;
       },
+    );
+    this.#databaseGauge(
+      "tidings_backup_verified_timestamp_seconds",
+      "When the newest backup was last restored to check it; 0 if it never was",
+      async () => {
+        const last = await lastVerification(control);
+        return last ? Date.parse(last.at) / 1_000 : 0;
+      },
+    );
+    this.#databaseGauge(
+      "tidings_backup_verification_failed",
+      "1 if the newest backup could not be restored when it was last checked, otherwise 0",
+      async () => ((await lastVerification(control))?.ok === false ? 1 : 0),
+    );
+    this.#databaseGauge(
+      "tidings_backup_behind_seconds",
+      "Age of the oldest change that can't be restored from the continuous backup yet; 0 if all can, or without one",
+      async () => shipper?.behindSeconds((await lastBackup(control))?.generation) ?? 0,
     );
   }
 

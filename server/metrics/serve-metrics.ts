@@ -1,3 +1,4 @@
+import type { SegmentShipper } from "../backup/segment-shipper.ts";
 import { settings } from "../config/settings.ts";
 import type { LiveStreams } from "../events/live.ts";
 import { listen } from "../http/listen.ts";
@@ -9,6 +10,7 @@ export async function openMetrics(deps: {
   store: Store;
   streams: LiveStreams;
   damage: { isFound: boolean };
+  shipper: SegmentShipper | null;
 }): Promise<Metrics> {
   const { Metrics } = await import("./metrics.ts");
   return new Metrics(deps);

@@ -13,7 +13,7 @@ export type Table = {
 
 /**
  * The control tables, each after those that it references. Leases are not moved, because their holders have ended; nor
- * is the activity of users, which is derived from events.
+ * are the activity of users, which is derived from events, and the counts of changes, which only cohorts compare.
  */
 export const tables: readonly Table[] = [
   { name: "settings", key: ["name"] },
@@ -67,8 +67,13 @@ export const tables: readonly Table[] = [
   { name: "users", key: ["project_id", "user_id"] },
   { name: "person_ids", key: ["project_id", "user_id"] },
   { name: "people_versions", key: ["project_id"] },
-  { name: "cohorts", key: ["id"] },
+  // Changes are counted anew in the other database.
+  { name: "cohorts", key: ["id"], fromEvents: ["computed_changes"] },
   { name: "cohort_members", key: ["cohort_id", "user_id"] },
+  { name: "user_group_types", key: ["project_id", "type"] },
+  { name: "user_groups", key: ["project_id", "type", "group_id"] },
+  { name: "user_group_members", key: ["project_id", "type", "group_id", "user_id"] },
+  { name: "user_notes", key: ["id"] },
   { name: "jobs", key: ["id"] },
   { name: "daily_events", key: ["project_id", "day"] },
   { name: "audit_log", key: ["id"], numbered: true },

@@ -3,6 +3,7 @@ import { WorkLoop } from "../core/work-loop.ts";
 import { lockMembers } from "../projects/members.ts";
 import { nextAlertDueAt, takeDueAlerts } from "../rules/due-alerts.ts";
 import { followAlerts } from "../rules/follow-alerts.ts";
+import { readRuleCohorts } from "../rules/rule-cohorts.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import { nextValueDueAt } from "../rules/rule-values.ts";
 import { ActiveSilences } from "../silences/coverage.ts";
@@ -83,9 +84,11 @@ export class FanOut extends WorkLoop {
 
   /** Rules that became due while the server was down wait for what was sent meanwhile, if that could change them. */
   async #startAgain(): Promise<void> {
-    await this.#deps.store.control.transaction().execute(async (transaction) => {
+    const { control } = this.#deps.store;
+    const cohorts = await readRuleCohorts(control, [], this.#now());
+    await control.transaction().execute(async (transaction) => {
       await lockRules(transaction);
-      const rules = await RuleSet.read(transaction, [], { nowMs: this.#now(), isWhole: true });
+      const rules = await RuleSet.read(transaction, [], { nowMs: this.#now(), isWhole: true, cohorts });
       rules.startAgain();
       await rules.save(transaction);
     });
@@ -103,6 +106,8 @@ export class FanOut extends WorkLoop {
     );
     const eventOf = new Map(oldest.map(({ id }, index) => [id, events[index]!]));
     const isEmpty = oldest.length < limit;
+    const projectIds = oldest.map(({ projectId }) => projectId);
+    const cohorts = await readRuleCohorts(control, projectIds, this.#now());
     const made = await together("fan-out", async (transaction) => {
       // A member who leaves the project gets nothing after that.
       await lockMembers(transaction);
@@ -114,12 +119,15 @@ export class FanOut extends WorkLoop {
         return event ? [{ projectId, event, receivedMs: createdAt }] : [];
       });
       // Time passes for rules only when all events that arrived until then were taken out.
-      const rules = await RuleSet.read(transaction, arrivals, { nowMs: isEmpty ? this.#now() : null });
+      const rules = await RuleSet.read(transaction, arrivals, {
+        nowMs: isEmpty ? this.#now() : null,
+        cohorts,
+      });
       for (const arrival of arrivals) rules.take(arrival);
       rules.passTime();
       const nowMs = this.#now();
       const sinceMs = Math.min(nowMs, ...rules.matches.map(({ foundMs }) => foundMs));
-      const silences = await ActiveSilences.read(transaction, sinceMs, nowMs);
+      const silences = await ActiveSilences.read(transaction, sinceMs, nowMs, cohorts);
       const step = { silences, findEvent: this.#findEvent, nowMs };
       const { told, resolved } = await followAlerts(transaction, rules.matches, titleOfMatch, step);
       if (isEmpty) told.push(...(await takeDueAlerts(transaction, resolved, step)));

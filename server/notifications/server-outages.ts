@@ -7,7 +7,7 @@ import { deliverNotice } from "./tell-members.ts";
 type Control = Kysely<ControlTables>;
 
 /** What can stop working. Its outage has a row in `settings`. */
-export type OutageSubject = "backup" | "disk" | "damage";
+export type OutageSubject = "backup" | "changes" | "verification" | "disk" | "damage";
 
 type Deps = {
   control: Control;

@@ -130,7 +130,7 @@ export async function join(
   if (by === "merge" && own.identifiedAt !== null && stays.identifiedAt === null)
     return join(transaction, projectId, { ...joining, id: userId, userId: id }, { version, joined });
   if (own.identifiedAt !== null && !force) return id === joiner ? bothKnown() : taken();
-  if (by !== "merge" && (await wasSplitOff(transaction, projectId, id))) return splitOff();
+  if (by !== "merge" && (await wasSplitOff(transaction, projectId, [id, joiner]))) return splitOff();
   const ids = await joinedIdsOf(transaction, projectId, [joiner, person]);
   if (ids.get(joiner)!.length + ids.get(person)!.length > limits.idsOfPerson) return tooManyIds();
   if (joined >= limits.joinedIds) return tooManyJoined();
@@ -198,13 +198,18 @@ async function markKnown(
     .execute();
 }
 
-async function wasSplitOff(transaction: Control, projectId: number, id: string): Promise<boolean> {
+/** Whether one of some IDs was split off and is still the main one: with it, those that went along stay apart. */
+async function wasSplitOff(
+  transaction: Control,
+  projectId: number,
+  ids: readonly string[],
+): Promise<boolean> {
   const row = await transaction
     .selectFrom("personIds")
     .select("userId")
     .where("projectId", "=", projectId)
-    .where("userId", "=", id)
-    .where("personId", "=", id)
+    .where("userId", "in", ids)
+    .whereRef("personId", "=", "userId")
     .executeTakeFirst();
   return row !== undefined;
 }

@@ -143,6 +143,36 @@ test("viewers see the IDs and change nothing; in the dark and on a phone, the pa
   expect(await viewer.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
 });
 
+test("the feed of a user follows all IDs live, also those that are joined meanwhile", async () => {
+  await dashboard.post({ channel: "shop", name: "Prices viewed", userId: "visitor-9" });
+  await identify({ userId: "fay", anonymousId: "visitor-9" });
+  const feed = page.getByRole("main");
+  for (const filter of ["userId=fay", `q=${encodeURIComponent("user:visitor-9 OR name:none")}`]) {
+    await page.goto(`${dashboard.address}/p/default?${filter}`);
+    await feed.getByText("Prices viewed").first().waitFor();
+    const visitor = `visitor of ${filter}`;
+    await dashboard.post([
+      { channel: "shop", name: `By the main ID, ${filter}`, userId: "fay" },
+      { channel: "shop", name: `By another ID, ${filter}`, userId: "visitor-9" },
+      { channel: "shop", name: `By somebody else, ${filter}`, userId: "gil" },
+    ]);
+    await feed.getByText(`By the main ID, ${filter}`).waitFor();
+    await feed.getByText(`By another ID, ${filter}`).waitFor();
+    await identify({ userId: "fay", anonymousId: visitor });
+    await dashboard.post({ channel: "shop", name: `By a new ID, ${filter}`, userId: visitor });
+    await feed.getByText(`By a new ID, ${filter}`).waitFor();
+    expect(await feed.getByText(`By somebody else, ${filter}`).count()).toBe(0);
+  }
+  await page.goto(`${dashboard.address}/p/default?q=${encodeURIComponent("-user:fay")}`);
+  await feed.getByText("By somebody else").first().waitFor();
+  await dashboard.post([
+    { channel: "shop", name: "By an excluded ID", userId: "visitor-9" },
+    { channel: "shop", name: "By anybody", userId: "gil" },
+  ]);
+  await feed.getByText("By anybody").waitFor();
+  expect(await feed.getByText("By an excluded ID").count()).toBe(0);
+});
+
 test("nothing complained", () => {
   expect(complaints).toEqual([]);
 });

@@ -45,6 +45,13 @@ const put = (userId: string, properties: object) =>
     body: JSON.stringify(properties),
   });
 
+test("properties are set also if the anonymous ID stays with another user", async () => {
+  await identify("first", "shared browser");
+  const second = await identify("second", "shared browser", { properties: { plan: "pro" } });
+  expect(second).toMatchObject({ status: 409, type: expect.stringContaining("id-taken") });
+  expect(await read("second")).toMatchObject({ isKnown: true, properties: { plan: "pro" } });
+});
+
 describe("an anonymous ID", () => {
   test("becomes one of the user who signed in, for past events and later ones", async () => {
     await send("visitor a", "opened");
@@ -81,8 +88,12 @@ describe("an anonymous ID", () => {
     expect(await funnel.json()).toMatchObject({ steps: [{ users: 1 }, { users: 1, conversion: 1 }] });
     const stats = await app.request("/api/stats?metric=users&q=user:ann&by=day");
     expect(((await stats.json()) as { overall: number }).overall ?? 1).toBe(1);
+    const list = async (query = "") =>
+      ((await (await app.request(`/api/users${query}`)).json()) as { users: UserInList[] }).users;
+    // The list of users is a little behind events.
+    await until(async () => (await list()).some(({ userId, events }) => userId === "ann" && events === 3));
     for (const query of ["", "?sort=lastSeen", "?q=visitor%20a", "?q=ann"]) {
-      const { users } = (await (await app.request(`/api/users${query}`)).json()) as { users: UserInList[] };
+      const users = await list(query);
       expect(users.filter(({ ids }) => ids.includes("ann") || ids.includes("visitor a"))).toMatchObject([
         { userId: "ann", ids: ["ann", "visitor a"], events: 3, isKnown: true },
       ]);
@@ -191,6 +202,12 @@ describe("two known users", () => {
     expect((await idsOf("ella")).toSorted()).toEqual(["ella", "visitor e", "visitor f"]);
     expect((await split("visitor e")).ids?.toSorted()).toEqual(["visitor e", "visitor f"]);
     expect(await idsOf("visitor f")).toEqual(["visitor e", "visitor f"]);
+    expect(await idsOf("ella")).toEqual(["ella"]);
+    for (const each of ["visitor e", "visitor f"])
+      expect(await identify("ella", each)).toMatchObject({
+        status: 409,
+        detail: expect.stringContaining("split off before"),
+      });
     expect(await idsOf("ella")).toEqual(["ella"]);
   });
 });

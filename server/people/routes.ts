@@ -1,10 +1,11 @@
 import { makeChange } from "../audit/changes.ts";
 import { signatureProblem } from "../auth/identity-signature.ts";
-import { problem } from "../core/problems.ts";
+import { ProblemError, problem } from "../core/problems.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import { checkKeyOrigin, type KeyRateLimits } from "../ingest/key-limits.ts";
+import type { RejectedEvents } from "../ingest/rejected.ts";
 import {
   Alias,
   Identification,
@@ -19,13 +20,16 @@ import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import { recountUsers } from "../users/check-users.ts";
 import { checkUserId, findUser, patchProperties } from "../users/users.ts";
-import { joinAll } from "./join-ids.ts";
+import { type JoinResult, joinAll } from "./join-ids.ts";
 import { mergeUsers } from "./merge-users.ts";
 import { splitId } from "./split-id.ts";
 
-type Deps = { store: Store; secrets: SecretBox; rateLimits: KeyRateLimits };
+type Deps = { store: Store; secrets: SecretBox; rateLimits: KeyRateLimits; rejected: RejectedEvents };
 
-export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: Deps): void {
+/** Problems that depend on what is known of an ID. */
+const tellingProblems: ReadonlySet<string> = new Set(["user-known", "id-taken", "limit-reached"]);
+
+export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits, rejected }: Deps): void {
   /** Throws the problems of a publishable key: its origin, its rate, and its signature. */
   async function checkSender(
     access: Access,
@@ -43,12 +47,20 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
     access: Access,
     by: JoinedBy,
     { id, userId }: { id: string; userId: string },
-  ): Promise<boolean> {
+    body: object,
+  ): Promise<JoinResult> {
     const name = access.by === "key" ? access.keyName : access.account.email;
     const joining = { id, userId, by, name, identifies: by === "identify" };
     const [result] = await joinAll(store, access.projectId, [joining]);
-    if (typeof result === "boolean") return result;
-    throw result!;
+    const isRefused = result instanceof ProblemError && tellingProblems.has(result.code);
+    if (!isRefused || !isPublishable(access)) return result!;
+    // Whoever reads the page could ask who is a known user. So only the project's members see the refusal.
+    const { detail } = result.options;
+    await rejected.keep(
+      [{ body: JSON.stringify(body), problem: problem("body-invalid", { detail }) }],
+      access,
+    );
+    return false;
   }
 
   routes.add(
@@ -60,7 +72,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
       tag: "Users",
       summary: "Identify a user",
       description:
-        "Says that a user is known, joins an anonymous ID to them and merges properties. From then on both IDs are one person, for past events too. Publishable keys need a signature and can't set properties. See docs/people.md.",
+        "Says that a user is known, joins an anonymous ID to them and merges properties. From then on both IDs are one person, for past events too. Publishable keys need a signature, can't set properties, and aren't told of 409. See docs/people.md.",
       query: ProjectQuery,
       body: Identification,
       response: IdentifiedResponse,
@@ -68,15 +80,18 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
     },
     async ({ request, body, ...access }) => {
       const { userId, anonymousId = userId, properties } = body;
-      const isPublishable = access.by === "key" && access.kind === "publishable";
-      if (isPublishable && properties !== undefined)
+      if (isPublishable(access) && properties !== undefined)
         throw problem("key-insufficient", {
           detail:
             "A publishable key can't set properties, because whoever reads the page could change any user. Send them from your server with a secret key.",
         });
       await checkSender(access, request, body);
-      const joined = await joinOne(access, "identify", { id: anonymousId, userId });
-      if (properties !== undefined) await patchProperties(store, access.projectId, userId, properties, null);
+      const joined = await joinOne(access, "identify", { id: anonymousId, userId }, body);
+      // A browser that two people share is no reason to lose what is known of the second.
+      const isIdentified = typeof joined === "boolean" || joined.code === "id-taken";
+      if (isIdentified && properties !== undefined)
+        await patchProperties(store, access.projectId, userId, properties, null);
+      if (joined instanceof ProblemError) throw joined;
       return { userId, ...(access.mayRead && { joined }) };
     },
   );
@@ -90,7 +105,7 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
       tag: "Users",
       summary: "Join an anonymous ID to a user",
       description:
-        "Makes two IDs one person, for past events too. The previous ID must be anonymous: nothing identified it before. Publishable keys need a signature. See docs/people.md.",
+        "Makes two IDs one person, for past events too. The previous ID must be anonymous: nothing identified it before. Publishable keys need a signature and aren't told of 409. See docs/people.md.",
       query: ProjectQuery,
       body: Alias,
       response: IdentifiedResponse,
@@ -99,7 +114,8 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
     async ({ request, body, ...access }) => {
       await checkSender(access, request, body);
       const { userId, previousId } = body;
-      const joined = await joinOne(access, "alias", { id: previousId, userId });
+      const joined = await joinOne(access, "alias", { id: previousId, userId }, body);
+      if (joined instanceof ProblemError) throw joined;
       return { userId, ...(access.mayRead && { joined }) };
     },
   );
@@ -153,4 +169,8 @@ export function addPeopleRoutes(routes: Routes, { store, secrets, rateLimits }: 
       return { userId, ...(call.mayRead && { ids, from }) };
     },
   );
+}
+
+function isPublishable(access: Access): boolean {
+  return access.by === "key" && access.kind === "publishable";
 }

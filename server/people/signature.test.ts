@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import type { Key } from "../schemas/key.ts";
+import type { RejectedEventList } from "../schemas/rejected-event.ts";
 import type { User } from "../schemas/user.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
@@ -72,6 +73,24 @@ describe("a publishable key", () => {
       (await send("/api/alias", { userId: "ann", previousId: "visitor-2", signature }, secret)).status,
     ).toBe(200);
     expect(await idsOf("visitor-1")).toEqual(["ann", "visitor-1", "visitor-2"]);
+  });
+
+  test("isn't told who is a known user", async () => {
+    const { key, secret } = await newKey();
+    const signature = sign("mallory", await newSecret(key));
+    for (const userId of ["bob", "mallory"])
+      await call("/api/identify", { userId, anonymousId: `${userId} 1` });
+    const answers = [];
+    for (const previousId of ["bob", "bob 1", "nobody"])
+      answers.push(await send("/api/alias", { userId: "mallory", previousId, signature }, secret));
+    answers.push(await send("/api/identify", { userId: "mallory", anonymousId: "bob 1", signature }, secret));
+    const told = { status: 200, body: { ok: true, userId: "mallory" } as never };
+    expect(answers).toEqual([told, told, told, told]);
+    expect(await idsOf("bob")).toEqual(["bob", "bob 1"]);
+    const { rejected } = await call<RejectedEventList>("/api/events/rejected", undefined, "GET");
+    expect(rejected.map(({ problem }) => problem.detail)).toContainEqual(
+      expect.stringContaining("identified before"),
+    );
   });
 
   test("sets no properties, and merges nobody, with whatever signature", async () => {

@@ -9,7 +9,7 @@ import { type OpenSetup, openSetup } from "../auth/setup.ts";
 import { SignInLimits, type SignInTiers } from "../auth/sign-in-limits.ts";
 import { createRequestVerification } from "../auth/verify-email.ts";
 import { BackgroundWorker } from "../background/worker.ts";
-import { BackupSchedule } from "../backup/schedule.ts";
+import { openBackups } from "../backup/open-backups.ts";
 import { deleteChannel } from "../channels/delete-channel.ts";
 import { ProjectChannels } from "../channels/project-channels.ts";
 import { CohortWorker } from "../cohorts/cohort-worker.ts";
@@ -149,6 +149,7 @@ function watchStore(
     mayCreate: !isPassive,
     mayUpgrade: !isPassive,
     recordsAs: isPassive ? "command" : "server",
+    ...(!isPassive && config.backupMode === "continuous" && { segmentsTo: config.backupTo! }),
     beforeUpgrade(secretKeyCheck) {
       if (secretKeyCheck !== null) boxFor(config, secretKeyCheck);
     },
@@ -259,32 +260,14 @@ async function wireUp(
   const userActivity = new UserActivity({ store, onError });
   const cohortWorker = new CohortWorker({ store, userActivity, onError, now });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
-  const metrics = isMeasured ? await openMetrics({ store, streams, damage }) : null;
+  const { backups, shipper, verification } = openBackups({ store, config, outages, onError, onInfo, now });
+  const metrics = isMeasured ? await openMetrics({ store, streams, damage, shipper }) : null;
   const commits = new CommitMeter();
   store.events.observeCommits((stored, ms, syncMs) => {
     commits.observe(stored, ms);
     metrics?.observeCommit(stored, ms, syncMs);
   });
   const setup = isPassive ? null : await retrying(() => openSetup(control));
-  const backups =
-    config.backupTo === null
-      ? null
-      : new BackupSchedule({
-          control,
-          config,
-          onError,
-          onInfo,
-          now,
-          onFailed: (why) =>
-            outages.begin(
-              "backup",
-              "The backup failed",
-              `${why.replace(/\.?$/, ".")} It is tried again every hour.`,
-            ),
-          onWorking: ({ at, file }) =>
-            outages.end("backup", "Backups work again", `The last one is ${file}, of ${at}.`),
-        });
-
   return {
     services: {
       config,
@@ -351,6 +334,7 @@ async function wireUp(
       metrics,
       commits,
       backups,
+      shipper,
       addressOf,
       setRequestTimeout: (request, seconds) => connections.setTimeout(request, seconds),
     },
@@ -364,12 +348,16 @@ async function wireUp(
       userActivity.start();
       websiteWorker.wake();
       cohortWorker.wake();
-      void backups?.look();
+      // It has a backup made when it needs one.
+      if (shipper) shipper.start();
+      else void backups?.look();
     },
     async close() {
       // The database may stop first. The token then expires by age.
       await setup?.close().catch(onError);
       backups?.close();
+      verification?.close();
+      await shipper?.stop();
       await reportWorker.close();
       await heartbeatWorker.close();
       await websiteWorker.close();
@@ -380,6 +368,7 @@ async function wireUp(
       await keys.close();
       await quota.close();
       await store.close();
+      await shipper?.shipRest();
     },
   };
 }

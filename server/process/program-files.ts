@@ -35,6 +35,7 @@ export function migrationsDirectories(engine: Engine): string[] {
 const threads = {
   check: "storage/sqlite",
   checkpoint: "storage/sqlite",
+  follow: "storage/sqlite",
   migrate: "storage/sqlite",
   reader: "storage/sqlite",
   writer: "storage/sqlite",

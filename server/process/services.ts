@@ -9,6 +9,7 @@ import type { SignInLimits } from "../auth/sign-in-limits.ts";
 import type { RequestVerification } from "../auth/verify-email.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import type { BackupSchedule } from "../backup/schedule.ts";
+import type { SegmentShipper } from "../backup/segment-shipper.ts";
 import type { ProjectChannels } from "../channels/project-channels.ts";
 import type { CohortWorker } from "../cohorts/cohort-worker.ts";
 import type { Config } from "../config/config.ts";
@@ -94,6 +95,8 @@ export type Services = {
   commits: CommitMeter;
   /** Null without a schedule. */
   backups: BackupSchedule | null;
+  /** Null unless backups are continuous. */
+  shipper: SegmentShipper | null;
   /** The client's address, behind trusted proxies too; null if the connection is gone. */
   addressOf: (request: Request) => string | null;
   /** Closes a request's connection after this many idle seconds. 0 disables the timeout. */

@@ -24,7 +24,7 @@ test("the owner of the installation sees the server's status, and nobody else", 
     recording: { commitMs: { p50: expect.any(Number), p99: expect.any(Number) }, waiting: 0, streams: 0 },
     notifying: { outbox: 0, deliveries: {}, failingDestinations: 0 },
     unfinishedJobs: 0,
-    backup: { isScheduled: false, failure: null, last: null },
+    backup: { isScheduled: false, failure: null, last: null, changes: null, verified: null },
   });
   expect((await status()).recording.storedInMinute).toBeGreaterThanOrEqual(3);
   expect((await callAs(app, "GET", "/api/me", { cookie })).body).toMatchObject({ ownsInstallation: true });

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import { lastBackup } from "../backup/last-backup.ts";
+import { lastVerification } from "../backup/last-verification.ts";
 import { version } from "../config/config.ts";
 import { problem } from "../core/problems.ts";
 import { describeApi } from "../http/describe-api.ts";
@@ -93,11 +94,13 @@ async function serverStatus({
   streams,
   commits,
   backups,
+  shipper,
 }: Services): Promise<z.infer<typeof ServerStatus>> {
   const { control, events } = store;
   const [p50, p99] = [commits.quantile(0.5), commits.quantile(0.99)];
   const states = await deliveriesByState(control);
   const { dataDirectory } = store;
+  const backup = await lastBackup(control);
   return {
     ok: true,
     version,
@@ -124,7 +127,12 @@ async function serverStatus({
     backup: {
       isScheduled: backups !== null,
       failure: backups?.failure ?? null,
-      last: await lastBackup(control),
+      last: backup && { at: backup.at, file: backup.file, bytes: backup.bytes, events: backup.events },
+      changes: shipper && {
+        behindSeconds: shipper.behindSeconds(backup?.generation),
+        failure: shipper.failure,
+      },
+      verified: await lastVerification(control),
     },
   };
 }

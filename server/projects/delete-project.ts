@@ -16,10 +16,15 @@ export async function deleteProject(context: JobContext, job: JobRow): Promise<v
     ["rejectedEvents", "id"],
     ["idempotencyKeys", "key"],
     ["users", "userId"],
+    ["userGroupMembers", "userId"],
+    ["userGroups", "groupId"],
+    ["userGroupTypes", "type"],
+    ["userNotes", "id"],
     ["personIds", "userId"],
     ["peopleVersions", "projectId"],
     ["userActivity", "userId"],
     ["userActivityPositions", "projectId"],
+    ["propertyChanges", "slot"],
     ["channels", "name"],
   ] as const) {
     for (;;) {

@@ -25,6 +25,7 @@ type Ids = {
   silence: string;
   annotation: string;
   cohort: string;
+  note: string;
   view: string;
   destination: string;
   mute: string;
@@ -506,6 +507,101 @@ const table: Record<string, Row> = {
     session: 404,
     nobody: 401,
     path: ({ annotation }) => `/api/annotations/${annotation}`,
+  },
+  "GET /api/events/{id}/before": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ event }) => `/api/events/${event}/before`,
+  },
+  "GET /api/group-types": { key: 200, session: 200, nobody: 401 },
+  "GET /api/groups": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => `/api/groups?type=company&q=${secret}`,
+  },
+  "POST /api/groups": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ type: "company", id: "own", userId: "mine" }),
+  },
+  "GET /api/groups/{type}/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/groups/company/${secret}`,
+  },
+  "PATCH /api/groups/{type}/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/groups/company/${secret}`,
+    body: () => ({ plan: "changed" }),
+  },
+  "DELETE /api/groups/{type}/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/groups/company/${secret}`,
+  },
+  "GET /api/groups/{type}/{id}/members": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/groups/company/${secret}/members`,
+  },
+  "POST /api/groups/{type}/{id}/members": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/groups/company/${secret}/members`,
+    body: () => ({ userId: "mine" }),
+  },
+  "DELETE /api/groups/{type}/{id}/members/{userId}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/groups/company/${secret}/members/${secret}`,
+  },
+  "GET /api/users/{userId}/groups": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => `/api/users/${secret}/groups`,
+  },
+  "GET /api/users/{userId}/cohorts": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => `/api/users/${secret}/cohorts`,
+  },
+  "GET /api/users/{userId}/notes": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => `/api/users/${secret}/notes`,
+  },
+  "POST /api/users/{userId}/notes": {
+    key: 403,
+    session: 201,
+    nobody: 401,
+    path: () => "/api/users/mine/notes",
+    body: () => ({ text: "mine" }),
+  },
+  "PATCH /api/users/{userId}/notes/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ note }) => `/api/users/${secret}/notes/${note}`,
+    body: () => ({ text: "changed" }),
+  },
+  "DELETE /api/users/{userId}/notes/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ note }) => `/api/users/${secret}/notes/${note}`,
   },
   "GET /api/cohorts": { key: 200, session: 200, nobody: 401 },
   "POST /api/cohorts": {
@@ -1092,6 +1188,13 @@ beforeAll(async () => {
     name: secret,
     conditions: [{ type: "events", q: secret }],
   });
+  await post("/api/groups", {
+    type: "company",
+    id: secret,
+    properties: { name: secret },
+    userId: secret,
+  });
+  const { note } = await post<Made<"note">>(`/api/users/${secret}/notes`, { text: secret });
   const { view } = await post<Made<"view">>("/api/views", { name: secret, q: secret, shared: true });
   const { destination } = await post<Made<"destination">>("/api/destinations", {
     kind: "browser",
@@ -1170,6 +1273,7 @@ beforeAll(async () => {
     silence: silence.id,
     annotation: annotation.id,
     cohort: cohort.id,
+    note: note.id,
     view: view.id,
     destination: destination.id,
     mute: mute.id,
@@ -1319,7 +1423,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|cohorts|stats|funnel|paths|stickiness|lifecycle|retention|boards|annotations|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|cohorts|groups|group-types|stats|funnel|paths|stickiness|lifecycle|retention|boards|annotations|insights|users|views|sidebar|keys|audit|alerts|silences|members|deliveries|destination-kinds|project-destinations|webhooks|connections|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -1333,7 +1437,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|cohorts|stats|funnel|paths|stickiness|lifecycle|retention|boards(?!\/\{id\}\/link)|annotations|insights|users|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|cohorts|groups|group-types|stats|funnel|paths|stickiness|lifecycle|retention|boards(?!\/\{id\}\/link)|annotations|insights|users(?!\/\{userId\}\/notes)|audit|alerts|silences|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )

@@ -18,8 +18,9 @@ export type ComputedTile = {
 };
 
 /** Tiles without a comparison: their numbers are not of the period, or they have none. */
-const isCompared = (type: Tile["type"]) =>
-  !["retention", "paths", "stickiness", "lifecycle", "feed", "alerts", "value", "text"].includes(type);
+const isCompared = (tile: Tile) =>
+  !["retention", "paths", "stickiness", "lifecycle", "feed", "alerts", "value", "text"].includes(tile.type) &&
+  !(tile.type === "sessions" && tile.show === "live");
 
 /**
  * Computes a board's tiles for a report, one after the other, so that a report takes no more of the server than
@@ -53,7 +54,7 @@ export async function computeTiles(
   for (const tile of inReadingOrder(tiles)) {
     try {
       const data = await compute(tile, tile.type === "retention" ? Math.min(fromMs, weeksMs) : fromMs, toMs);
-      const before = isCompared(tile.type) ? await compute(tile, beforeMs, fromMs) : null;
+      const before = isCompared(tile) ? await compute(tile, beforeMs, fromMs) : null;
       computed.push({ tile, data, before, problem: null });
     } catch (error) {
       if (!(error instanceof ProblemError) || ["overloaded", "storage-unavailable"].includes(error.code))

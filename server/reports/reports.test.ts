@@ -1,5 +1,6 @@
 // @engines sqlite, postgres
 /** Reports through HTTP, as an SMTP server and the services of destinations receive them, under a clock that moves. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
 import type { Report, ReportSchedule } from "../schemas/report.ts";
@@ -9,6 +10,7 @@ import { type DestinationReceiver, destinationReceiver } from "../testing/destin
 import { type SmtpInbox, smtpInbox } from "../testing/smtp-inbox.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
+import { computeTiles } from "./report-tiles.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const place = { title: "", x: 0, y: 0, w: 3, h: 2 };
@@ -132,6 +134,19 @@ async function addOrders(perWeek: number, before: number): Promise<void> {
         });
     }
 }
+
+test("users of now are not compared with themselves", async () => {
+  const { store } = app.running;
+  const { id } = await store.control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
+  const weekMs = 7 * 24 * 60 * 60 * 1_000;
+  const now = Date.now();
+  const place = { x: 0, y: 0, w: 3, h: 4 };
+  const tile = { id: "live", type: "sessions", ...place, title: "", q: "", activity: "", show: "live" };
+  const period = { timeZone: "UTC", beforeMs: now - 2 * weekMs, fromMs: now - weekMs, toMs: now };
+  const tiles = [{ ...tile, split: "tag.path", limit: 10 } as Tile];
+  const [live] = await computeTiles(store, id, { tiles }, period);
+  expect(live).toMatchObject({ data: { type: "number" }, before: null });
+});
 
 describe("a report", () => {
   test("comes by email at its time, with numbers, the change, a picture, and once", async () => {

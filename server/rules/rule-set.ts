@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 import { type Event, isBackdated } from "../event/event.ts";
+import type { ReadCohorts } from "../storage/cohorts.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { personsOf, searchOfPeople } from "../storage/people.ts";
 import { valueOfEvent } from "./for-each.ts";
@@ -14,6 +15,8 @@ type Step = {
   nowMs: number | null;
   /** Whether it takes up all values that are due, however many they are. */
   isWhole?: boolean;
+  /** The cohorts of rules, so that the transaction need not read their members. */
+  cohorts: ReadCohorts;
 };
 
 /** The enabled rules that a step applies. */
@@ -41,7 +44,7 @@ export class RuleSet {
   static async read(
     transaction: Transaction<ControlTables>,
     arrivals: readonly Arrival[],
-    { nowMs, isWhole = false }: Step,
+    { nowMs, isWhole = false, cohorts }: Step,
   ): Promise<RuleSet> {
     const projects = [...new Set(arrivals.map(({ projectId }) => projectId))];
     const dueValues = nowMs === null ? [] : await readDueValues(transaction, nowMs, isWhole);
@@ -65,8 +68,8 @@ export class RuleSet {
     for (const row of rows) {
       const { projectId, q, resolveQ } = row;
       const searches = {
-        q: await searchOfPeople(transaction, projectId, q),
-        resolve: resolveQ === null ? null : await searchOfPeople(transaction, projectId, resolveQ),
+        q: await searchOfPeople(transaction, projectId, q, cohorts),
+        resolve: resolveQ === null ? null : await searchOfPeople(transaction, projectId, resolveQ, cohorts),
       };
       rules.push(new OpenRule(row, searches, matches));
     }

@@ -90,6 +90,10 @@ export const auditActions = [
   "user.erased",
   "user.merged",
   "user.split",
+  "user-note.created",
+  "user-note.changed",
+  "user-note.deleted",
+  "group.deleted",
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

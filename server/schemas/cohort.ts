@@ -211,10 +211,11 @@ export const Cohort = z
     match,
     conditions: z.array(CohortCondition),
     people: z.int().nullable().openapi({ description: "How many are in it. Null: not computed yet." }),
-    computedAt: z
-      .string()
-      .nullable()
-      .openapi({ format: "date-time", description: "The time for which this is so." }),
+    computedAt: z.string().nullable().openapi({
+      format: "date-time",
+      description:
+        "When the members were last computed. That is repeated only when something can change them.",
+    }),
     failure: z.string().nullable().openapi({
       description: "Why the members could not be computed the last time. They are those of `computedAt`.",
     }),

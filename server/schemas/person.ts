@@ -5,7 +5,7 @@ import { User, UserProperties } from "./user.ts";
 import { userIdText } from "./user-rule.ts";
 
 const userId = text({ ...userIdText, filled: true });
-const signature = z
+export const signature = z
   .string()
   .regex(/^[0-9a-f]{64}$/i, "must be 64 hexadecimal digits")
   .openapi({

@@ -42,6 +42,19 @@ export const ServerStatus = z
         .object({ at: z.string(), file: z.string(), bytes: count, events: count })
         .nullable()
         .openapi({ description: "The last successful backup." }),
+      changes: z
+        .object({
+          behindSeconds: z.number().openapi({
+            description: "Age of the oldest change that can't be restored yet; 0 if all can.",
+          }),
+          failure: z.string().nullable().openapi({ description: "Why changes can't be stored." }),
+        })
+        .nullable()
+        .openapi({ description: "The continuous backup. Null if there is none." }),
+      verified: z
+        .object({ at: z.string(), ok: z.boolean(), detail: z.string() })
+        .nullable()
+        .openapi({ description: "The last time that the newest backup was restored to check it." }),
     }),
   })
   .openapi("ServerStatus");

@@ -10,24 +10,35 @@ export const websiteChannel = "website";
 
 const address = (description: string) => z.string().max(8_000).openapi({ description });
 
-const WebsiteEvent = z
+export const WebsiteEvent = z
   .looseObject({
     id: z.string().openapi({ format: "uuid", description: "A UUIDv7. It makes a retry harmless." }),
     name: z.string().openapi({
       description: `\`${pageViewName}\` and \`${engagementName}\` are known; others are the page's own.`,
     }),
     url: address("Address of the page. Of its query, only campaign parameters are used."),
-    referrer: address("Address of the page before. Only its host is used.").optional(),
+    referrer: address("Address of the page before, or its origin. Only its host is used.").optional(),
     age: z
       .number()
       .min(0)
       .max(365 * 24 * 60 * 60 * 1_000)
       .optional()
       .openapi({ description: "Milliseconds since it happened, by the page's clock. Default: 0." }),
-    userId: z.string().optional().openapi({ description: "Default: the visitor." }),
+    userId: z
+      // Pages often have it as a number.
+      .preprocess((id) => (typeof id === "number" ? String(id) : id), z.string())
+      .optional()
+      .openapi({ type: "string", description: "Default: the visitor." }),
     tags: z.record(z.string(), z.unknown()).optional(),
   })
   .openapi("WebsiteEvent");
+
+/** The events of a request, as many as are allowed. */
+export function withinLimits<Event extends z.ZodType>(events: z.ZodArray<Event>): z.ZodArray<Event> {
+  return events
+    .min(1, "must have at least one event")
+    .max(limits.websiteEvents, `must have at most ${limits.websiteEvents} events`);
+}
 
 /** The body that the script of web pages sends. */
 export const WebsiteEvents = z
@@ -45,10 +56,7 @@ export const WebsiteEvents = z
     language: z.string().max(100).optional(),
     timeZone: z.string().max(100).optional().openapi({ example: "Europe/Berlin" }),
     touch: z.boolean().optional().openapi({ description: "Whether the screen takes several fingers." }),
-    events: z
-      .array(WebsiteEvent)
-      .min(1, "must have at least one event")
-      .max(limits.websiteEvents, `must have at most ${limits.websiteEvents} events`),
+    events: withinLimits(z.array(WebsiteEvent)),
   })
   .openapi("WebsiteEvents");
 export type WebsiteEvents = z.infer<typeof WebsiteEvents>;

@@ -1,10 +1,20 @@
 import { limits } from "../core/limits.ts";
 import { isNumber } from "../event/number.ts";
-import { printText, type Search, type SearchField, type SearchKey, searchFields } from "../event/search.ts";
+import {
+  printId,
+  printText,
+  printType,
+  type Search,
+  type SearchField,
+  type SearchKey,
+  searchFields,
+} from "../event/search.ts";
 import { termAt } from "../event/term-at.ts";
 import { timeOfEvents } from "../events/count.ts";
+import { listTypes } from "../groups/groups.ts";
 import type { Completion } from "../schemas/completion.ts";
 import type { Store } from "../storage/store.ts";
+import { endOfPrefix } from "../storage/text-range.ts";
 import { createCachedCount } from "./cached-count.ts";
 import { createKnownTexts, type Known, type KnownUser } from "./known-texts.ts";
 import { nearestText, type Rank, ranks } from "./text-match.ts";
@@ -31,7 +41,8 @@ export function createComplete(store: Store) {
   async function terms(projectId: number, typed: string, timeLimit: TimeLimit): Promise<Candidate[]> {
     const sampled = timeLimit.orElse([], (signal) => known.sample(projectId, typed, signal));
     // All are awaited together. If only one were awaited, a failure of another would be unhandled.
-    const [channels, names, tags, users, keys] = await Promise.all([
+    const [types, channels, names, tags, users, keys] = await Promise.all([
+      typesNamed(projectId, typed),
       known.channels(projectId, typed),
       known.names(projectId, typed, sampled),
       // Without anything typed, any user or tag could be meant.
@@ -42,6 +53,7 @@ export function createComplete(store: Store) {
     const keysFound = await Promise.all(keys.slice(0, termsMax).map((key) => keyCandidates(projectId, key)));
     const found: Candidate[] = [
       ...fieldsNamed(typed),
+      ...types,
       ...channels.slice(0, termsMax).map((channel) => ofField("channel", channel, `channel:`)),
       ...names.slice(0, termsMax).map((name) => ofField("name", name, "name:")),
       ...tags.slice(0, termsMax).map(({ key, text, rank }): Candidate => {
@@ -96,11 +108,16 @@ export function createComplete(store: Store) {
 
   async function values(
     projectId: number,
-    of: { field: SearchKey } | { key: string },
+    of: { field: SearchKey } | { key: string } | { group: string },
     typed: string,
     timeLimit: TimeLimit,
   ): Promise<Candidate[]> {
     const sample = () => timeLimit.orElse([], (signal) => known.sample(projectId, typed, signal));
+    if ("group" in of) {
+      const groups = await groupsWith(projectId, of.group, typed);
+      // Without groups of the type, it is a tag.
+      return groups ?? values(projectId, { key: of.group }, typed, timeLimit);
+    }
     if ("key" in of) {
       const found = await known.values(projectId, of.key, typed, sample());
       return found.slice(0, valuesMax).map(({ text, rank }) => ({
@@ -153,6 +170,39 @@ export function createComplete(store: Store) {
         rank: name.toLowerCase().startsWith(sought) ? ranks.start : ranks.inside,
         search: null,
       }));
+  }
+
+  /** The types of groups that begin with what was typed. */
+  async function typesNamed(projectId: number, typed: string): Promise<Candidate[]> {
+    const types = await listTypes(store.control, projectId);
+    return types
+      .filter(({ type }) => type.startsWith(typed))
+      .map(({ type }) => {
+        const insert = `${printType(type)}:`;
+        return { suggestion: { kind: "field", text: insert, insert }, rank: ranks.start, search: null };
+      });
+  }
+
+  /** The groups of a type that begin with what was typed, by ID; null if the project has none of the type. */
+  async function groupsWith(projectId: number, type: string, typed: string): Promise<Candidate[] | null> {
+    const types = await listTypes(store.control, projectId);
+    if (!types.some((each) => each.type === type)) return null;
+    const rows = await store.control
+      .selectFrom("userGroups")
+      .select("groupId")
+      .where("projectId", "=", projectId)
+      .where("type", "=", type)
+      .$if(typed !== "", (query) =>
+        query.where("groupId", ">=", typed).where("groupId", "<", endOfPrefix(typed)),
+      )
+      .orderBy("groupId")
+      .limit(valuesMax)
+      .execute();
+    return rows.map(({ groupId }) => ({
+      suggestion: { kind: "value", text: groupId, insert: printId(groupId) },
+      rank: ranks.start,
+      search: { kind: "group", type, ids: [groupId] },
+    }));
   }
 
   /** The best matches that have events, with their counts. */

@@ -3,6 +3,7 @@ import { compileSearch } from "../event/compile-search.ts";
 import type { Event } from "../event/event.ts";
 import { parseSearch, type Search } from "../event/search.ts";
 import type { SilenceDraft } from "../schemas/silence.ts";
+import type { ReadCohorts } from "../storage/cohorts.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { searchOfPeople } from "../storage/people.ts";
 
@@ -51,6 +52,7 @@ export class ActiveSilences {
     control: Kysely<ControlTables> | Transaction<ControlTables>,
     sinceMs: number,
     nowMs: number,
+    cohorts?: ReadCohorts,
   ): Promise<ActiveSilences> {
     const rows = await control
       .selectFrom("silences")
@@ -59,7 +61,9 @@ export class ActiveSilences {
       .where("startsAt", "<=", nowMs)
       .orderBy("endsAt", "desc")
       .execute();
-    const searches = await Promise.all(rows.map(({ projectId, q }) => searchOfPeople(control, projectId, q)));
+    const searches = await Promise.all(
+      rows.map(({ projectId, q }) => searchOfPeople(control, projectId, q, cohorts)),
+    );
     return new ActiveSilences(rows, searches);
   }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { limits } from "../core/limits.ts";
 import type { Lifecycle, Stickiness } from "../schemas/activity.ts";
 import type { CountedUserList } from "../schemas/counted-users.ts";
 import type { Funnel } from "../schemas/funnel.ts";
@@ -245,6 +246,12 @@ test("the users of a path's links and ends are listed, each with the event of th
   ];
   for (const mistake of mistakes)
     expect((await app.request(`/api/paths/users?${asked}&${mistake}`)).status).toBe(400);
+  // As long as a name can be, in code points.
+  const longest = encodeURIComponent(`1:${"😀".repeat(limits.nameCharacters)}`);
+  expect(await users(`target=${longest}`)).toEqual([]);
+  const wrong = await app.request(`/api/paths?anchor=(&${range}`);
+  expect(wrong.status).toBe(400);
+  expect(((await wrong.json()) as { detail: string }).detail).toContain('"anchor"');
 });
 
 test("a funnel says how long its users took, and lists those of a bar", async () => {

@@ -1,7 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
-import { filterOf } from "../event/event-query.ts";
 import type { EventFilter } from "../event/filter.ts";
 import type {
   PathsQuery as PathsParameters,
@@ -9,7 +8,8 @@ import type {
   PathsUsersQuery,
 } from "../schemas/paths.ts";
 import type { CountedPathUsers, PathPlace, Paths, PathsQuery } from "../storage/analysis/path-queries.ts";
-import { filterAndRange } from "./filters.ts";
+import { faultInText } from "../validation/text-rule.ts";
+import { filterAndRange, withSearch } from "./filters.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const end = "end";
@@ -22,7 +22,7 @@ export function pathsQueryOf({ projectId, query, tags }: Asked): PathsQuery {
   return {
     projectId,
     range: { fromMs, toMs },
-    anchor: filterOf({ q: query.anchor }, []),
+    anchor: withSearch({}, query.anchor ?? "", '"anchor"'),
     steps,
     direction: query.direction,
     windowMs: query.window * 1_000,
@@ -72,7 +72,7 @@ function idOf({ step, name }: PathPlace): string {
 function placeOf(parameter: string, id: string, { length }: PathsQuery): PathPlace {
   const [, step, name] = /^(\d)(?::(.+))?$/s.exec(id) ?? [];
   const isKnown = step !== undefined && Number(step) <= length && (Number(step) > 0 || name === undefined);
-  if (isKnown && (name?.length ?? 0) <= limits.nameCharacters)
+  if (isKnown && faultInText(name ?? "", { max: limits.nameCharacters }) === null)
     return { step: Number(step), name: name ?? null };
   throw invalid(`"${parameter}" must be the ID of a node, as GET /api/paths returns it.`);
 }

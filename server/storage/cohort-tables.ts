@@ -19,10 +19,14 @@ export type CohortTables = {
     tookMs: number | null;
     /** Why it could not be computed the last time. */
     failure: string | null;
-    /** Since when its members are being removed. It has its ID as a name then. */
+    /** Since when its members are being removed. Its name is its ID with a line break then. */
     deletedAt: number | null;
-    /** When the members are computed next. */
+    /** From when on the members are computed again, if something changed. */
     dueAt: number;
+    /** The project's changes (people-changes.ts) that the members include; null if they must be computed again. */
+    computedChanges: number | null;
+    /** When the members may change by time alone, because events get older; null if they can't. */
+    changesAt: number | null;
   };
   cohortMembers: { cohortId: string; userId: string; personId: string };
 };

@@ -1,35 +1,15 @@
-import type { Kysely, Selectable, Transaction } from "kysely";
-import { LRUCache } from "lru-cache";
+import type { Kysely, Transaction } from "kysely";
 import { limits } from "../core/limits.ts";
 import { problem } from "../core/problems.ts";
-import { printText, type Search } from "../event/search.ts";
-import { type UserSet, UserSetBuilder } from "../event/user-set.ts";
+import { parseSearch, printText, type Search } from "../event/search.ts";
 import { nearest } from "../validation/nearest.ts";
+import { type CohortRow, type Members, membersOf } from "./cohort-members.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 
-/** Members that one statement reads. */
-const stepRows = 5_000;
-/** The members of a small cohort are searched for like users in a search: an index finds their events at once. */
-const smallCohortIds = 200;
-
-/**
- * The members of cohorts, as searches use them. A search names cohorts, and each read of events replaces them by their
- * members of that moment: a few IDs, or a set that threads share.
- *
- * A revision names the members for good. So sets are cached by it, whichever store they are of.
- *
- * Invariant: the members of cohorts in memory are bounded. Checked by `server/storage/cohorts.test.ts`.
- */
-type Members = { ids: string[] } | { set: UserSet };
-type CohortRow = Pick<Selectable<ControlTables["cohorts"]>, "id" | "ids" | "revision">;
-
-const cache = new LRUCache<string, Members>({
-  maxSize: limits.cohortBytes,
-  sizeCalculation: (members) =>
-    "set" in members ? members.set.slots.byteLength : 1_024 + members.ids.length * 256,
-});
+/** The members of cohorts that were read for saved searches, by project and name. */
+export type ReadCohorts = ReadonlyMap<string, Members>;
 
 /** The names of the cohorts in a search. */
 export function cohortsIn(search: Search): string[] {
@@ -48,33 +28,77 @@ export function cohortsIn(search: Search): string[] {
 
 /**
  * A search with the members of its cohorts in their place; the same search if it has none. Throws `query-invalid` for a
- * cohort that doesn't exist, and `cohort-not-ready` for one whose members were never computed.
+ * cohort that doesn't exist, `cohort-not-ready` for one whose members were never computed, and `query-too-expensive` for
+ * cohorts with more than `limits.searchCohortIds` IDs in all.
  *
- * @param isSaved - a cohort that doesn't exist, or isn't ready, has no members
+ * @param options - `isSaved`: what would be a problem has no members instead; `read`: members that were read before
  */
 export async function searchWithMembers(
   control: Control,
   projectId: number,
   search: Search,
-  { isSaved = false } = {},
+  { isSaved = false, read }: { isSaved?: boolean; read?: ReadCohorts | undefined } = {},
 ): Promise<Search> {
   const names = [...new Set(cohortsIn(search))];
   if (names.length === 0) return search;
-  const rows = await control
-    .selectFrom("cohorts")
-    .select(["id", "name", "ids", "revision"])
-    .where("projectId", "=", projectId)
-    .where("deletedAt", "is", null)
-    .where("name", "in", names)
-    .execute();
   const members = new Map<string, Members>();
-  for (const { name, ...row } of rows) {
-    if (row.ids === null && !isSaved) throw notReady(name);
-    members.set(name, await membersOf(control, row));
+  for (const name of names) {
+    const known = read?.get(keyOf(projectId, name));
+    if (known) members.set(name, known);
+  }
+  const open = names.filter((name) => !members.has(name));
+  const rows = await rowsOf(control, projectId, open);
+  let ids = 0;
+  for (const row of rows) {
+    if (row.ids === null && !isSaved) throw notReady(row.name);
+    ids += row.ids ?? 0;
+    if (ids > limits.searchCohortIds) {
+      if (!isSaved) throw tooLarge();
+      break;
+    }
+    members.set(row.name, await membersOf(control, row));
   }
   const unknown = names.find((name) => !members.has(name));
   if (unknown !== undefined && !isSaved) throw await unknownCohort(control, projectId, unknown);
   return replaced(search, members);
+}
+
+/** Reads the members of all cohorts in saved searches, so that a transaction that uses these need not. */
+export async function readCohorts(
+  control: Kysely<ControlTables>,
+  searches: readonly { projectId: number; q: string | null }[],
+): Promise<ReadCohorts> {
+  const read = new Map<string, Members>();
+  for (const { projectId, q } of searches) {
+    if (!q?.includes("cohort:")) continue;
+    const search = parseSearch(q);
+    const names = search === null ? [] : [...new Set(cohortsIn(search))];
+    let ids = 0;
+    for (const row of await rowsOf(control, projectId, names)) {
+      ids += row.ids ?? 0;
+      if (ids > limits.searchCohortIds) break;
+      const key = keyOf(projectId, row.name);
+      if (!read.has(key)) read.set(key, await membersOf(control, row));
+    }
+  }
+  return read;
+}
+
+/** The cohorts with these names, in the order of the names. */
+async function rowsOf(control: Control, projectId: number, names: readonly string[]): Promise<CohortRow[]> {
+  if (names.length === 0) return [];
+  return control
+    .selectFrom("cohorts")
+    .select(["id", "projectId", "name", "ids", "revision"])
+    .where("projectId", "=", projectId)
+    .where("deletedAt", "is", null)
+    .where("name", "in", names)
+    .orderBy("name")
+    .execute();
+}
+
+function keyOf(projectId: number, name: string): string {
+  return `${projectId} ${name}`;
 }
 
 async function unknownCohort(control: Control, projectId: number, name: string) {
@@ -103,6 +127,12 @@ function notReady(name: string) {
   });
 }
 
+function tooLarge() {
+  return problem("query-too-expensive", {
+    detail: `The cohorts in the search have more than ${limits.searchCohortIds.toLocaleString("en")} IDs of people in all. Search for fewer or smaller ones.`,
+  });
+}
+
 function replaced(search: Search, members: ReadonlyMap<string, Members>): Search {
   switch (search.kind) {
     case "all":
@@ -124,44 +154,4 @@ function replaced(search: Search, members: ReadonlyMap<string, Members>): Search
     default:
       return search;
   }
-}
-
-async function membersOf(control: Control, { id, ids, revision }: CohortRow): Promise<Members> {
-  if (ids === null || ids === 0) return { ids: [] };
-  const cached = cache.get(revision);
-  if (cached) return cached;
-  const read: string[] = [];
-  const set = ids > smallCohortIds ? new UserSetBuilder(ids) : null;
-  for (let after = ""; ; ) {
-    const rows = await control
-      .selectFrom("cohortMembers")
-      .select("userId")
-      .where("cohortId", "=", id)
-      .where("userId", ">", after)
-      .orderBy("userId")
-      .limit(stepRows)
-      .execute();
-    for (const { userId } of rows) {
-      if (set) set.add(userId);
-      else read.push(userId);
-    }
-    if (rows.length < stepRows) break;
-    after = rows.at(-1)!.userId;
-  }
-  const members: Members = set ? { set: set.set } : { ids: read };
-  const now = await control.selectFrom("cohorts").select("revision").where("id", "=", id).executeTakeFirst();
-  // What was read while the members changed is a mixture: it serves this read, and is read again by the next one.
-  if (now?.revision === revision) cache.set(revision, members);
-  return members;
-}
-
-/** Keeps the members of a new revision, for the process that has just computed them. */
-export function rememberMembers(revision: string, userIds: readonly string[]): void {
-  if (userIds.length <= smallCohortIds) {
-    cache.set(revision, { ids: [...userIds] });
-    return;
-  }
-  const set = new UserSetBuilder(userIds.length);
-  for (const userId of userIds) set.add(userId);
-  cache.set(revision, { set: set.set });
 }

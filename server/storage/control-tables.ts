@@ -7,6 +7,7 @@ import type { JoinedBy } from "../schemas/user.ts";
 import type { WebhookOutcome, WebhookSource } from "../schemas/webhook.ts";
 import type { AuthTables } from "./auth-tables.ts";
 import type { CohortTables } from "./cohort-tables.ts";
+import type { GroupTables } from "./group-tables.ts";
 import type { HeartbeatTables } from "./heartbeat-tables.ts";
 import type { NotificationTables } from "./notification-tables.ts";
 import type { OnCallTables } from "./on-call-tables.ts";
@@ -16,6 +17,7 @@ import type { WebsiteTables } from "./website-tables.ts";
 /** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
 export type ControlTables = AuthTables &
   CohortTables &
+  GroupTables &
   NotificationTables &
   HeartbeatTables &
   OnCallTables &
@@ -189,7 +191,11 @@ export type ControlTables = AuthTables &
       removals: Generated<number>;
       /** The last user whose entry was compared with the events; null if no comparison is due. */
       checkedTo: string | null;
+      /** Grows with each change of the project's people but of their properties (people-changes.ts). */
+      changes: Generated<number>;
     };
+    /** The same for properties, as a sum over slots. */
+    propertyChanges: { projectId: number; slot: number; changes: number };
     jobs: {
       id: string;
       projectId: number;

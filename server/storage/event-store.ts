@@ -1,6 +1,5 @@
 import type { DeletedEvents, Event } from "../event/event.ts";
 import type { ArrivalStamp } from "../event/id.ts";
-import type { UserSet } from "../event/user-set.ts";
 import type { Activity, ActivityQuery } from "./analysis/activity-queries.ts";
 import type { Paths, PathsQuery } from "./analysis/path-queries.ts";
 import type {
@@ -12,6 +11,7 @@ import type {
   MeasureQuery,
   Measures,
   RetentionQuery,
+  UsersWith,
   UsersWithQuery,
   Watch,
 } from "./analysis/queries.ts";
@@ -244,8 +244,8 @@ export interface EventAnalyzer {
   countedUsers(query: CountedUsersQuery, watch: Watch): Promise<CountedUsersPage>;
   /** Divides the events of users into sessions, and counts these. */
   sessions(query: SessionsQuery, watch: Watch): Promise<SessionsResult>;
-  /** Returns the people who have enough events that match, as a set of their main IDs. */
-  usersWith(query: UsersWithQuery, watch: Watch): Promise<UserSet>;
+  /** Returns the people who have enough events that match. */
+  usersWith(query: UsersWithQuery, watch: Watch): Promise<UsersWith>;
 }
 
 /** Removes events. */

@@ -7,8 +7,16 @@ import { withLock } from "./settings.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 
-/** Fields of rules, tiles, views and silences that are searches. */
-const searchMembers = new Set(["q", "resolve", "steps", "again", "of"]);
+/** Fields of rules, tiles, views, silences and annotations that are searches. */
+export const searchFields: ReadonlySet<string> = new Set([
+  "q",
+  "resolve",
+  "steps",
+  "again",
+  "of",
+  "activity",
+  "anchor",
+]);
 
 /** A cohort that a search names, and where the search is, as a JSON Pointer. */
 type NamedCohort = { name: string; pointer: string };
@@ -48,9 +56,9 @@ export async function lockCohorts(transaction: Transaction<ControlTables>): Prom
   await withLock(transaction, "cohorts");
 }
 
-/** What of a project names a cohort, in words: `the rule "Payments"`. Deleted boards can be restored, so they count. */
+/** The things of a project that name a cohort, in words: `the rule "Payments"`. Deleted boards can be restored, so they count. */
 export async function usesOfCohort(control: Control, projectId: number, name: string): Promise<string[]> {
-  const [rules, boards, views, silences] = await Promise.all([
+  const [rules, boards, views, silences, annotations] = await Promise.all([
     control
       .selectFrom("rules")
       .select(["name", "q", "resolveQ as resolve", "condition"])
@@ -76,6 +84,12 @@ export async function usesOfCohort(control: Control, projectId: number, name: st
       .where("endsAt", ">", Date.now())
       .orderBy("reason")
       .execute(),
+    control
+      .selectFrom("annotations")
+      .select(["name", "q"])
+      .where("projectId", "=", projectId)
+      .orderBy("name")
+      .execute(),
   ]);
   const isUsed = (saved: object) => [...namedCohorts(saved, "", false)].some((each) => each.name === name);
   return [
@@ -90,6 +104,7 @@ export async function usesOfCohort(control: Control, projectId: number, name: st
       // The views of members are their own.
       .map((view) => (view.accountId === null ? `the view "${view.name}"` : "a member's own view")),
     ...silences.filter(isUsed).map((silence) => `the silence "${silence.reason}"`),
+    ...annotations.filter(isUsed).map((annotation) => `the annotation "${annotation.name}"`),
   ];
 }
 
@@ -100,7 +115,7 @@ function* namedCohorts(value: unknown, pointer: string, isSearch: boolean): Gene
   } else if (typeof value === "object" && value !== null) {
     const isList = Array.isArray(value);
     for (const [key, part] of Object.entries(value))
-      yield* namedCohorts(part, `${pointer}/${key}`, isList ? isSearch : searchMembers.has(key));
+      yield* namedCohorts(part, `${pointer}/${key}`, isList ? isSearch : searchFields.has(key));
   }
 }
 

@@ -2,9 +2,10 @@ import type { Kysely, Transaction } from "kysely";
 import { limits } from "../core/limits.ts";
 import { RecentReads } from "../core/recent-reads.ts";
 import type { EventFilter } from "../event/filter.ts";
-import { parseSearch, type Search } from "../event/search.ts";
-import { cohortsIn, searchWithMembers } from "./cohorts.ts";
+import { hasKind, parseSearch, type Search } from "../event/search.ts";
+import { type ReadCohorts, searchWithMembers } from "./cohorts.ts";
 import type { ControlTables } from "./control-tables.ts";
+import { type HasTag, searchWithGroups } from "./groups.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 
@@ -93,21 +94,22 @@ export function peopleChanged(control: Kysely<ControlTables>, projectId: number)
 }
 
 /**
- * A filter that finds the events of all IDs of the people that it names, and of the members of its cohorts. The same
- * filter if it names nobody. Throws `query-invalid` for a cohort that doesn't exist.
+ * A filter that finds the events of all IDs of the people that it names, and of the members of its cohorts and groups.
+ * The same filter if it names nobody. Throws `query-invalid` for a cohort that doesn't exist.
  *
- * @param options - `isSaved`: a cohort that doesn't exist has no members instead
+ * @param options - `isSaved`: a cohort that doesn't exist has no members instead; `hasTag`: whether some event may have
+ *   a tag, for a read that is made at once
  */
 export async function withPeople(
   control: Kysely<ControlTables>,
   projectId: number,
   filter: EventFilter,
-  options: { isSaved?: boolean } = {},
+  options: ExpandOptions = {},
 ): Promise<EventFilter> {
   const named = usersIn(filter);
   if (named.length === 0) {
-    if (!filter.search || cohortsIn(filter.search).length === 0) return filter;
-    return { ...filter, search: await searchWithMembers(control, projectId, filter.search, options) };
+    if (!filter.search || !hasKind(filter.search, sets)) return filter;
+    return { ...filter, search: await searchWithSets(control, projectId, filter.search, options) };
   }
   const { userId, search, ...rest } = filter;
   const recent = recentIdsOf(control);
@@ -116,31 +118,49 @@ export async function withPeople(
   const searches: Search[] = [];
   if (userId !== undefined) searches.push({ kind: "field", field: "user", values: idsOfEach.get(userId)! });
   if (search)
-    searches.push(await searchWithMembers(control, projectId, searchWithIds(search, idsOfEach), options));
+    searches.push(await searchWithSets(control, projectId, searchWithIds(search, idsOfEach), options));
   return { ...rest, search: searches.length === 1 ? searches[0]! : { kind: "all", of: searches } };
 }
 
 /**
  * The same for the search of something that was saved, such as a rule. What names nobody is returned as it is. A cohort
  * that doesn't exist any more has no members, because what was saved must go on.
+ *
+ * @param read - the members of cohorts that were read before
  */
 export async function searchOfPeople(
   control: Control,
   projectId: number,
   q: string,
+  read?: ReadCohorts,
 ): Promise<string | Search> {
   // Most searches name nobody, and need not be parsed.
-  const search = /user:|cohort:/.test(q) ? parseSearch(q) : null;
-  if (search === null) return q;
+  const search = q.includes(":") ? parseSearch(q) : null;
+  if (search === null || !namesPeople({ search })) return q;
   const named = usersIn({ search });
   const withIds =
     named.length === 0 ? search : searchWithIds(search, await idsOfAll(control, projectId, named));
-  return searchWithMembers(control, projectId, withIds, { isSaved: true });
+  return searchWithSets(control, projectId, withIds, { isSaved: true, read });
 }
 
-/** Whether a filter names users or cohorts, so that what it finds can change without an event. */
+/** Whether a filter names users, cohorts or groups, so that what it finds can change without an event. */
 export function namesPeople(filter: EventFilter): boolean {
-  return usersIn(filter).length > 0 || (filter.search !== undefined && cohortsIn(filter.search).length > 0);
+  return usersIn(filter).length > 0 || (filter.search !== undefined && hasKind(filter.search, sets));
+}
+
+type ExpandOptions = { isSaved?: boolean; hasTag?: HasTag; read?: ReadCohorts | undefined };
+
+/** Parts of a search that stand for many users. */
+const sets = ["cohort", "group"] as const;
+
+async function searchWithSets(
+  control: Control,
+  projectId: number,
+  search: Search,
+  { hasTag, ...options }: ExpandOptions,
+): Promise<Search> {
+  const withMembers = await searchWithMembers(control, projectId, search, options);
+  return searchWithGroups(control, projectId, withMembers, hasTag);
 }
 
 /** For each of some IDs, all IDs of its person. */

@@ -5,17 +5,29 @@ import type { ControlTables } from "./control-tables.ts";
 import type { EventAnalyzer, EventCounter, EventReader } from "./event-store.ts";
 import { withPeople } from "./people.ts";
 
-type Reads = Pick<EventReader, "page" | "stream"> & Pick<EventCounter, "count"> & EventAnalyzer;
+/** Keys of tags that begin like a type of groups. With so many, the type may be among further ones. */
+const similarKeys = 100;
+
+type Reads = Pick<EventReader, "page" | "stream" | "startingWith"> &
+  Pick<EventCounter, "count"> &
+  EventAnalyzer;
 
 /**
- * Makes reads find the events of all IDs of the people whom their filters name, and of the members of cohorts. No caller
- * has to take care of that, and engines only see IDs.
+ * Makes reads find the events of all IDs of the people whom their filters name, and of the members of cohorts and groups.
+ * No caller has to take care of that, and engines only see IDs.
  *
  * Invariant: a filter for one ID of a person finds the events of all their IDs. Checked by
  * `server/people/people.test.ts`.
  */
 export function readsOfPeople<All extends Reads>(reads: All, control: Kysely<ControlTables>): All {
-  const expand = (projectId: number, filter: EventFilter) => withPeople(control, projectId, filter);
+  /** Whether some event may have a tag. Keys with other characters can be in the vocabulary in another form. */
+  async function hasTag(projectId: number, key: string): Promise<boolean> {
+    if (!/^[a-z0-9]+$/.test(key)) return true;
+    const keys = await reads.startingWith(projectId, { kind: "key" }, key, similarKeys);
+    return keys.length === similarKeys || keys.includes(key);
+  }
+  const expand = (projectId: number, filter: EventFilter) =>
+    withPeople(control, projectId, filter, { hasTag: (key) => hasTag(projectId, key) });
 
   async function withFilter<Query extends { projectId: number; filter: EventFilter }>(query: Query) {
     return { ...query, filter: await expand(query.projectId, query.filter) };

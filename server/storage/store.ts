@@ -3,6 +3,7 @@ import type { ControlTables } from "./control-tables.ts";
 import type { EventStore } from "./event-store.ts";
 import type { MigrationProgress } from "./migrations.ts";
 import type { RateLimiter, RateLimiterOptions } from "./rate-limiter.ts";
+import type { SegmentSource } from "./segment-source.ts";
 
 /** The number of deliveries to claim for a destination. */
 export type DeliveryShare = { destinationId: string; count: number };
@@ -85,6 +86,8 @@ export interface Store {
   rateLimiter(options: RateLimiterOptions): RateLimiter;
   /** The directory with the database's files; null if a database server has them, whose disk can't be seen from here. */
   dataDirectory: string | null;
+  /** The changes for continuous backups; null if they are not captured. A database server has archiving of its own. */
+  segments: SegmentSource | null;
   /** The size of the database. */
   bytes(): Promise<number>;
   /** Stores all accepted events, then closes. */
@@ -123,6 +126,8 @@ export type StoreWatch = {
    * command and fails if a server has the directory. Absent for a command that may run beside a server.
    */
   recordsAs?: "server" | "command";
+  /** Where changes of the database are backed up continuously. Absent if they are not. */
+  segmentsTo?: string;
   /**
    * Called before an upgrade with the database's sealed check of its secret key, or null. If it throws, the database
    * stays as it is.

@@ -11,6 +11,7 @@ const declared: Record<string, string[]> = {
   ...declaredTables(join(import.meta.dir, "auth-tables.ts")),
   ...declaredTables(join(import.meta.dir, "control-tables.ts")),
   ...declaredTables(join(import.meta.dir, "cohort-tables.ts")),
+  ...declaredTables(join(import.meta.dir, "group-tables.ts")),
   ...declaredTables(join(import.meta.dir, "heartbeat-tables.ts")),
   ...declaredTables(join(import.meta.dir, "on-call-tables.ts")),
   ...declaredTables(join(import.meta.dir, "report-tables.ts")),

@@ -7,8 +7,8 @@ export type WebsiteTables = {
     projectId: number;
     visitor: string;
     session: string;
-    /** Whether a page was viewed. */
-    entered: number;
+    /** ID of the event with which it was entered: its first view of a page. */
+    entryId: string | null;
     seenAt: number;
   };
   /** Projects that have got the board of a website, which may be deleted since. */

@@ -20,6 +20,7 @@ const readmes = [
   "clients/python/README.md",
   "clients/go/README.md",
   "integrations/github-action/README.md",
+  "integrations/n8n/README.md",
 ];
 
 /** Returns the blocks of code of all pages. Those of the README of `client/` are tested there. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 type ExampleProgram = {
@@ -35,12 +35,10 @@ export const examplePrograms: Record<string, ExampleProgram> = {
   go: { program: "go", command: goCommand },
   php: {
     program: "php",
-    command: (text, directory) => [
-      "php",
-      "-d",
-      `include_path=${join(clients, "php")}`,
-      file(directory, "example.php", text),
-    ],
+    command: (text, directory) => {
+      copyFileSync(join(clients, "php/Tidings.php"), join(directory, "Tidings.php"));
+      return ["php", file(directory, "example.php", text)];
+    },
   },
   python: {
     program: "python3",
@@ -48,6 +46,9 @@ export const examplePrograms: Record<string, ExampleProgram> = {
   },
   ruby: {
     program: "ruby",
-    command: (text, directory) => ["ruby", "-I", join(clients, "ruby"), file(directory, "example.rb", text)],
+    command: (text, directory) => {
+      copyFileSync(join(clients, "ruby/tidings.rb"), join(directory, "tidings.rb"));
+      return ["ruby", file(directory, "example.rb", text)];
+    },
   },
 };

@@ -23,7 +23,7 @@ export class PlainPeople {
     if (by === "merge" && this.#known.has(joiner) && !this.#known.has(person))
       return this.join(userId, id, by, force);
     if (this.#known.has(joiner) && !force) return null;
-    if (by !== "merge" && this.#splitOff.has(id)) return null;
+    if (by !== "merge" && (this.#splitOff.has(id) || this.#splitOff.has(joiner))) return null;
     this.#joinedTo.set(joiner, userId);
     this.#splitOff.delete(joiner);
     return true;

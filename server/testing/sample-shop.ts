@@ -132,7 +132,8 @@ export async function startShop(dataDirectory: string) {
   }
   for (const { everyone, ...rule } of sampleRules)
     await call("POST", "/api/rules", { ...rule, to: { everyone, members: [], destinations } });
-  await addCohorts(call);
+  const cohortId = await addCohorts(call);
+  await addGroups(call);
   const monitorId = await addMonitor(call);
   await addAlerts(call);
   await addSilences(call);
@@ -161,6 +162,7 @@ export async function startShop(dataDirectory: string) {
     boardId: board,
     heartbeatId,
     monitorId,
+    cohortId,
     /** Creates the public link of the shop's board and returns its path. */
     async publicBoard(): Promise<string> {
       const { link } = await call<{ link: string }>(
@@ -246,7 +248,8 @@ export function memberPages({
   boardId,
   heartbeatId,
   monitorId,
-}: Pick<SampleShop, "eventId" | "boardId" | "heartbeatId" | "monitorId">) {
+  cohortId,
+}: Pick<SampleShop, "eventId" | "boardId" | "heartbeatId" | "monitorId" | "cohortId">) {
   return {
     feed: "/p/default",
     event: `/p/default/events/${eventId}`,
@@ -254,6 +257,9 @@ export function memberPages({
     search: "/p/default?q=card%20-refund&tag.currency=EUR",
     users: "/p/default/users",
     cohorts: "/p/default/cohorts",
+    cohort: `/p/default/cohorts/${cohortId}`,
+    groups: "/p/default/groups/company",
+    group: "/p/default/groups/company/hooli",
     insights: "/p/default/insights",
     annotations: "/p/default/annotations",
     user: "/p/default/users/cus_1042",
@@ -286,10 +292,36 @@ export function memberPages({
 
 type Call = <Body>(method: string, path: string, body?: unknown, by?: "key" | "session") => Promise<Body>;
 
-/** Adds cohorts of each kind of condition. */
-async function addCohorts(call: Call): Promise<void> {
-  const add = (name: string, body: object) => call("POST", "/api/cohorts", { name, ...body });
-  await add("Regulars", {
+/** Adds companies with some of the users, a team, and notes about the user whose page is shown. */
+async function addGroups(call: Call): Promise<void> {
+  const { users } = await call<{ users: { userId: string }[] }>("GET", "/api/users?sort=events&limit=12");
+  const companies = [
+    [
+      "hooli",
+      { name: "Hooli", plan: "team", seats: 24, country: "US" },
+      ["cus_1042", ...users.slice(0, 5).map(({ userId }) => userId)],
+    ],
+    ["initech", { name: "Initech", plan: "pro", seats: 3 }, users.slice(5, 8).map(({ userId }) => userId)],
+    ["umbrella", { name: "Umbrella", plan: "free" }, users.slice(8, 12).map(({ userId }) => userId)],
+    ["acme", {}, []],
+  ] as const;
+  for (const [id, properties, members] of companies) {
+    await call("POST", "/api/groups", { type: "company", id, properties });
+    for (const userId of members) await call("POST", "/api/groups", { type: "company", id, userId });
+  }
+  await call("POST", "/api/groups", { type: "team", id: "checkout", userId: "cus_1042" });
+  for (const text of [
+    "Wants invoices by post.",
+    "Called on Monday: the card was replaced, all is well again.",
+  ])
+    await call("POST", "/api/users/cus_1042/notes", { text }, "session");
+}
+
+/** Adds cohorts of each kind of condition. Returns the id of one. */
+async function addCohorts(call: Call): Promise<string> {
+  const add = (name: string, body: object) =>
+    call<{ cohort: { id: string } }>("POST", "/api/cohorts", { name, ...body });
+  const { cohort } = await add("Regulars", {
     conditions: [
       { type: "property", name: "plan", test: "is", values: ["pro", "team"] },
       { type: "events", q: "channel:payments", atLeast: 2, days: 30 },
@@ -302,6 +334,7 @@ async function addCohorts(call: Call): Promise<void> {
     ],
   });
   await add("New this week", { conditions: [{ type: "firstSeen", withinDays: 7 }] });
+  return cohort.id;
 }
 
 /** Adds a rule about the amounts of payments. Returns its id. */

@@ -93,12 +93,21 @@ export async function startServer(
 
 type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 
-/** Like `testApp`, but with the server in a separate process, to be killed or measured. */
-export async function testProcess(change: Partial<Config> = {}, program = collectable) {
+/**
+ * Like `testApp`, but with the server in a separate process, to be killed or measured.
+ *
+ * @param variables - further settings of the server
+ */
+export async function testProcess(
+  change: Partial<Config> = {},
+  program = collectable,
+  variables: Record<string, string> = {},
+) {
   const { config, secret } = await preparedConfig(change);
   const environment = {
     ...environmentOf(config),
     ...(config.metricsToken !== null && { TIDINGS_METRICS_TOKEN: config.metricsToken }),
+    ...variables,
   };
   let server: ServerProcess | null = await startServer(environment, undefined, program);
   /** Rejects while the server is down. */

@@ -77,6 +77,7 @@ describe("other products' records", () => {
     });
     expect(converters.segment({ ...about, type: "group", groupId: "g" }, "web")).toEqual({
       user: { userId: "a1", set: { "group.id": "g" } },
+      groups: [{ type: "company", id: "g", set: {}, userId: "a1" }],
     });
     expect(converters.segment({ ...about, type: "delete" }, "web").fault).toContain('"type" must be one of');
   });
@@ -107,6 +108,29 @@ describe("other products' records", () => {
     expect(converters.tidings({ ...user, ids: ["a"] }, undefined).joinings).toEqual([
       { id: "a", userId: "u1", by: "alias" },
     ]);
+    const group = {
+      type: "group",
+      groupType: "team",
+      id: "t1",
+      properties: { size: 2 },
+      members: ["a", "b"],
+    };
+    const team = { type: "team", id: "t1" };
+    expect(converters.tidings(group, undefined)).toEqual({
+      groups: [
+        { ...team, set: { size: 2 } },
+        { ...team, userId: "a" },
+        { ...team, userId: "b" },
+      ],
+    });
+    for (const [fault, says] of [
+      [{ groupType: "user" }, '"groupType" must not be a field of searches'],
+      [{ id: 7 }, '"id" must be a string'],
+      [{ members: "a" }, '"members" must be an array'],
+      [{ members: [""] }, "must not be empty"],
+      [{ properties: { a: {} } }, '"properties.a"'],
+    ] as const)
+      expect(converters.tidings({ ...group, ...fault }, undefined).fault).toContain(says);
     expect(converters.tidings({ ...user, ids: "a" }, undefined).fault).toContain('"ids" must be an array');
     expect(converters.tidings({ ...user, ids: [""] }, undefined).fault).toContain("must not be empty");
     expect(converters.tidings({ ...user, userId: "" }, undefined).fault).toBe('"userId" must not be empty.');

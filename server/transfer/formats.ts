@@ -6,6 +6,7 @@ import { itemOf as segmentItemOf } from "../drop-in/segment/messages.ts";
 import { cut } from "../drop-in/text.ts";
 import { propertiesOf } from "../drop-in/user-properties.ts";
 import { tagColumnPrefix, unguarded } from "../event/event-format.ts";
+import { faultInGroupId, faultInGroupType, type GroupChange } from "../schemas/group-rule.ts";
 import { faultInUserId, faultsInProperties, type UserProperties } from "../schemas/user-rule.ts";
 import type { UserChange } from "../users/user-change.ts";
 import { msOf, timeOf } from "./time-of.ts";
@@ -13,7 +14,7 @@ import { msOf, timeOf } from "./time-of.ts";
 type Fields = Record<string, unknown>;
 
 /** Lines of an export that are no events, in the order in which they are imported. */
-const settingKinds = ["channel", "board", "rule"] as const;
+const settingKinds = ["channel", "cohort", "board", "annotation", "rule"] as const;
 export type SettingKind = (typeof settingKinds)[number];
 export type Setting = { kind: SettingKind; fields: Fields };
 
@@ -25,6 +26,8 @@ export type Converted = {
   user?: UserChange;
   /** IDs that are one person's. */
   joinings?: readonly ItemJoining[];
+  /** Groups to save, in order. */
+  groups?: readonly GroupChange[];
   setting?: Setting;
   /** Why it can't be converted. */
   fault?: string;
@@ -39,6 +42,7 @@ export type Convert = (record: Fields, channel: string | undefined) => Converted
 /** A line as `tidings export` writes it, or as the API takes it. */
 function fromTidings(record: Fields, channel: string | undefined): Converted {
   if (record.type === "user") return userOf(record);
+  if (record.type === "group") return groupsOf(record);
   const kind = settingKinds.find((each) => each === record.type);
   if (kind) return { setting: { kind, fields: record } };
   const { channelId, ...event } = record;
@@ -65,6 +69,31 @@ function userOf({ userId, properties, known, ids = [] }: Fields): Converted {
       ...(known === true && { identifies: true }),
     },
     ...(joinings.length > 0 && { joinings }),
+  };
+}
+
+/** A group, with its properties in the first of its lines, and some of its members. */
+function groupsOf({ groupType, id, properties = {}, members = [] }: Fields): Converted {
+  const faultIn = (value: unknown, check: (text: string) => string | null) =>
+    typeof value === "string" ? check(value) : "must be a string";
+  const faults = [
+    ["groupType", faultIn(groupType, faultInGroupType)],
+    ["id", faultIn(id, faultInGroupId)],
+  ] as const;
+  for (const [name, fault] of faults) if (fault !== null) return { fault: `"${name}" ${fault}.` };
+  const [faulty] = faultsInProperties(properties);
+  if (faulty) return { fault: `"${["properties", ...faulty.path].join(".")}" ${faulty.message}.` };
+  if (!Array.isArray(members)) return { fault: '"members" must be an array of user IDs.' };
+  for (const userId of members) {
+    const fault = faultIn(userId, faultInUserId);
+    if (fault !== null) return { fault: `An ID of "members" ${fault}.` };
+  }
+  const group = { type: groupType as string, id: id as string };
+  return {
+    groups: [
+      { ...group, set: properties as UserProperties },
+      ...(members as string[]).map((userId) => ({ ...group, userId })),
+    ],
   };
 }
 
@@ -166,13 +195,18 @@ export const converters: Record<Format, Convert> = {
 };
 
 /** An endpoint's item. An endpoint omits a time that it can't use; here, the event would get the time of the import. */
-function converted({ event, user, joining, fault }: Item, time: unknown): Converted {
+function converted({ event, user, joining, group, fault }: Item, time: unknown): Converted {
   if (fault !== undefined) return { fault };
   if (event && time !== undefined && time !== null && time !== "" && event.createdAt === undefined) {
     const isAhead = msOf(time) > Date.now();
     return { fault: `Its time, ${JSON.stringify(time)}, ${isAhead ? "is in the future" : "can't be read"}.` };
   }
-  return { ...(event && { event }), ...(user && { user }), ...(joining && { joinings: [joining] }) };
+  return {
+    ...(event && { event }),
+    ...(user && { user }),
+    ...(joining && { joinings: [joining] }),
+    ...(group && { groups: [group] }),
+  };
 }
 
 function inChannel(own: Converted, channel: string | undefined): Converted {

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { ItemJoining } from "../drop-in/item.ts";
+import type { GroupChange } from "../schemas/group-rule.ts";
 import type { UserProperties } from "../schemas/user-rule.ts";
 import { applyChanges, type UserChange } from "../users/user-change.ts";
 
@@ -8,6 +9,9 @@ const rememberedUsers = 50_000;
 /** IDs to join, and the number of the record that says so. */
 export type RecordJoining = ItemJoining & { record: number };
 
+/** A group to save, and the number of the record that says so. */
+export type RecordGroup = GroupChange & { record: number };
+
 /** Collects the changes to users that an import finds, without those that change nothing. */
 export class UserChanges {
   /** What this import has set. */
@@ -15,6 +19,7 @@ export class UserChanges {
   #changes: UserChange[] = [];
   readonly #joined = new LRUCache<string, true>({ max: rememberedUsers });
   #joinings: RecordJoining[] = [];
+  #groups: RecordGroup[] = [];
   /** Users whose properties are set. */
   count = 0;
 
@@ -46,6 +51,17 @@ export class UserChanges {
     const joinings = this.#joinings;
     this.#joinings = [];
     return joinings;
+  }
+
+  save(groups: readonly GroupChange[], record: number): void {
+    for (const group of groups) this.#groups.push({ ...group, record });
+  }
+
+  /** The groups to save since the last call, in order. */
+  takeGroups(): RecordGroup[] {
+    const groups = this.#groups;
+    this.#groups = [];
+    return groups;
   }
 
   /** The changes since the last call, in order. */

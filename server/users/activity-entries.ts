@@ -40,7 +40,10 @@ export async function deleteEntries(
     .execute();
 }
 
-/** The users whose entry is as it was. Until the transaction ends, nothing else changes the project's entries. */
+/**
+ * The users whose entry is as it was, for a transaction that corrects entries. Until it ends, nothing else changes the
+ * project's entries.
+ */
 export async function unchangedOf(
   transaction: Control,
   projectId: number,
@@ -48,7 +51,7 @@ export async function unchangedOf(
 ): Promise<Set<string>> {
   await transaction
     .updateTable("userActivityPositions")
-    .set((eb) => ({ removals: eb.ref("removals") }))
+    .set((eb) => ({ changes: eb("changes", "+", 1) }))
     .where("projectId", "=", projectId)
     .execute();
   const current = await transaction

@@ -2,6 +2,7 @@ import type { JobContext } from "../background/job-context.ts";
 import { addOtherIds, addToReceipt, changeJob, type JobRow } from "../background/jobs.ts";
 import { idsOf } from "../storage/people.ts";
 import { deleteEntries } from "./activity-entries.ts";
+import { eraseFromCohorts } from "./erase-from-cohorts.ts";
 import { addToJoined, beginPeopleChange } from "./people-lock.ts";
 
 /** The IDs of the person to erase. The job keeps them, because what joins them is erased before all is done. */
@@ -47,6 +48,8 @@ export async function forgetPerson(
       .where("userId", "in", ids)
       .executeTakeFirst();
     await deleteEntries(transaction, projectId!, ids);
+    // With all else that makes them a member: before that, a cohort that is computed would add them again.
+    await eraseFromCohorts(transaction, projectId!, ids);
     await addToReceipt(transaction, id, { erasedProfiles: Number(numDeletedRows) });
     await changeJob(transaction, id, { state: "cleaning" });
     return true;

@@ -10,9 +10,10 @@ import {
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 import { peopleChanged } from "../storage/people.ts";
-import { eraseFromCohorts } from "./erase-from-cohorts.ts";
+import { eraseFromGroups } from "./erase-from-groups.ts";
 import { forgetPerson, noteIds } from "./erase-person.ts";
 import { eraseRuleValues } from "./erase-rule-values.ts";
+import { eraseVisit } from "./visitors.ts";
 
 /** Rows read at a time. Bodies of rejected events may be long. */
 const rejectedRows = 20;
@@ -62,7 +63,13 @@ async function eraseId(context: JobContext, job: JobRow, userId: string): Promis
   await eraseWebhookRequests(context, projectId, userId);
   await erasePingBodies(context, projectId, userId);
   await eraseRuleValues(context, projectId, userId);
-  await eraseFromCohorts(context.store.control, projectId, userId);
+  await eraseVisit(context.store.control, projectId, userId);
+  await eraseFromGroups(context.store.control, projectId, userId);
+  await context.store.control
+    .deleteFrom("userNotes")
+    .where("projectId", "=", projectId)
+    .where("userId", "=", userId)
+    .execute();
 }
 
 /**

@@ -1,6 +1,7 @@
 import { limits } from "../core/limits.ts";
 import type { UserProperties } from "../schemas/user-rule.ts";
 import { personsOf } from "../storage/people.ts";
+import { notePropertyChange } from "../storage/people-changes.ts";
 import type { Store } from "../storage/store.ts";
 import { applyChanges, type UserChange } from "./user-change.ts";
 
@@ -24,6 +25,7 @@ export async function mergeProperties(
         changes.filter(({ userId }) => some.has(userId)),
         ({ userId }) => persons.get(userId) ?? userId,
       );
+      let isChanged = false;
       // In order of the IDs, so that two requests never wait for each other's users.
       for (const [userId, ofUser] of [...byPerson].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
         const updatedAt = Date.now();
@@ -48,6 +50,7 @@ export async function mergeProperties(
         const properties = row?.properties ?? "{}";
         const merged = JSON.stringify(apply(JSON.parse(properties) as UserProperties, ofUser));
         if (merged === properties) continue;
+        isChanged = true;
         await transaction
           .updateTable("users")
           .set({ properties: merged })
@@ -55,6 +58,7 @@ export async function mergeProperties(
           .where("userId", "=", userId)
           .execute();
       }
+      if (isChanged) await notePropertyChange(transaction, projectId);
     });
   }
 }

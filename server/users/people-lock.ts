@@ -14,11 +14,11 @@ export async function beginPeopleChange(
 ): Promise<PeopleChange> {
   await transaction
     .insertInto("userActivityPositions")
-    .values({ projectId, ms: 0, sequence: 0 })
+    .values({ projectId, ms: 0, sequence: 0, changes: 1 })
     .onConflict((conflict) =>
       conflict
         .column("projectId")
-        .doUpdateSet((eb) => ({ removals: eb.ref("userActivityPositions.removals") })),
+        .doUpdateSet((eb) => ({ changes: eb("userActivityPositions.changes", "+", 1) })),
     )
     .execute();
   await transaction

@@ -3,7 +3,7 @@ import type { UserProperties } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { joinedIdsOf } from "../storage/people.ts";
 
-/** What is known of people besides their events. */
+/** The IDs and properties of a person. */
 export type Profile = { ids: string[]; isKnown: boolean; properties: UserProperties };
 
 /** Reads what is known of people, by their main IDs. Returns it for an ID. */

@@ -186,14 +186,14 @@ export class UserActivity {
   async #commit({ entries, moves }: Addition): Promise<void> {
     const { store } = this.#deps;
     const projects = [...moves.keys()];
-    const positions = (rows: { projectId: number; ms: number; sequence: number }[]) =>
-      store.rowsOf("userActivityPositions", ["projectId", "ms", "sequence"], rows);
+    const positions = (rows: { projectId: number; ms: number; sequence: number; changes: number }[]) =>
+      store.rowsOf("userActivityPositions", ["projectId", "ms", "sequence", "changes"], rows);
     await store.together("user-activity", async (transaction) => {
       // Locks the positions, where transactions run beside each other, and makes missing ones.
       await transaction
         .insertInto("userActivityPositions")
-        .columns(["projectId", "ms", "sequence"])
-        .expression(positions(projects.map((projectId) => ({ projectId, ms: 0, sequence: 0 }))))
+        .columns(["projectId", "ms", "sequence", "changes"])
+        .expression(positions(projects.map((projectId) => ({ projectId, ms: 0, sequence: 0, changes: 0 }))))
         .onConflict((conflict) =>
           conflict
             .column("projectId")
@@ -247,14 +247,15 @@ export class UserActivity {
             }),
           )
           .execute();
+      const withUsers = new Set(added.map(({ projectId }) => projectId));
       await transaction
         .insertInto("userActivityPositions")
-        .columns(["projectId", "ms", "sequence"])
+        .columns(["projectId", "ms", "sequence", "changes"])
         .expression(
           positions(
             current.map((projectId) => {
               const { ms, sequence } = moves.get(projectId)!.to;
-              return { projectId, ms, sequence };
+              return { projectId, ms, sequence, changes: withUsers.has(projectId) ? 1 : 0 };
             }),
           ),
         )
@@ -262,6 +263,7 @@ export class UserActivity {
           conflict.column("projectId").doUpdateSet((eb) => ({
             ms: eb.ref("excluded.ms"),
             sequence: eb.ref("excluded.sequence"),
+            changes: eb("userActivityPositions.changes", "+", eb.ref("excluded.changes")),
           })),
         )
         .execute();

@@ -4,6 +4,7 @@ import { problem } from "../core/problems.ts";
 import type { IdOfUser, User } from "../schemas/user.ts";
 import { faultInUserId, type UserProperties } from "../schemas/user-rule.ts";
 import { personOf } from "../storage/people.ts";
+import { notePropertyChange } from "../storage/people-changes.ts";
 import type { Store } from "../storage/store.ts";
 import { seenAt } from "./exact-users.ts";
 import { mergeProperties } from "./merge-properties.ts";
@@ -134,6 +135,7 @@ async function changeProperties(
       await update
         .set((eb) => ({ ...values, identifiedAt: eb.fn.coalesce("identifiedAt", eb.val(nowMs)) }))
         .execute();
+      await notePropertyChange(transaction, projectId);
       return true;
     }
     const inserted = await transaction
@@ -142,6 +144,7 @@ async function changeProperties(
       .onConflict((conflict) => conflict.doNothing())
       .returning("userId")
       .executeTakeFirst();
+    if (inserted) await notePropertyChange(transaction, projectId);
     return inserted !== undefined;
   });
 }

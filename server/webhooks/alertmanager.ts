@@ -10,9 +10,11 @@ export function alertsIn(body: unknown): unknown[] {
     unknown
   >;
   if (!Array.isArray(alerts)) return [];
-  return alerts.map((alert) =>
-    typeof alert === "object" && alert !== null && !Array.isArray(alert) ? { ...alert, group } : { group },
-  );
+  return alerts.map((alert) => {
+    const item = typeof alert === "object" && alert !== null && !Array.isArray(alert) ? { ...alert } : {};
+    // Templates find it by its name, but the whole alert as JSON is without it: each would have it once more.
+    return Object.defineProperty(item, "group", { value: group });
+  });
 }
 
 /**
@@ -20,7 +22,7 @@ export function alertsIn(body: unknown): unknown[] {
  * starts, and each time it is resolved, is one event.
  */
 export function alertIdOf(alert: unknown): string | null {
-  const { fingerprint, startsAt, status } = alert as Record<string, unknown>;
+  const { fingerprint, startsAt, status } = (alert ?? {}) as Record<string, unknown>;
   if (typeof fingerprint !== "string" || fingerprint === "") return null;
   return `${fingerprint} ${String(startsAt)} ${String(status)}`;
 }

@@ -2,6 +2,7 @@
 // @long postgres
 /** Requests of senders of alerts, as their documentation has them. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { RejectedEventList } from "../schemas/rejected-event.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { hmacOf, webhookSenders } from "../testing/webhook-senders.ts";
 
@@ -59,6 +60,43 @@ test("Alertmanager: each alert is an event once, when it starts and when it is r
     { name: "Alert resolved", notify: false, tags: { until: "2026-11-26T12:10:00.000Z" } },
   ]);
   expect(await send({ status: "firing", alerts: [] })).toEqual([200, "ignored"]);
+});
+
+test("alerts that join a rejected one are rejected events too, once each time the sender tries", async () => {
+  const mapping = { name: "{{labels.instance}}", createdAt: "{{startsAt}}" };
+  const { webhook, send, list, requests } = await senders.create("alertmanager", { mapping });
+  const alert = (instance: string, startsAt = "yesterday") => ({
+    ...notification.alerts[0],
+    labels: { instance },
+    fingerprint: instance,
+    startsAt,
+  });
+  const notify = (...alerts: object[]) => send({ ...notification, alerts });
+  const rejectedNames = async () => {
+    const response = await app.request("/api/events/rejected?limit=200");
+    const { rejected } = (await response.json()) as RejectedEventList;
+    const bodies = rejected.map(({ body }) => JSON.parse(body) as { channel: string; name: string });
+    return bodies.filter(({ channel }) => channel === webhook.channel).map(({ name }) => name);
+  };
+  for (const _ of [1, 2]) expect(await notify(alert("a"))).toEqual([422, "body-invalid"]);
+  expect(await rejectedNames()).toEqual(["a"]);
+  for (const _ of [1, 2]) expect(await notify(alert("a"), alert("c"))).toEqual([422, "body-invalid"]);
+  expect((await rejectedNames()).toSorted()).toEqual(["a", "a", "c"]);
+  // A request that was rejected as a whole is settled when it is recorded.
+  expect(await requests()).toHaveLength(2);
+  await senders.call("PATCH", `/${webhook.id}`, { mapping: { name: mapping.name } });
+  expect(await notify(alert("a"), alert("c"))).toEqual([201, "recorded"]);
+  expect((await requests()).map(({ outcome }) => outcome)).toEqual(["recorded", "rejected"]);
+  // What is answered and shown is an event that exists.
+  await senders.call("PATCH", `/${webhook.id}`, { mapping });
+  expect(await notify(alert("d"), alert("e", "2026-11-26T12:00:00Z"))).toEqual([201, "recorded"]);
+  const [partial] = await requests();
+  await senders.call("PATCH", `/${webhook.id}`, { mapping: { name: mapping.name } });
+  const again = await senders.call<{ id: string }>("POST", `/${webhook.id}/requests/${partial!.id}/resend`);
+  const stored = (await list()).map(({ id }) => id);
+  expect(stored).toHaveLength(4);
+  expect(stored).toContain(again.id);
+  expect(stored).toContain((await requests())[0]!.eventId!);
 });
 
 test("Grafana: alerts, verified if there is a secret, with and without its time", async () => {
@@ -213,3 +251,22 @@ test("the preview shows what the first alert becomes", async () => {
     event: { name: "Alert firing", tags: { instance: "web-1" } },
   });
 });
+
+test("a mapping with the whole alert has it once, without its group", async () => {
+  const mapping = { name: "Alert", tags: { all: "{{$}}", receiver: "{{group.receiver}}" } };
+  const { send, list } = await senders.create("alertmanager", { mapping });
+  const alerts = Array.from({ length: 50 }, (_, index) => ({ labels: {}, fingerprint: `f${index}` }));
+  expect(await send({ receiver: "tidings", padding: "x".repeat(10_000), alerts })).toEqual([201, "recorded"]);
+  const { tags } = (await list())[0]!;
+  expect(JSON.parse(tags.all!)).toEqual({ labels: {}, fingerprint: expect.stringMatching(/^f\d+$/) });
+  expect(tags.receiver).toBe("tidings");
+});
+
+test.each(["alertmanager", "grafana"] as const)(
+  "%s: a malformed body is rejected and kept",
+  async (source) => {
+    const { send, requests } = await senders.create(source);
+    for (const body of ["{", "x", ""]) expect(await send(body)).toEqual([400, "body-malformed"]);
+    expect((await requests()).length).toBeGreaterThan(0);
+  },
+);

@@ -14,10 +14,10 @@ export function cloudflareValues(line: unknown): Record<string, string> {
   return { time: nanoseconds.test(text) ? text.slice(0, -6) : text };
 }
 
-/** The ray, of a dataset that has one line for each. */
+/** The ray, of a dataset that has one line for each. The firewall has one for each rule of a request. */
 export function cloudflareLineId(line: unknown): string | null {
-  const { RayID, EdgeResponseStatus } = (line ?? {}) as NonNullable<Line>;
-  return typeof RayID === "string" && EdgeResponseStatus !== undefined ? RayID : null;
+  const { RayID, EdgeResponseStatus, RuleID } = (line ?? {}) as NonNullable<Line>;
+  return typeof RayID === "string" && EdgeResponseStatus !== undefined && RuleID === undefined ? RayID : null;
 }
 
 const request = {
@@ -39,8 +39,7 @@ const request = {
  * queries are left out. Before a job starts, Cloudflare sends a file with `{"content":"tests"}`, which is ignored.
  */
 export const cloudflareMappings: WebhookMapping[] = [
-  { ...request, when: "EdgeResponseStatus >= 500", name: "Request failed", icon: "❌" },
-  { ...request, when: "EdgeResponseStatus", name: "Request" },
+  // Lines of the firewall can have the status, too.
   {
     when: "Action and RuleID",
     name: "Firewall {{Action}}",
@@ -48,6 +47,8 @@ export const cloudflareMappings: WebhookMapping[] = [
     createdAt: "{{@time}}",
     tags: { ...request.tags, source: "{{Source}}", rule: "{{Description ?? RuleID}}" },
   },
+  { ...request, when: "EdgeResponseStatus >= 500", name: "Request failed", icon: "❌" },
+  { ...request, when: "EdgeResponseStatus", name: "Request" },
   {
     when: "ScriptName",
     name: "Worker {{Outcome}}",

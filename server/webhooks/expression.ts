@@ -102,7 +102,10 @@ export function textOf(value: unknown): string | undefined {
   if (typeof value !== "object") return String(value).slice(0, textUnitsMax);
   let json = jsonTexts.get(value);
   if (json === undefined) {
-    json = JSON.stringify(value).slice(0, textUnitsMax);
+    json = JSON.stringify(value);
+    // A copy: a slice would keep all of it in memory.
+    if (json.length > textUnitsMax)
+      json = Buffer.from(json.slice(0, textUnitsMax), "utf16le").toString("utf16le");
     jsonTexts.set(value, json);
   }
   return json;

@@ -1,5 +1,5 @@
 import { problem } from "../core/problems.ts";
-import { Turns } from "../scheduling/turns.ts";
+import { type TurnOwner, Turns } from "../scheduling/turns.ts";
 import type { WebhookMapping } from "../schemas/webhook.ts";
 import { atMost, longText, parseLogLines } from "./log-lines.ts";
 
@@ -26,16 +26,19 @@ const decoder = new TextDecoder();
 const space = 0x20;
 const bracketOpen = "[".charCodeAt(0);
 const digitsMax = 7;
+/** The part of a router's message whose fields are read. It has about 15, and Logplex splits lines of 10,000 bytes. */
+const fieldCharacters = 10_000;
+const fieldsMax = 50;
 
 /**
  * The lines of a request: syslog messages, each after its length in bytes (RFC 6587, section 3.4.1;
  * https://devcenter.heroku.com/articles/log-drains). Throws `body-malformed`.
  */
-export async function parseLogplex(bytes: Uint8Array): Promise<unknown[]> {
+export async function parseLogplex(bytes: Uint8Array, owner: TurnOwner): Promise<unknown[]> {
   // Lines that were parsed before, as the dashboard sends them to try a mapping.
-  if (bytes[0] === bracketOpen) return parseLogLines(bytes);
+  if (bytes[0] === bracketOpen) return parseLogLines(bytes, owner);
   const lines: Line[] = [];
-  const turns = new Turns("strangers");
+  const turns = new Turns(owner);
   for (let at = 0; at < bytes.length; ) {
     const end = bytes.subarray(at, at + digitsMax + 1).indexOf(space) + at;
     const digits = decoder.decode(bytes.subarray(at, Math.max(end, at)));
@@ -69,9 +72,12 @@ function lineOf(text: string): Line | null {
 }
 
 function fieldsOf(message: string): Record<string, string> {
-  return Object.fromEntries(
-    Array.from(message.matchAll(field), ([, name, quoted, plain]) => [name!, quoted ?? plain ?? ""]),
-  );
+  const fields: [name: string, value: string][] = [];
+  for (const [, name, quoted, plain] of message.slice(0, fieldCharacters).matchAll(field)) {
+    fields.push([name!, quoted ?? plain ?? ""]);
+    if (fields.length === fieldsMax) break;
+  }
+  return Object.fromEntries(fields);
 }
 
 function malformed(at: number): Error {

@@ -10,7 +10,13 @@ type Control = Kysely<ControlTables>;
 export type RequestRow = Selectable<ControlTables["webhookRequests"]>;
 
 /** What came of a request. */
-export type Outcome = { outcome: WebhookOutcome; eventId: string; problem?: ProblemError };
+export type Outcome = {
+  outcome: WebhookOutcome;
+  eventId: string;
+  /** The id of the rejection that it replaces, by default its event's. */
+  settledId?: string;
+  problem?: ProblemError;
+};
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -19,7 +25,7 @@ export async function keepRequest(
   { together }: Pick<Store, "together">,
   webhookId: string,
   input: MappingInput | null,
-  { outcome, eventId, problem: found }: Outcome,
+  { outcome, eventId, settledId = eventId, problem: found }: Outcome,
   nowMs: number,
 ): Promise<void> {
   // Of a body that is known to be too long, there is none.
@@ -28,7 +34,7 @@ export async function keepRequest(
     await transaction
       .deleteFrom("webhookRequests")
       .where("webhookId", "=", webhookId)
-      .where("eventId", "=", eventId)
+      .where("eventId", "=", settledId)
       .where("outcome", "=", "rejected")
       .execute();
     await transaction
@@ -122,8 +128,13 @@ export function inputOf({ body, headers }: RequestRow): MappingInput {
 }
 
 /** Notes what came of a request that was sent again. */
-export async function changeOutcome(control: Control, id: number, outcome: WebhookOutcome): Promise<void> {
-  await control.updateTable("webhookRequests").set({ outcome, problem: null }).where("id", "=", id).execute();
+export async function changeOutcome(
+  control: Control,
+  id: number,
+  { outcome, eventId }: Outcome,
+): Promise<void> {
+  const change = { outcome, eventId, problem: null };
+  await control.updateTable("webhookRequests").set(change).where("id", "=", id).execute();
 }
 
 function requestOf(row: RequestRow): WebhookRequest {

@@ -210,6 +210,11 @@ describe("Cloudflare", () => {
       Datetime: "2026-11-26T12:00:02Z",
       RayID: "3ec81d7a6b4d3f2b",
     },
+    // Of the same request, with its status, too.
+    ...["challenge", "log"].map((Action, MatchIndex) => ({
+      ...{ Action, MatchIndex, RuleID: "r2", Source: "firewallcustom", EdgeResponseStatus: 502 },
+      ...{ Datetime: "2026-11-26T12:00:02Z", RayID: "3ec81d7a6b4d3f2b" },
+    })),
   ];
   const compressed = (items: object[]) =>
     new Uint8Array(gzipSync(items.map((item) => JSON.stringify(item)).join("\n")));
@@ -229,6 +234,8 @@ describe("Cloudflare", () => {
           tags: { path: "/orders", rayId: "3ec81d7a6b4d3f2a" },
         },
         { name: "Firewall block", tags: { rule: "r1", source: "waf" } },
+        { name: "Firewall challenge", tags: { rule: "r2", status: "502" } },
+        { name: "Firewall log", tags: { rule: "r2", status: "502" } },
       ].toSorted(
         (a, b) =>
           events.findIndex(({ name }) => name === a.name) - events.findIndex(({ name }) => name === b.name),

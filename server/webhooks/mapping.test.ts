@@ -1,11 +1,20 @@
 /** What mappings make of bodies, hostile ones included. */
+
+import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { limits } from "../core/limits.ts";
 import { checkEvent } from "../event/check-event.ts";
 import { isEventId } from "../event/id.ts";
 import type { WebhookMapping } from "../schemas/webhook.ts";
-import { compileCondition, compileTemplate, ExpressionError, type MappingInput } from "./expression.ts";
+import { alertsIn } from "./alertmanager.ts";
+import {
+  compileCondition,
+  compileTemplate,
+  ExpressionError,
+  type MappingInput,
+  textOf,
+} from "./expression.ts";
 import { githubMappings } from "./github.ts";
 import { compileMapping, eventIdOfDelivery, mapEvent } from "./mapping.ts";
 import { stripeMappings, stripeValues } from "./stripe.ts";
@@ -141,6 +150,25 @@ test("a mapping makes an event, and leaves out what is missing", () => {
     deliveryId: "inv_1",
   });
   expect(mapped({ when: "live", name: "x" })).toBeNull();
+});
+
+test("objects that share megabytes are shown in the memory that their beginnings take", () => {
+  const notification = { x: "x".repeat(1_000_000), alerts: Array.from({ length: 100 }, (_, id) => ({ id })) };
+  const alerts = alertsIn(notification);
+  const objects = Array.from({ length: 100 }, () => ({ x: notification.x }));
+  const show = compileTemplate("{{$}}");
+  const memory = () => {
+    Bun.gc(true);
+    const { heapSize, extraMemorySize } = heapStats();
+    return heapSize + extraMemorySize;
+  };
+  const before = memory();
+  const shown = [...alerts, ...objects].map((body) => show({ body, headers: {} }));
+  const texts = shown.map((value) => textOf(value)!);
+  expect(memory() - before).toBeLessThan(25_000_000);
+  expect(texts[0]).toBe('{"id":0}');
+  expect(texts[100]).toStartWith('{"x":"xxx');
+  expect(compileTemplate("{{group.x}}")({ body: alerts[0], headers: {} })).toBe(notification.x);
 });
 
 test("long texts are shortened between two characters, and rejected by nothing", () => {

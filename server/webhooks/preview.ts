@@ -45,18 +45,17 @@ export async function preview(
 }
 
 /** A body that somebody entered, as a sender would send it. Throws what reading a body throws. */
-export async function enteredInput({
-  source,
-  body = "",
-  headers = {},
-}: WebhookPreview): Promise<MappingInput> {
+export async function enteredInput(
+  { source, body = "", headers = {} }: WebhookPreview,
+  projectId: number,
+): Promise<MappingInput> {
   const entered = new Headers();
   for (const [name, value] of Object.entries(headers)) {
     // A mapping couldn't read others.
     if (/^[\w-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value)) entered.set(name, value);
   }
   return {
-    body: await parseBodyOf(source, Buffer.from(body), entered.get("content-type")),
+    body: await parseBodyOf(source, Buffer.from(body), entered.get("content-type"), projectId),
     headers: mappingHeaders(entered),
   };
 }

@@ -178,7 +178,7 @@ export class WebhookReceiver {
       const text = Buffer.from(JSON.stringify(input.body));
       throw await this.#reject(webhook, source, text, input, error);
     }
-    const { outcome, eventId, problem: found, rejected, isAnyStored } = result;
+    const { outcome, eventId, settledId, problem: found, rejected, storedId } = result;
     if (rejected.length > 0 && !(await wasRejected(store.control, webhook.id, eventId))) {
       const named = rejected.map(({ body, problem }) => ({
         body,
@@ -189,11 +189,15 @@ export class WebhookReceiver {
     // Writing megabytes as JSON takes long, only to find that they are too many to keep. A character has up to 4 bytes.
     const isTooLong = bytes > 4 * limits.webhookRequestCharacters;
     const kept = isTooLong ? { ...input, body: undefined } : input;
-    await this.#keep(webhook, kept, { outcome, eventId, ...(found && { problem: found }) });
-    if (found && !isAnyStored) throw ofMapping(found, "The webhook");
-    return outcome === "ignored"
-      ? { outcome }
-      : { outcome: outcome === "duplicate" ? outcome : "recorded", id: eventId };
+    await this.#keep(webhook, kept, {
+      outcome,
+      eventId,
+      ...(settledId && { settledId }),
+      ...(found && { problem: found }),
+    });
+    if (storedId !== null) return { outcome: outcome === "duplicate" ? outcome : "recorded", id: storedId };
+    if (found) throw ofMapping(found, "The webhook");
+    return { outcome: "ignored" };
   }
 
   /** Keeps what was rejected: once, however often its sender tries. Returns the problem. */
@@ -233,9 +237,13 @@ async function readOne(request: Request, permit: BodyPermit): Promise<Uint8Array
   return readBytes(request, limits.webhookBytes);
 }
 
-async function parsed({ source }: WebhookRow, bytes: Uint8Array, type: string | null): Promise<unknown> {
+async function parsed(
+  { source, projectId }: WebhookRow,
+  bytes: Uint8Array,
+  type: string | null,
+): Promise<unknown> {
   try {
-    return await parseBodyOf(source, bytes, type);
+    return await parseBodyOf(source, bytes, type, projectId);
   } catch (error) {
     if (error instanceof ProblemError) return error;
     throw error;

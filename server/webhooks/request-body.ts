@@ -6,7 +6,12 @@ import { parseJson } from "../http/json.ts";
 const hidden =
   /authorization|cookie|signature|secret|token|api-?key|password|^(?:host|connection|content-length|accept-encoding|forwarded|x-forwarded-.*|x-real-ip)$/;
 
-/** Throws `content-type-unsupported`, `body-malformed`, and `body-invalid` if it is nested too deeply or has too many values. */
+const ampersand = "&".charCodeAt(0);
+
+/**
+ * Throws `content-type-unsupported`, `body-malformed`, `body-too-large` for a large form, and `body-invalid` if it is
+ * nested too deeply or has too many values.
+ */
 export function parseBody(bytes: Uint8Array, type: string | null): unknown {
   if (type !== null && /^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) return parseForm(bytes);
   if (type !== null && /^multipart\//i.test(type)) {
@@ -33,15 +38,25 @@ export function mappingHeaders(headers: Headers): Record<string, string> {
   );
 }
 
+/** Throws `body-invalid` for too many fields, before they are parsed: a million would hold up all other requests. */
+function checkFields(bytes: Uint8Array): void {
+  let fields = 1;
+  for (let at = bytes.indexOf(ampersand); at >= 0; at = bytes.indexOf(ampersand, at + 1)) fields++;
+  if (fields <= limits.webhookValues) return;
+  const detail = `The form has more than ${limits.webhookValues.toLocaleString("en")} fields.`;
+  throw problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
+}
+
 /** Fields that are sent several times become arrays. JSON in a single field `payload` is the body, as GitHub sends it. */
 function parseForm(bytes: Uint8Array): unknown {
+  if (bytes.length > limits.webhookBytes) {
+    throw problem("body-too-large", {
+      detail: `A form must have at most ${limits.webhookBytes.toLocaleString("en")} bytes.`,
+    });
+  }
+  checkFields(bytes);
   const fields = new Map<string, string[]>();
-  let count = 0;
   for (const [name, value] of new URLSearchParams(Buffer.from(bytes).toString())) {
-    if (++count > limits.webhookValues) {
-      const detail = `The form has more than ${limits.webhookValues.toLocaleString("en")} fields.`;
-      throw problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
-    }
     const values = fields.get(name);
     if (values) values.push(value);
     else fields.set(name, [value]);

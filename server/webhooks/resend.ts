@@ -27,12 +27,12 @@ export async function resendRequest(
   if (sourceOf(webhook.source).batch) return resendItems(recorder, control, webhook, request, source);
   const mapped = mapRequest(webhook, inputOf(request));
   if (!mapped) {
-    await changeOutcome(control, id, "ignored");
+    await changeOutcome(control, id, { outcome: "ignored", eventId });
     return { outcome: "ignored" };
   }
   const { isNew } = await recorder.record({ ...mapped, id: eventId }, source);
   const outcome = isNew ? "recorded" : "duplicate";
-  await changeOutcome(control, id, outcome);
+  await changeOutcome(control, id, { outcome, eventId });
   return { outcome, id: eventId };
 }
 
@@ -46,6 +46,6 @@ async function resendItems(
 ): Promise<Received> {
   const { outcome, eventId, problem } = await recordRequestItems(recorder, webhook, inputOf(request), source);
   if (problem || outcome === "rejected") throw problem;
-  await changeOutcome(control, request.id, outcome);
+  await changeOutcome(control, request.id, { outcome, eventId });
   return outcome === "ignored" ? { outcome } : { outcome, id: eventId };
 }

@@ -125,7 +125,9 @@ export function addWebhookRoutes(
     },
     async ({ projectId, body }) => {
       const kept = body.request === undefined ? null : await findRequest(control, projectId, body.request);
-      return { ...(await preview(body, () => (kept ? inputOf(kept) : enteredInput(body)), Date.now())) };
+      return {
+        ...(await preview(body, () => (kept ? inputOf(kept) : enteredInput(body, projectId)), Date.now())),
+      };
     },
   );
 

@@ -4,7 +4,7 @@ import type { WebhookSource } from "../schemas/webhook.ts";
 
 export type SignedRequest = {
   headers: Readonly<Record<string, string>>;
-  /** The body as it was sent. */
+  /** The body as it was sent; of log drains and alerts, unpacked. */
   bytes: Uint8Array;
   nowMs: number;
 };

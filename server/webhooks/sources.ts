@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { TurnOwner } from "../scheduling/turns.ts";
 import type { WebhookMapping, WebhookSource } from "../schemas/webhook.ts";
 import { alertIdOf, alertmanagerMappings, alertsIn } from "./alertmanager.ts";
 import { cloudflareLineId, cloudflareMappings, cloudflareValues } from "./cloudflare.ts";
@@ -29,7 +30,7 @@ type Source = {
   /** For senders whose requests have many alerts or log lines, each of which is mapped to an event. */
   batch?: {
     /** Parses a body, by default JSON. Throws `body-malformed` and `body-invalid`. */
-    parse?: (bytes: Uint8Array) => unknown;
+    parse?: (bytes: Uint8Array, owner: TurnOwner) => unknown;
     itemsOf: (body: unknown) => unknown[];
   };
 };
@@ -106,14 +107,20 @@ export function sourceOf(source: WebhookSource): Source {
   return sources[source];
 }
 
-/** Parses a request's body by its source. Throws `content-type-unsupported`, `body-malformed` and `body-invalid`. */
+/**
+ * Parses a request's body by its source. Throws `content-type-unsupported`, `body-malformed`, `body-too-large` and
+ * `body-invalid`.
+ *
+ * @param owner - yields to others while it reads a batch
+ */
 export async function parseBodyOf(
   source: WebhookSource,
   bytes: Uint8Array,
   type: string | null,
+  owner: TurnOwner,
 ): Promise<unknown> {
   const { batch } = sources[source];
-  return batch?.parse ? batch.parse(bytes) : parseBody(bytes, type);
+  return batch?.parse ? batch.parse(bytes, owner) : parseBody(bytes, type);
 }
 
 /** What of a body becomes an event each: of most sources, the body itself. Throws `body-invalid` for too much. */
@@ -126,7 +133,10 @@ function linesIn(body: unknown): unknown[] {
   return Array.isArray(body) ? body : [body];
 }
 
-/** Senders that try again send the same lines at the same places. A line has its time, to the millisecond or finer. */
+/**
+ * Senders that try again send the same lines at the same places. A line has its time, to the millisecond or finer; of
+ * Cloudflare, only if the job writes it so.
+ */
 function idOfContent(line: unknown, index: number): string | null {
   if (line === null) return null;
   return createHash("sha256")

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isIPv4 } from "node:net";
 import { getTimezone } from "countries-and-timezones";
 import { type CountryResponse, Reader } from "mmdb-lib";
 
@@ -16,8 +17,12 @@ export type CountryLookup = (address: string | null, timeZone: string | undefine
  */
 export function countryLookup(databaseFile: string | null): CountryLookup {
   const database = databaseFile === null ? null : openDatabase(databaseFile);
+  // Of IPv4 only, it would take the first half of an address of IPv6 for one.
+  const hasAll = database?.metadata.ipVersion !== 4;
   return (address, timeZone) =>
-    (address === null ? undefined : database?.get(address)?.country?.iso_code) ?? countryOfTimeZone(timeZone);
+    (address !== null && (hasAll || isIPv4(address))
+      ? database?.get(address)?.country?.iso_code
+      : undefined) ?? countryOfTimeZone(timeZone);
 }
 
 function openDatabase(file: string): Reader<CountryResponse> {

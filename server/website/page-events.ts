@@ -22,7 +22,7 @@ export type Client = { address: string | null; userAgent: string | null };
 
 /** The tags that all events of a request have. */
 export function clientTags(
-  { language, timeZone, touch = false }: WebsiteEvents,
+  { language, timeZone, touch = false }: Pick<WebsiteEvents, "language" | "timeZone" | "touch">,
   { address, userAgent }: Client,
   countryOf: CountryLookup,
 ): Record<string, string> {
@@ -52,7 +52,7 @@ export function pageOf({ url }: WebsiteEvent): URL | null {
 export function itemOf(
   sent: WebsiteEvent,
   page: URL,
-  { channel = websiteChannel }: WebsiteEvents,
+  { channel = websiteChannel }: Pick<WebsiteEvents, "channel">,
   tags: Record<string, string>,
   { userId, session, isEntry }: Place,
   nowMs: number,

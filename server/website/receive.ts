@@ -1,3 +1,4 @@
+import { z } from "@hono/zod-openapi";
 import type { ApiKeyCache } from "../auth/api-key-cache.ts";
 import { checkKey } from "../auth/authorizer.ts";
 import { limits } from "../core/limits.ts";
@@ -10,9 +11,10 @@ import { rejectedText } from "../http/json.ts";
 import { checkKeyOrigin, type KeyRateLimits } from "../ingest/key-limits.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
-import { pageViewName, type WebsiteEvent, WebsiteEvents } from "../schemas/website.ts";
+import { pageViewName, WebsiteEvent, WebsiteEvents, withinLimits } from "../schemas/website.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
+import { userIdOfVisitor } from "../users/visitors.ts";
 import type { CountryLookup } from "./countries.ts";
 import { beginsVisit, type Client, clientTags, itemOf, type Place, pageOf, timeOf } from "./page-events.ts";
 import { visitorOf } from "./salts.ts";
@@ -56,10 +58,13 @@ export class WebsiteReceiver {
     const sent = parse();
     const key = await this.#identify(keyIn(sent), request);
     checkKeyOrigin(key, request.headers.get("origin"));
-    let body: WebsiteEvents;
+    let body: Body;
     try {
+      // Wrong bodies count, too: everyone who opens the page can send them.
+      const rateLimit = rateLimits.of(key);
+      await rateLimit?.take(1);
       body = bodyOf(sent);
-      await rateLimits.of(key)?.take(body.events.length);
+      if (body.events.length > 1) await rateLimit?.take(body.events.length - 1);
     } catch (error) {
       if (error instanceof ProblemError)
         await rejected.keep([{ body: rejectedText(bytes), problem: error }], key);
@@ -83,7 +88,7 @@ export class WebsiteReceiver {
     return key;
   }
 
-  async #record(request: Request, body: WebsiteEvents, key: KeyAccess): Promise<void> {
+  async #record(request: Request, body: Body, key: KeyAccess): Promise<void> {
     const { addressOf, countryOf, boards, now, worker } = this.#deps;
     const nowMs = now();
     const client = { address: addressOf(request), userAgent: request.headers.get("user-agent") };
@@ -91,12 +96,20 @@ export class WebsiteReceiver {
     const salt = body.visitor === undefined ? await worker.salts.of(nowMs) : "";
     worker.begin();
     const items: Item[] = [];
-    for (const event of body.events) {
-      const page = pageOf(event);
-      if (page === null) {
-        items.push({ fault: '"url" must be the address of a page, with http or https.', sent: event });
+    const views = new Set<number>();
+    for (const [index, sent] of body.events.entries()) {
+      const parsed = WebsiteEvent.safeParse(sent);
+      if (!parsed.success) {
+        items.push({ fault: faultsOf(parsed.error)[0]!.detail, sent });
         continue;
       }
+      const event = parsed.data;
+      const page = pageOf(event);
+      if (page === null) {
+        items.push({ fault: '"url" must be the address of a page, with http or https.', sent });
+        continue;
+      }
+      if (event.name === pageViewName) views.add(index);
       const visitor =
         body.visitor ?? visitorOf(salt, { ...identityOf(client), projectId: key.projectId, host: page.host });
       const place = await this.#placeOf(event, visitor, key.projectId, nowMs);
@@ -104,20 +117,21 @@ export class WebsiteReceiver {
     }
     const outcomes = await recordItems(this.#deps, sender, items, key);
     throwIfAllRejected(outcomes);
-    const isViewed = body.events.some(
-      ({ name }, index) => name === pageViewName && typeof outcomes[index] === "string",
-    );
-    if (isViewed) await boards.addTo(key.projectId);
+    if (outcomes.some((outcome, index) => views.has(index) && typeof outcome === "string"))
+      await boards.addTo(key.projectId);
   }
 
   async #placeOf(event: WebsiteEvent, visitor: string, projectId: number, nowMs: number): Promise<Place> {
     const { visits } = this.#deps.worker;
-    const userId = event.userId || `visitor-${visitor}`;
+    const userId = event.userId || userIdOfVisitor(visitor);
     const atMs = timeOf(event, nowMs);
-    if (!beginsVisit(event))
-      return { userId, session: visits.keep(projectId, visitor, atMs)?.session ?? null, isEntry: false };
-    const visit = await visits.at(projectId, visitor, atMs);
-    return { userId, session: visit.session, isEntry: visits.see(visit, atMs, event.name === pageViewName) };
+    const viewId = event.name === pageViewName ? event.id : null;
+    const visit = beginsVisit(event)
+      ? await visits.at(projectId, visitor, atMs, viewId)
+      : await visits.last(projectId, visitor);
+    if (visit === null) return { userId, session: null, isEntry: false };
+    visits.see(visit, atMs);
+    return { userId, session: visit.session, isEntry: viewId !== null && visit.entryId === viewId };
   }
 }
 
@@ -130,13 +144,21 @@ function keyIn(body: unknown): string | null {
   return typeof key === "string" && key !== "" ? key : null;
 }
 
+/** A body whose events are checked one by one, so that a wrong one doesn't hold up the others. */
+const Body = WebsiteEvents.extend({ events: withinLimits(z.array(z.unknown())) });
+type Body = z.infer<typeof Body>;
+
 /** Throws `body-invalid`. */
-function bodyOf(body: unknown): WebsiteEvents {
-  const result = WebsiteEvents.safeParse(body);
+function bodyOf(body: unknown): Body {
+  const result = Body.safeParse(body);
   if (result.success) return result.data;
-  const errors = result.error.issues.slice(0, limits.itemFaults).map(({ path, message }) => ({
+  const errors = faultsOf(result.error);
+  throw problem("body-invalid", { detail: `${sender}: ${errors[0]!.detail}`, errors });
+}
+
+function faultsOf({ issues }: z.core.$ZodError) {
+  return issues.slice(0, limits.itemFaults).map(({ path, message }) => ({
     pointer: pointerTo(...path.map(String)),
     detail: `"${path.join(".")}" ${message}.`,
   }));
-  throw problem("body-invalid", { detail: `${sender}: ${errors[0]!.detail}`, errors });
 }

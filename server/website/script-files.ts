@@ -5,6 +5,7 @@ import { dashboardDirectory } from "../process/program-files.ts";
 /** The built script: its versions by encoding, and its hash. */
 type ScriptFiles = { hash: string; integrity: string; bodies: Map<string, Uint8Array<ArrayBuffer>> };
 
+const scriptName = /^page-script-(\w+)\.js$/;
 const encodings = { br: ".br", gzip: ".gz", identity: "" };
 
 let read: Promise<ScriptFiles | null> | null = null;
@@ -17,7 +18,7 @@ export function scriptFiles(): Promise<ScriptFiles | null> {
 
 async function readFiles(): Promise<ScriptFiles | null> {
   const directory = join(dashboardDirectory, "assets");
-  const name = existsSync(directory) && readdirSync(directory).find((file) => /^website-.+\.js$/.test(file));
+  const name = existsSync(directory) && readdirSync(directory).find((file) => scriptName.test(file));
   if (!name) return null;
   const bodies = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const [encoding, suffix] of Object.entries(encodings)) {
@@ -25,7 +26,7 @@ async function readFiles(): Promise<ScriptFiles | null> {
     if (await file.exists()) bodies.set(encoding, await file.bytes());
   }
   const digest = new Bun.CryptoHasher("sha384").update(bodies.get("identity")!).digest("base64");
-  return { hash: /^website-(\w+)\.js$/.exec(name)![1]!, integrity: `sha384-${digest}`, bodies };
+  return { hash: scriptName.exec(name)![1]!, integrity: `sha384-${digest}`, bodies };
 }
 
 /** The first encoding that a browser accepts, of those that there are. */

@@ -68,7 +68,7 @@ describe("events", () => {
       {
         ...pageEvent({ name: "Signed up" }),
         age: 5_000,
-        userId: "42",
+        userId: 42,
         tags: { plan: "pro", path: "no", n: 3 },
       },
       { channel: "shop", userAgent: phone, address: "203.0.113.8" },
@@ -220,9 +220,56 @@ describe("visits", () => {
       const events = (await app.list()).filter(({ id }) => id === here.id || id === there.id);
       expect(new Set(events.map(({ tags }) => tags.session)).size).toBe(1);
       expect(new Set(events.map(({ userId }) => userId)).size).toBe(1);
+      // The second view comes from the site itself, so a second entry would be a visit without a source.
+      expect(events.filter(({ tags }) => tags.entry === "true").map(({ id }) => id)).toEqual([here.id]);
     } finally {
       await node.stop();
     }
+  });
+
+  test("keep their entry if it is sent again, because the first time failed", async () => {
+    const address = "203.0.113.33";
+    const event = pageEvent({ path: "/first" });
+    const { control } = app.running.store;
+    const { id: projectId } = await control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
+    const setQuota = (eventsPerDay: number | null) =>
+      control.updateTable("projects").set({ eventsPerDay }).where("id", "=", projectId).execute();
+    await setQuota(0);
+    await app.restart();
+    expect((await sendPageEvents(app, key, [event], { address })).status).toBe(429);
+    await app.running.store.control.updateTable("projects").set({ eventsPerDay: null }).execute();
+    await app.restart();
+    const { tags } = await recorded(event, { address });
+    expect(tags).toMatchObject({ entry: "true", source: "Direct" });
+    expect((await recorded(pageEvent({ path: "/second" }), { address })).tags).not.toHaveProperty("entry");
+  });
+
+  test("are entered with their first view, also after another event", async () => {
+    const address = "203.0.113.34";
+    const first = await recorded(pageEvent({ name: "Signed up" }), { address });
+    expect(first.tags).not.toHaveProperty("entry");
+    const second = await recorded(pageEvent(), { address });
+    expect(second.tags).toMatchObject({ entry: "true", session: first.tags.session });
+  });
+
+  test("are erased with their visitor, and don't come back", async () => {
+    const address = "203.0.113.35";
+    const { userId } = await recorded(pageEvent(), { address });
+    const sessions = () =>
+      app.running.store.control
+        .selectFrom("websiteVisits")
+        .select("session")
+        .where("visitor", "=", userId!.slice("visitor-".length))
+        .execute();
+    expect(await sessions()).toHaveLength(1);
+    // Its activity waits to be saved.
+    nowMs += minuteMs;
+    await recorded(pageEvent({ name: "Engagement" }), { address });
+    const response = await app.request(`/api/users/${userId}`, { method: "DELETE" });
+    expect(response.status).toBe(202);
+    await until(async () => (await sessions()).length === 0);
+    await app.restart();
+    expect(await sessions()).toEqual([]);
   });
 
   test("are forgotten when they are over for long", async () => {

@@ -1,19 +1,20 @@
-import { type Kysely, sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { LRUCache } from "lru-cache";
 import { limits } from "../core/limits.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
+import type { Store } from "../storage/store.ts";
+import type { WebsiteTables } from "../storage/website-tables.ts";
 
 /** A visit of a website. It ends when its visitor does nothing for half an hour. */
 export type Visit = {
   /** In the tag `session` of its events. */
   session: string;
-  /** Whether a page was viewed. */
-  isEntered: boolean;
+  /** The event with which it was entered: its first view of a page. */
+  entryId: string | null;
   /** Milliseconds since 1970 of the last activity. */
   seenAtMs: number;
 };
 type KnownVisit = Visit & { projectId: number; visitor: string };
-type Claim = { projectId: number; visitor: string; atMs: number; found: PromiseWithResolvers<KnownVisit> };
+type Claim = KnownVisit & { found: PromiseWithResolvers<KnownVisit> };
 
 /** Visits in memory. Those that were not used for longest are read again from the database. */
 const visitsMax = 100_000;
@@ -21,11 +22,12 @@ const visitsMax = 100_000;
 const togetherMax = 200;
 
 /**
- * The visits that may go on. They begin in the database, so that nodes share them and a restart continues them. Their
- * activity is saved from time to time: a node that takes over may end a visit a minute too early.
+ * The visits that may go on. They begin in the database, and their entry is stored there, so that nodes share them and a
+ * restart continues them. Their activity is saved from time to time: a node that takes over may end a visit a minute too
+ * early.
  */
 export class Visits {
-  readonly #control: Kysely<ControlTables>;
+  readonly #store: Pick<Store, "control" | "rowsOf">;
   readonly #visits = new LRUCache<string, KnownVisit>({
     max: visitsMax,
     ttl: limits.visitKeptMs,
@@ -36,41 +38,47 @@ export class Visits {
   readonly #claims = new Map<string, Claim>();
   #claiming: Promise<void> | null = null;
 
-  constructor(control: Kysely<ControlTables>) {
-    this.#control = control;
+  constructor(store: Pick<Store, "control" | "rowsOf">) {
+    this.#store = store;
   }
 
-  /** The visit that goes on at a time, or a new one. Call `see` with what happens in it. */
-  at(projectId: number, visitor: string, atMs: number): Visit | Promise<Visit> {
-    const key = keyOf(projectId, visitor);
-    const known = this.#visits.get(key);
-    if (known && atMs - known.seenAtMs < limits.visitIdleMs) return known;
-    let claim = this.#claims.get(key);
-    if (!claim) {
-      claim = { projectId, visitor, atMs, found: Promise.withResolvers() };
-      this.#claims.set(key, claim);
-      this.#claiming ??= this.#claimAll().finally(() => {
-        this.#claiming = null;
-      });
-    }
-    return claim.found.promise;
+  /**
+   * The visit that goes on at a time, or a new one. Call `see` with what happens in it.
+   *
+   * @param viewId - of the event, if it is the view of a page. It is the visit's entry if there was none before.
+   */
+  async at(projectId: number, visitor: string, atMs: number, viewId: string | null): Promise<Visit> {
+    const known = this.#known(projectId, visitor);
+    const goesOn = known && atMs - known.seenAtMs < limits.visitIdleMs;
+    if (goesOn && (viewId === null || known.entryId !== null)) return known;
+    const visit = await this.#claim({
+      ...{ projectId, visitor, entryId: viewId },
+      session: goesOn ? known.session : newSession(),
+      seenAtMs: atMs,
+    });
+    // A request of the same moment, with no view, can have come first.
+    return viewId !== null && visit.entryId === null ? this.at(projectId, visitor, atMs, viewId) : visit;
   }
 
-  /** Keeps a visitor's visit going if it isn't over, and returns the last one, if this node knows it. */
-  keep(projectId: number, visitor: string, atMs: number): Visit | undefined {
-    const known = this.#visits.get(keyOf(projectId, visitor));
-    if (known && atMs - known.seenAtMs < limits.visitIdleMs) this.see(known, atMs, false);
-    return known;
+  /** The last visit of a visitor, if it is known. Call `see` if it goes on. */
+  async last(projectId: number, visitor: string): Promise<Visit | null> {
+    const known = this.#known(projectId, visitor);
+    if (known) return known;
+    const row = await this.#store.control
+      .selectFrom("websiteVisits")
+      .select(["projectId", "visitor", "session", "entryId", "seenAt"])
+      .where("projectId", "=", projectId)
+      .where("visitor", "=", visitor)
+      .executeTakeFirst();
+    return row ? this.#remember(row) : null;
   }
 
-  /** Records activity, and whether it is the view of a page. Returns whether that is the first one: the entry. */
-  see(visit: Visit, atMs: number, isView: boolean): boolean {
+  /** Records activity in a visit that goes on. */
+  see(visit: Visit, atMs: number): void {
     const known = visit as KnownVisit;
+    if (atMs - known.seenAtMs >= limits.visitIdleMs) return;
     known.seenAtMs = Math.max(known.seenAtMs, atMs);
-    const isEntry = isView && !known.isEntered;
-    known.isEntered ||= isView;
     this.#changed.set(keyOf(known.projectId, known.visitor), known);
-    return isEntry;
   }
 
   get hasChanges(): boolean {
@@ -83,7 +91,7 @@ export class Visits {
     this.#changed.clear();
     for (let start = 0; start < changed.length; start += togetherMax) {
       try {
-        await this.#upsert(changed.slice(start, start + togetherMax));
+        await this.#saveActivity(changed.slice(start, start + togetherMax));
       } catch (error) {
         for (const visit of changed.slice(start)) {
           const key = keyOf(visit.projectId, visit.visitor);
@@ -92,7 +100,7 @@ export class Visits {
         throw error;
       }
     }
-    await this.#control
+    await this.#store.control
       .deleteFrom("websiteVisits")
       .where("seenAt", "<", nowMs - limits.visitKeptMs)
       .execute();
@@ -100,7 +108,38 @@ export class Visits {
 
   /** Whether the database has visits. */
   async isEmpty(): Promise<boolean> {
-    return !(await this.#control.selectFrom("websiteVisits").select("visitor").limit(1).executeTakeFirst());
+    const { control } = this.#store;
+    return !(await control.selectFrom("websiteVisits").select("visitor").limit(1).executeTakeFirst());
+  }
+
+  #known(projectId: number, visitor: string): KnownVisit | undefined {
+    const key = keyOf(projectId, visitor);
+    return this.#visits.get(key) ?? this.#changed.get(key);
+  }
+
+  #remember({
+    projectId,
+    visitor,
+    session,
+    entryId,
+    seenAt,
+  }: Selectable<WebsiteTables["websiteVisits"]>): KnownVisit {
+    const visit = { projectId, visitor, session, entryId, seenAtMs: Number(seenAt) };
+    this.#visits.set(keyOf(projectId, visitor), visit);
+    return visit;
+  }
+
+  #claim(visit: KnownVisit): Promise<KnownVisit> {
+    const key = keyOf(visit.projectId, visit.visitor);
+    let claim = this.#claims.get(key);
+    if (!claim) {
+      claim = { ...visit, found: Promise.withResolvers() };
+      this.#claims.set(key, claim);
+      this.#claiming ??= this.#claimAll().finally(() => {
+        this.#claiming = null;
+      });
+    }
+    return claim.found.promise;
   }
 
   async #claimAll(): Promise<void> {
@@ -109,17 +148,11 @@ export class Visits {
     while (this.#claims.size > 0) {
       const claims = [...this.#claims.values()].slice(0, togetherMax);
       try {
-        const rows = await this.#upsert(
-          claims.map(({ projectId, visitor, atMs }) => ({
-            ...{ projectId, visitor, session: newSession(), isEntered: false, seenAtMs: atMs },
-          })),
-        );
+        const rows = await this.#upsert(claims);
         const visits = new Map(rows.map((row) => [keyOf(row.projectId, row.visitor), row]));
         for (const { projectId, visitor, found } of claims) {
           const key = keyOf(projectId, visitor);
-          const { session, entered, seenAt } = visits.get(key)!;
-          const visit = { projectId, visitor, session, isEntered: entered === 1, seenAtMs: Number(seenAt) };
-          this.#visits.set(key, visit);
+          const visit = this.#remember(visits.get(key)!);
           this.#claims.delete(key);
           found.resolve(visit);
         }
@@ -132,29 +165,52 @@ export class Visits {
     }
   }
 
-  /** Stores visits. One that goes on, on this node or another, keeps its session. */
+  /** Begins visits, and returns what is stored. One that goes on, on this node or another, keeps its session and entry. */
   #upsert(visits: readonly KnownVisit[]) {
     const goesOn = sql<boolean>`website_visits.seen_at > excluded.seen_at - ${sql.lit(limits.visitIdleMs)}`;
-    return this.#control
+    return this.#store.control
       .insertInto("websiteVisits")
       .values(
-        visits
-          // In one order, so that two nodes don't wait for each other.
-          .toSorted((a, b) => a.projectId - b.projectId || (a.visitor < b.visitor ? -1 : 1))
-          .map(({ projectId, visitor, session, isEntered, seenAtMs }) => ({
-            ...{ projectId, visitor, session, entered: isEntered ? 1 : 0, seenAt: seenAtMs },
-          })),
+        inOneOrder(visits).map(({ projectId, visitor, session, entryId, seenAtMs }) => ({
+          ...{ projectId, visitor, session, entryId, seenAt: seenAtMs },
+        })),
       )
       .onConflict((conflict) =>
         conflict.columns(["projectId", "visitor"]).doUpdateSet({
           session: sql`case when ${goesOn} then website_visits.session else excluded.session end`,
-          entered: sql`case when ${goesOn} and website_visits.entered > excluded.entered then website_visits.entered else excluded.entered end`,
+          entryId: sql`case when ${goesOn} then coalesce(website_visits.entry_id, excluded.entry_id) else excluded.entry_id end`,
           seenAt: sql`case when website_visits.seen_at > excluded.seen_at then website_visits.seen_at else excluded.seen_at end`,
         }),
       )
-      .returning(["projectId", "visitor", "session", "entered", "seenAt"])
+      .returning(["projectId", "visitor", "session", "entryId", "seenAt"])
       .execute();
   }
+
+  /** Saves when visits were last seen. One that was erased meanwhile doesn't come back. */
+  async #saveActivity(visits: readonly KnownVisit[]): Promise<void> {
+    const { control, rowsOf } = this.#store;
+    const columns = ["projectId", "visitor", "seenAt"] as const;
+    const rows = inOneOrder(visits).map(({ projectId, visitor, seenAtMs }) => ({
+      ...{ projectId, visitor, seenAt: seenAtMs },
+    }));
+    await control
+      .with(
+        "changed(projectId, visitor, seenAt)",
+        () => sql<(typeof rows)[number]>`(${rowsOf("websiteVisits", columns, rows)})`,
+      )
+      .updateTable("websiteVisits")
+      .from("changed")
+      .set((eb) => ({ seenAt: eb.ref("changed.seenAt") }))
+      .whereRef("websiteVisits.projectId", "=", "changed.projectId")
+      .whereRef("websiteVisits.visitor", "=", "changed.visitor")
+      .whereRef("websiteVisits.seenAt", "<", "changed.seenAt")
+      .execute();
+  }
+}
+
+/** So that two nodes don't wait for each other. */
+function inOneOrder(visits: readonly KnownVisit[]): KnownVisit[] {
+  return visits.toSorted((a, b) => a.projectId - b.projectId || (a.visitor < b.visitor ? -1 : 1));
 }
 
 function keyOf(projectId: number, visitor: string): string {

@@ -4,6 +4,8 @@ import { engagementName, pageViewName } from "../schemas/website.ts";
 /** Bots are recorded, but visitors are people. */
 const people = "-bot=true";
 const views = `name:"${pageViewName}" ${people}`;
+/** Events of pages, all of which have a device. Those that the application sends for a user don't keep a visit going. */
+const activity = `device=desktop,phone,tablet ${people}`;
 const entries = `${views} entry=true`;
 
 const number = (column: number) => ({ x: 2 * column, y: 0, w: 2, h: 2 });
@@ -32,7 +34,7 @@ function visits(
     title,
     ...place,
     q: views,
-    activity: people,
+    activity,
     show,
     split: "tag.path",
     limit: 10,
@@ -58,7 +60,7 @@ export const websiteTiles: Tile[] = [
   visitorsBy("sources", "Sources", "source", third(1, 0), entries),
   visitorsBy("campaigns", "Campaigns", "utm_campaign", third(1, 1), entries),
   {
-    ...{ id: "time-on-page", type: "table", title: "Time on page, in seconds", ...third(1, 2) },
+    ...{ id: "time-on-page", type: "table", title: "Average reading, in seconds", ...third(1, 2) },
     ...{
       q: `name:${engagementName} ${people}`,
       metric: "average",

@@ -4,7 +4,7 @@ import { Salts } from "./salts.ts";
 import { Visits } from "./visits.ts";
 
 type Deps = {
-  store: Pick<Store, "control">;
+  store: Pick<Store, "control" | "rowsOf">;
   onError: (error: unknown) => void;
   now: () => number;
 };
@@ -20,10 +20,10 @@ export class WebsiteWorker extends WorkLoop {
   /** Whether there is something to do later. A server without websites rests. */
   #isActive = false;
 
-  constructor({ store: { control }, onError, now }: Deps) {
+  constructor({ store, onError, now }: Deps) {
     super({ onError });
-    this.salts = new Salts(control);
-    this.visits = new Visits(control);
+    this.salts = new Salts(store.control);
+    this.visits = new Visits(store);
     this.#now = now;
   }
 

@@ -102,6 +102,15 @@ describe("sending", () => {
     expect((await problemOf(await sendPageEvents(app, slow, events))).status).toBe(429);
   });
 
+  test("is limited for wrong bodies, too", async () => {
+    const slow = await websiteKey(app, "default", { eventsPerSecond: 1 });
+    const statuses: number[] = [];
+    for (let request = 0; request < 12; request++)
+      statuses.push((await sendPageEvents(app, slow, [], { visitor: "?" })).status);
+    expect(statuses[0]).toBe(422);
+    expect(statuses.at(-1)).toBe(429);
+  });
+
   test("takes bodies of the right form and size", async () => {
     const many = Array.from({ length: limits.websiteEvents + 1 }, () => pageEvent());
     expect((await problemOf(await sendPageEvents(app, key, many))).detail).toContain("at most 50 events");
@@ -124,15 +133,19 @@ describe("sending", () => {
       { ...pageEvent(), id: "no-id" },
       right,
       { ...pageEvent(), url: "javascript:alert(1)" },
+      { ...pageEvent(), url: `https://shop.example.com/${"x".repeat(8_000)}` },
+      { id: Bun.randomUUIDv7() },
+      null as unknown as object,
     ]);
     expect(response.status).toBe(204);
     expect((await app.request(`/api/events/${right.id}`)).status).toBe(200);
-    const { rejected } = (await (await app.request("/api/events/rejected?limit=2")).json()) as {
+    const { rejected } = (await (await app.request("/api/events/rejected?limit=5")).json()) as {
       rejected: { problem: { detail: string } }[];
     };
     const details = rejected.map(({ problem }) => problem.detail);
     expect(details).toContainEqual(expect.stringContaining('Website: "id" must be a UUIDv7'));
     expect(details).toContainEqual('Website: "url" must be the address of a page, with http or https.');
+    expect(details).toHaveLength(5);
   });
 });
 

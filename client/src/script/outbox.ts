@@ -10,13 +10,16 @@ export type PageEvent = {
   tags?: Record<string, unknown> | undefined;
 };
 
-/** Events of one request, which the server limits to 50, and a browser to 64 kB while a page is left. */
-const batchMax = 20;
+/** Events of one request, which the server limits to 50. */
+const batchUsual = 20;
+/** Characters of a request that may end after the page was left. Browsers allow 64 KiB for all of these. */
+const keepaliveCharacters = 30_000;
 /** Events that are kept while the server can't be reached. */
 const queueMax = 500;
 /** Events that come together are sent together. */
 const sendMs = 100;
-const retryMs = { first: 3_000, max: 300_000 };
+const retryFirstMs = 3_000;
+const retryMaxMs = 300_000;
 
 /**
  * Sends events, and keeps in memory what can't be sent yet. The ID of an event makes sending it again harmless.
@@ -25,9 +28,10 @@ const retryMs = { first: 3_000, max: 300_000 };
  */
 export function createOutbox(endpoint: string, commonFields: () => object) {
   let queue: PageEvent[] = [];
-  let waitMs = retryMs.first;
-  let isOpen = false;
-  let isClosed = false;
+  let batchMax = batchUsual;
+  let waitMs = retryFirstMs;
+  /** Undefined before it was opened: then events wait. */
+  let isOpen: boolean | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   function later(ms: number): void {
@@ -35,55 +39,66 @@ export function createOutbox(endpoint: string, commonFields: () => object) {
   }
 
   /** Sends what there is now. `keepalive` lets requests end after the page was left. */
-  function send(): void {
+  function send() {
     clearTimeout(timer);
     timer = undefined;
-    if (!isOpen || navigator.onLine === false) return;
-    while (queue.length > 0) {
+    if (!(isOpen && navigator.onLine)) return;
+    while (queue[0]) {
       const batch = queue.splice(0, batchMax);
-      const now = Date.now();
-      const events = batch.map(({ atMs, ...event }) => ({ ...event, age: Math.max(0, now - atMs) }));
+      const events = batch.map(({ atMs, ...event }) => ({ ...event, age: Math.max(0, Date.now() - atMs) }));
       const body = JSON.stringify({ ...commonFields(), events });
       // A text needs no preflight. Browsers without `keepalive` have beacons, which tell nothing of the response.
-      if (!("keepalive" in Request.prototype)) navigator.sendBeacon(endpoint, body);
-      else
-        fetch(endpoint, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
-          (response) => answered(response, batch),
-          () => failed(batch),
-        );
+      if (!("keepalive" in Request.prototype)) {
+        if (!navigator.sendBeacon(endpoint, body)) return failed(batch);
+      } else
+        fetch(endpoint, {
+          body,
+          method: "POST",
+          credentials: "omit",
+          keepalive: body.length < keepaliveCharacters,
+        })
+          .then((response) => answered(response, batch))
+          .catch(() => failed(batch));
     }
   }
 
+  /** Throws if a proxy has answered with a page. */
   async function answered(response: Response, batch: PageEvent[]): Promise<void> {
     const { ok, status } = response;
-    if (status >= 500 || status === 429) return failed(batch);
-    waitMs = retryMs.first;
-    if (!ok) console.warn("Tidings:", (await response.json()).detail);
+    // Then only an event that is too large by itself is lost.
+    if (status === 413 && batch[1]) batchMax = 1;
+    // With 429 and from 500 on, it can be accepted later.
+    else if (status < 429) {
+      waitMs = retryFirstMs;
+      if (!ok) console.warn("Tidings:", (await response.json()).detail);
+      return;
+    }
+    failed(batch);
   }
 
   function failed(batch: PageEvent[]): void {
+    if (!isOpen) return;
     queue = [...batch, ...queue].slice(-queueMax);
     later(waitMs);
-    waitMs = Math.min(2 * waitMs, retryMs.max);
+    waitMs = Math.min(2 * waitMs, retryMaxMs);
   }
 
   addEventListener("online", send);
 
   return {
     add(event: PageEvent): void {
-      if (!isClosed && queue.length < queueMax) queue.push(event);
+      if (isOpen !== false && queue.length < queueMax) queue.push(event);
       later(sendMs);
     },
     send,
     /** Begins to send. */
     open(): void {
       isOpen = true;
-      isClosed = false;
       send();
     },
     /** Forgets what waits, and takes nothing more. */
     close(): void {
-      isClosed = true;
+      isOpen = false;
       queue = [];
     },
   };

@@ -1,5 +1,5 @@
 /**
- * A UUIDv7 (RFC 9562, section 5.7) of now with 74 random bits. Shorter than `event-id.ts`, whose ids also sort within a
+ * A UUIDv7 (RFC 9562, section 5.7) of now with 72 random bits. Shorter than `event-id.ts`, whose ids also sort within a
  * millisecond.
  */
 export function pageEventId(): string {

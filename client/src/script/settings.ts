@@ -1,6 +1,6 @@
 /** What a script element's attributes say: https://tidings.example.com/docs/website. */
 export type Settings = {
-  key: string;
+  key: string | undefined;
   channel: string | undefined;
   /** Where events are sent: the script's own address without `.js`, unless `data-endpoint` names another. */
   endpoint: string;
@@ -10,13 +10,17 @@ export type Settings = {
   has: (attribute: string) => boolean;
 };
 
+/** The address that a script sends to: its own without `.js`, and without the hash of a version in /t/0123456789abcdef.js. */
+export function endpointOf(src: string): string {
+  return src.replace(/(\/t|\/s\/[^/]+)\/\w{16}\.js$|\.js(\?.*)?$/, "$1");
+}
+
 export function readSettings({ dataset, src }: HTMLScriptElement): Settings {
   const has = (attribute: string) => dataset[attribute] !== undefined;
   return {
-    key: dataset.key ?? "",
+    key: dataset.key,
     channel: dataset.channel,
-    // Without the hash of a version as well: /t/0123abcd.js sends to /t.
-    endpoint: dataset.endpoint ?? src.replace(/(\/\w{16})?\.js.*/, ""),
+    endpoint: dataset.endpoint ?? endpointOf(src),
     isOn: (feature, byDefault = true) => (has(feature) ? dataset[feature] !== "off" : byDefault),
     has,
   };

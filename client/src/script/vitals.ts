@@ -27,7 +27,7 @@ export function measureVitals(): () => Record<string, number> {
     if (!goesOn) windowStart = startTime;
     lastShift = startTime;
     largest = Math.max(largest, shift);
-    vitals.cls = Number(largest.toFixed(3));
+    vitals.cls = Math.round(1_000 * largest) / 1_000;
   });
   observe("event", ({ interactionId, duration }) => {
     if (!interactionId) return;

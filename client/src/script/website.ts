@@ -55,9 +55,8 @@ function address(): string {
 /** The ID that this browser keeps; undefined where storage is blocked. */
 function storedVisitor(): string | undefined {
   try {
-    const id = localStorage.getItem(storageKey) ?? pageEventId();
-    localStorage.setItem(storageKey, id);
-    return id;
+    localStorage[storageKey] ??= pageEventId();
+    return localStorage[storageKey];
   } catch {
     return undefined;
   }
@@ -106,7 +105,8 @@ function start(): void {
   watchClicks(emit, isOn);
   if (isOn("errors", false)) watchErrors(emit);
 
-  view(isOn("referrer") ? document.referrer : "");
+  // Without its path, which can be secret.
+  view(isOn("referrer") ? document.referrer.split("/", 3).join("/") : "");
   const [navigation] = performance.getEntriesByType("navigation") as { responseStatus?: number }[];
   if (isOn("missing") && (has("notFound") || navigation?.responseStatus === 404)) emit("Page not found");
 }
@@ -131,7 +131,7 @@ const api: WebsiteApi = {
     if (agrees) return allow();
     outbox.close();
     try {
-      localStorage.removeItem(storageKey);
+      delete localStorage[storageKey];
     } catch {}
   },
 };

@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { installOnce } from "./install-once.ts";
 
 /** What npm has as packages: the oldest Node that the library supports, Deno, and the runtime of Cloudflare Workers. */
 type Packages = { node18: string; deno: string; workerd: string };
@@ -16,8 +15,6 @@ function packagesFor(node18: string, deno: string, workerd: string): Packages {
   return { node18: `node-${node18}`, deno: `@deno/${deno}`, workerd: `@cloudflare/workerd-${workerd}` };
 }
 
-const cache = join(import.meta.dir, "../../../node_modules/.cache/tidings-runtimes");
-
 /**
  * The commands that run a program, by runtime, and the path of workerd. Installs what npm has on first use (400 MB). If
  * the registry can't be reached, a line says so, and they are left out.
@@ -28,8 +25,11 @@ export async function installRuntimes(): Promise<{ commands: Map<string, string[
     ["bun", [process.execPath]],
   ]);
   const names = packages[`${process.platform}-${process.arch}`];
-  const directory = join(cache, Object.values(versions).join("-"));
-  if (!names || !(existsSync(directory) || (await install(names, directory)))) {
+  const wanted = Object.entries(versions).map(
+    ([name, version]) => `${names?.[name as keyof Packages]}@${version}`,
+  );
+  const directory = names ? await installOnce("tidings-runtimes", wanted) : null;
+  if (!names || directory === null) {
     console.log(`Left out, because they can't be installed here: ${Object.keys(versions).join(", ")}.`);
     return { commands };
   }
@@ -37,20 +37,4 @@ export async function installRuntimes(): Promise<{ commands: Map<string, string[
   commands.set("node18", [join(modules, names.node18, "bin/node")]);
   commands.set("deno", [join(modules, names.deno, "deno"), "run", "--quiet", "--allow-all"]);
   return { commands, workerd: join(modules, names.workerd, "bin/workerd") };
-}
-
-async function install(names: Packages, directory: string): Promise<boolean> {
-  await mkdir(cache, { recursive: true });
-  const fresh = await mkdtemp(join(cache, "install-"));
-  await writeFile(join(fresh, "package.json"), '{ "private": true }');
-  const wanted = Object.entries(versions).map(
-    ([name, version]) => `${names[name as keyof Packages]}@${version}`,
-  );
-  const command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", ...wanted];
-  const child = Bun.spawn(command, { cwd: fresh, stdin: "ignore", stdout: "ignore", stderr: "ignore" });
-  const isInstalled = (await child.exited) === 0;
-  // Fails if another test was faster.
-  if (isInstalled) await rename(fresh, directory).catch(() => {});
-  await rm(fresh, { recursive: true, force: true });
-  return isInstalled;
 }

@@ -34,6 +34,9 @@ if ($scenario === "hostile") {
     while (!$tidings->flush());
     sort($dropped);
 }
+if ($scenario === "late") {
+    register_shutdown_function(fn () => $tidings->track($settings["channel"], "n {$settings["count"]}"));
+}
 // Runs after the library's own, which was registered earlier.
 register_shutdown_function(function () use (&$dropped, $settings, $scenario): void {
     if ($scenario !== "ending" || isset($settings["report"])) {

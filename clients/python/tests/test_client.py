@@ -5,14 +5,17 @@ import logging
 import os
 import random
 import re
+import socket
 import tempfile
+import threading
+import time
 import unittest
 from datetime import datetime, timedelta, timezone
 
-from tidings import Client
+from tidings import Client, NetworkError
 from tidings._event import EventIds, Item, event_item, properties_item
 from tidings._journal import Journal, _item_of, _line_of
-from tidings._request import backoff, retry_after
+from tidings._request import attempt, backoff, retry_after
 from tidings.logging import TidingsHandler
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -61,7 +64,9 @@ class EventTest(unittest.TestCase):
         client.track("c", "\ud800")
         client.track("c", "n", tags=7)
         client.identify("u1", {"a": object()})
-        self.assertEqual([reason for _, reason, _ in dropped], ["invalid"] * 4)
+        client.identify("u1", None)
+        client.identify(None, {})
+        self.assertEqual([reason for _, reason, _ in dropped], ["invalid"] * 6)
         broken = Client("http://127.0.0.1:1", "k", on_error=lambda *args: 1 / 0)
         with self.assertLogs("tidings", "ERROR"):
             broken.track("c", "n", tags=7)
@@ -77,6 +82,16 @@ class EventTest(unittest.TestCase):
         self.assertIsNone(client.track("c", "secret"))
         self.assertIsNotNone(client.track("c", "n", user_id="ada@example.com"))
         self.assertEqual([json.loads(item.json)["userId"] for item in sent], ["hidden"])
+
+    def test_a_flush_of_nothing_rests(self):
+        client = Client("http://127.0.0.1:1", "k")
+        client._queue._send = lambda items: [None] * len(items)
+        client.track("c", "n")
+        self.assertTrue(client.flush())
+        self.assertTrue(client.flush())
+        before = time.process_time()
+        time.sleep(0.5)
+        self.assertLess(time.process_time() - before, 0.1)
 
     def test_options_are_checked(self):
         for args in (("tidings.example.com", "k"), ("https://x.example", "a key"), ("", ""), (None, "k")):
@@ -97,6 +112,62 @@ class RequestTest(unittest.TestCase):
     def test_backoff_is_bounded(self):
         for attempt in range(1, 2_000):
             self.assertTrue(0 <= backoff(attempt, 30) <= min(30, 0.2 * 2 ** min(attempt - 1, 30)))
+
+
+    def test_an_attempt_ends_in_time_however_slowly_or_long_a_server_responds(self):
+        head = b"HTTP/1.1 200 OK\r\n"
+        for start, rest in (
+            (head + b"x: ", b"x"),
+            (head + b"transfer-encoding: chunked\r\n\r\n", b"0"),
+            (head + b"content-length: 9\r\n\r\n", b"x"),
+            (head + b"\r\n", b"x" * 500_000),
+        ):
+            with socket.create_server(("127.0.0.1", 0)) as server:
+                thread = threading.Thread(target=respond, args=(server, start, rest))
+                thread.start()
+                url = f"http://127.0.0.1:{server.getsockname()[1]}"
+                before = time.monotonic()
+                with self.assertRaises(NetworkError):
+                    attempt("POST", url, {}, b"[]", 0.5, results=1)
+                self.assertLess(time.monotonic() - before, 3)
+                thread.join()
+
+    def test_a_stream_with_a_message_without_end_connects_again(self):
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+            for rest in (b"x" * 500_000, b"x: y\n" * 100_000):
+                thread = threading.Thread(target=respond, args=(server, head, rest))
+                thread.start()
+                messages = Client(url, "k").live()._messages()
+                with self.assertRaisesRegex(OSError, "too long"):
+                    next(messages)
+                thread.join()
+
+
+def respond(server, start, rest):
+    """Sends a response that does not end, until the client has had enough."""
+    connection, _ = server.accept()
+    with connection:
+        ends_at = time.monotonic() + 5
+        try:
+            connection.sendall(start)
+            while time.monotonic() < ends_at:
+                connection.sendall(rest)
+                time.sleep(0.1 if len(rest) == 1 else 0)
+        except OSError:
+            pass
+
+
+class ReadingTest(unittest.TestCase):
+    def test_unknown_filters_are_refused_before_a_request(self):
+        client = Client("http://127.0.0.1:1", "k", disabled=True)
+        for read in (client.list, client.events, client.live):
+            with self.assertRaisesRegex(TypeError, "no filter 'chanel', but channel, "):
+                read(chanel="payments")
+        with self.assertRaises(TypeError):
+            client.live(order="asc")
+        self.assertEqual(client.list(channel=None, order="asc", limit=1), ([], None))
 
 
 class JournalTest(unittest.TestCase):
@@ -128,6 +199,22 @@ class JournalTest(unittest.TestCase):
             kept = next_one.open()
             self.assertEqual(next_one.close([]), [])
             self.assertEqual(sorted(item.id for item in kept + left), sorted(item.id for item in pending))
+
+    def test_nothing_of_ended_processes_is_lost_when_it_does_not_fit(self):
+        with tempfile.TemporaryDirectory() as directory:
+            pending = [Item(f"{number}", b'{"id":"%d"}' % number) for number in range(100)]
+            first, second = Journal(directory, 10_000, 100), Journal(directory, 10_000, 100)
+            first.append(pending[:50], [])
+            second.append(pending[50:], [])
+            self.assertEqual(first.close(pending[:50]) + second.close(pending[50:]), [])
+            # It may have been given less room, and it may be killed too.
+            killed = Journal(directory, 600, 100)
+            self.assertEqual(len(killed.open()), 100)
+            killed._file.close()
+            next_one = Journal(directory, 600, 100)
+            self.assertEqual(sorted(item.id for item in next_one.open()), sorted(item.id for item in pending))
+            self.assertEqual(next_one.close([]), [])
+            self.assertEqual(os.listdir(directory), [])
 
 
 class LoggingTest(unittest.TestCase):
@@ -176,6 +263,23 @@ class LoggingTest(unittest.TestCase):
         logger.addHandler(TidingsHandler(self.client))
         logger.warning("dropped")
         self.assertEqual(self.client.events, [])
+
+    def test_logs_of_on_error_are_left_out(self):
+        reasons = []
+
+        def on_error(events, reason, error):
+            reasons.append(reason)
+            logger.warning("%d events dropped", len(events))
+
+        client = Client("http://127.0.0.1:1", "k", on_error=on_error, queue_max=1, exit_seconds=0)
+        logger = logging.Logger("shop")
+        logger.addHandler(TidingsHandler(client))
+        logger.warning("fits")
+        logger.warning("does not fit")
+        self.assertEqual(reasons, ["queue-full"])
+        client.close(0.01)
+        logger.warning("too late")
+        self.assertEqual(reasons, ["queue-full", "undeliverable", "closed"])
 
 
 if __name__ == "__main__":

@@ -14,6 +14,15 @@ tidings = Tidings.new(
   timeout: 1, queue_max: settings["queueMax"] || 200_000, exit_seconds: settings["close"] || 0,
   on_error: ->(events, reason, _) { events.each { |event| dropped << [event["name"], reason] } }
 )
+if scenario == "pausing"
+  # A pause as long as after many failures.
+  tidings.define_singleton_method(:rand) { 100 }
+  tidings.track(settings["channel"], "n 0")
+  tidings.flush(timeout: 0.5)
+  pid = fork { exit!(tidings.flush(timeout: 5)) }
+  Process.wait(pid)
+  raise "a forked process waits for its parent's events" unless $?.success?
+end
 settings["count"].times do |number|
   tidings.track(settings["channel"], "n #{number}", tags: { number: number })
   tidings.flush if settings["flushEvery"] && (number % settings["flushEvery"]).zero?

@@ -5,7 +5,7 @@ import { UserChanges } from "../../transfer/user-changes.ts";
 import type { EventSink } from "../event-sink.ts";
 import { AnswerError, type Source } from "../source.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import { SettingsImport } from "./settings-lines.ts";
+import { SettingsImport } from "./settings-import.ts";
 
 /** Records that are sent together, and how many such batches are on their way. */
 const batchRecords = 1_000;
@@ -29,7 +29,7 @@ type Options = {
   channel: string | undefined;
   checkpoint: Checkpoint;
   onRejected: (rejections: Rejection[]) => void;
-  /** Called with the reasons for which IDs were not joined. */
+  /** Called with the reasons for which IDs were not joined, and groups not saved. */
   onRefused?: (reasons: string[]) => void;
   onDone: (records: number) => void;
 };
@@ -46,7 +46,7 @@ export async function importEvents(options: Options): Promise<ImportTotals> {
   for await (const some of records) {
     for (const record of some) {
       if (record.number <= done) continue;
-      const { event, user, joinings, setting, fault } = convertRecord(record, convert, channel);
+      const { event, user, joinings, groups, setting, fault } = convertRecord(record, convert, channel);
       const settingFault = setting && (await faultOf(() => settings.add(setting)));
       const why = fault ?? settingFault;
       await batches.add({
@@ -54,6 +54,7 @@ export async function importEvents(options: Options): Promise<ImportTotals> {
         ...(event && { event }),
         ...(user && { user }),
         ...(joinings && { joinings }),
+        ...(groups && { groups }),
         ...(why !== undefined && { fault: why }),
       });
     }
@@ -72,7 +73,7 @@ async function faultOf(add: () => Promise<void>): Promise<string | undefined> {
   }
 }
 
-type Item = { record: SourceRecord } & Pick<Converted, "event" | "user" | "joinings" | "fault">;
+type Item = { record: SourceRecord } & Pick<Converted, "event" | "user" | "joinings" | "groups" | "fault">;
 type Outcome = Pick<ImportTotals, "records" | "accepted" | "duplicates"> & { rejections: Rejection[] };
 
 /** Sends records in batches, and reports their outcomes in order. */
@@ -98,6 +99,7 @@ class Batches {
   async add(item: Item): Promise<void> {
     if (item.user) this.#users.add(item.user);
     if (item.joinings) this.#users.join(item.joinings, item.record.number);
+    if (item.groups) this.#users.save(item.groups, item.record.number);
     this.#items.push(item);
     if (this.#items.length >= batchRecords) await this.#send();
   }
@@ -114,7 +116,11 @@ class Batches {
     const changes = this.#users.take();
     if (changes.length > 0) await this.#sink.mergeUsers(changes);
     const joinings = this.#users.takeJoinings();
-    const refused = joinings.length > 0 ? await this.#sink.joinIds(joinings) : [];
+    const groups = this.#users.takeGroups();
+    const refused = [
+      ...(joinings.length > 0 ? await this.#sink.joinIds(joinings) : []),
+      ...(groups.length > 0 ? await this.#sink.saveGroups(groups) : []),
+    ];
     if (refused.length > 0) this.#options.onRefused?.(refused);
     const sending = this.#record(this.#items);
     // It is thrown where it is awaited.

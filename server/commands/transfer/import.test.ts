@@ -63,8 +63,32 @@ test("everything of a project is the same after an import, also between engines,
     })),
     { type: "user", userId: "ü3", properties: {}, known: true, ids: ["visitor 1", "visitor 2"] },
     { type: "user", userId: "visitor 3", properties: {}, ids: ["visitor 4"] },
+    {
+      type: "group",
+      groupType: "company",
+      id: "äcme",
+      properties: { plan: "team" },
+      members: ["visitor 3", "ü3"],
+    },
+    { type: "group", groupType: "company", id: "initech", properties: {}, members: [] },
   ];
   await run(["import", "-"], config, users.map((user) => JSON.stringify(user)).join("\n"));
+  const conditions = [
+    { type: "events", q: "channel:orders", atLeast: 2, days: 30 },
+    { type: "group", match: "any", conditions: [{ type: "lastSeen", beforeDays: 7 }] },
+  ];
+  await run(["cohort", "create"], config, JSON.stringify({ name: "Buyers", conditions }));
+  const ofProject = ["--project", "default"];
+  await run(
+    ["annotation", "create", "Deployment", "--q", "channel:deploys", "--icon", "🚀", ...ofProject],
+    config,
+  );
+  for (const at of ["2026-11-27", "2026-11-28", "2026-11-28T09:00:00Z"])
+    await run(["annotation", "create", "Sale", "--at", at, ...ofProject], config);
+  await run(
+    ["annotation", "create", "Sale", "--at", "2026-11-28", "--board", "Overview", ...ofProject],
+    config,
+  );
   const [first, second] = ["all.ndjson.zst", "copy.ndjson"].map((name) => join(files, name)) as [
     string,
     string,
@@ -80,7 +104,19 @@ test("everything of a project is the same after an import, also between engines,
       .split("\n")
       .map((line) => (JSON.parse(line) as { type?: string }).type),
   );
-  expect([...types]).toEqual(["channel", "board", "rule", "user", undefined]);
+  expect([...types]).toEqual([
+    "channel",
+    "cohort",
+    "board",
+    "annotation",
+    "rule",
+    "user",
+    "group",
+    undefined,
+  ]);
+  expect(text.match(/"type":"annotation","of":"note","name":"Sale"/g)).toHaveLength(4);
+  expect(text).toContain('"icon":"🚀","color":1,"q":"channel:deploys","enabled":true');
+  expect(text).toContain('"name":"Sale","icon":null,"color":1,"at":"2026-11-28","board":"Overview"');
   expect(text).toContain(
     '"description":"Sold","retentionDays":365,"firstTags":["country","product"],"archived":true',
   );

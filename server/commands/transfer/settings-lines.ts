@@ -1,14 +1,20 @@
+import { limits } from "../../core/limits.ts";
+import type { Annotation } from "../../schemas/annotation.ts";
 import type { Board, BoardSummary } from "../../schemas/board.ts";
 import type { Channel } from "../../schemas/channel.ts";
+import type { Cohort } from "../../schemas/cohort.ts";
+import type { GroupInList, GroupTypeList } from "../../schemas/group.ts";
 import { pathSegment } from "../../schemas/path-segment.ts";
 import type { Rule } from "../../schemas/rule.ts";
 import type { UserInList } from "../../schemas/user.ts";
-import type { Setting, SettingKind } from "../../transfer/formats.ts";
 import type { Source } from "../source.ts";
 
 type Fields = Record<string, unknown>;
 
-/** The project's channels, boards and rules, and the properties of its users: an object for each line. */
+/** People of a group in one line. */
+const membersOfLine = 1_000;
+
+/** The project's channels, cohorts, boards, annotations and rules, and its users and groups: an object for each line. */
 export async function* settingsLines(source: Source): AsyncGenerator<Fields> {
   const { channels } = await source.json<{ channels: Channel[] }>("/api/channels");
   const byName = channels.toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -19,11 +25,22 @@ export async function* settingsLines(source: Source): AsyncGenerator<Fields> {
       archived: archivedAt !== null,
     };
 
+  // Before what names them.
+  const { cohorts } = await source.json<{ cohorts: Cohort[] }>("/api/cohorts");
+  for (const { name, match, conditions } of cohorts)
+    yield { type: "cohort", name, match, conditions: conditions.map(inOrder) };
+
   const { boards } = await source.json<{ boards: BoardSummary[] }>("/api/boards");
   for (const { id } of boards) {
     const { name, tiles } = (await source.json<{ board: Board }>(`/api/boards/${id}`)).board;
     yield { type: "board", name, tiles: tiles.map(inOrder) };
   }
+
+  const boardNames = new Map(boards.map(({ id, name }) => [id, name]));
+  const annotations: Fields[] = [];
+  for await (const annotation of annotationsOf(source)) annotations.push(lineOf(annotation, boardNames));
+  // Not in the order of their creation, which an import changes.
+  yield* annotations.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 
   const { rules } = await source.json<{ rules: Rule[] }>("/api/rules");
   // Members and destinations are those of this installation.
@@ -41,6 +58,41 @@ export async function* settingsLines(source: Source): AsyncGenerator<Fields> {
       };
     cursor = page.nextCursor;
   }
+
+  const { types } = await source.json<GroupTypeList>("/api/group-types");
+  for (const { type } of types.toSorted((a, b) => (a.type < b.type ? -1 : 1)))
+    yield* groupLines(source, type);
+}
+
+/** Groups of a type, by ID. A group with more people than a page has takes several lines. */
+async function* groupLines(source: Source, type: string): AsyncGenerator<Fields> {
+  for await (const { id, properties } of pagesOf<GroupInList>(
+    source,
+    "groups",
+    `/api/groups?${new URLSearchParams({ type, limit: String(limits.listedGroups) })}`,
+  )) {
+    const path = `/api/groups/${pathSegment(type)}/${pathSegment(id)}/members?limit=${membersOfLine}`;
+    const line = { type: "group", groupType: type, id };
+    let members: string[] = [];
+    let isFirst = true;
+    for await (const { userId } of pagesOf<UserInList>(source, "users", path)) {
+      members.push(userId);
+      if (members.length < membersOfLine) continue;
+      yield { ...line, ...(isFirst && { properties }), members };
+      isFirst = false;
+      members = [];
+    }
+    if (isFirst || members.length > 0) yield { ...line, ...(isFirst && { properties }), members };
+  }
+}
+
+/** All items of a list that has pages. */
+async function* pagesOf<Item>(source: Source, name: string, path: string): AsyncGenerator<Item> {
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const page: Record<string, unknown> = await source.json(cursor ? `${path}&cursor=${cursor}` : path);
+    yield* page[name] as Item[];
+    cursor = page.nextCursor as string | null;
+  }
 }
 
 /** The same fields in one order, whatever the database keeps, so that equal projects have equal exports. */
@@ -48,73 +100,23 @@ function inOrder(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-type Existing = { id: string; name: string };
-
-/** Creates channels, boards and rules, and changes those that have the same name. */
-export class SettingsImport {
-  readonly #source: Source;
-  readonly #existing = new Map<SettingKind, Map<string, Existing>>();
-
-  constructor(source: Source) {
-    this.#source = source;
-  }
-
-  /** Throws an AnswerError if the server rejects it. */
-  async add({ kind, fields }: Setting): Promise<void> {
-    const name = String(fields.name);
-    const ofKind = this.#existing.get(kind) ?? (await this.#list(kind));
-    this.#existing.set(kind, ofKind);
-    const existing = ofKind.get(name);
-    if (!existing) await this.#send("POST", `/api/${kind}s`, newOf[kind](fields));
-    // A channel is created without its settings.
-    if (existing || kind === "channel") {
-      const id = existing?.id ?? name;
-      await this.#send("PATCH", `/api/${kind}s/${pathSegment(id)}`, changeOf[kind](fields));
-    }
-    if (kind === "channel") ofKind.set(name, { id: name, name });
-    // A new board or rule has an ID.
-    else this.#existing.delete(kind);
-  }
-
-  async #list(kind: SettingKind): Promise<Map<string, Existing>> {
-    const list = await this.#source.json<Record<string, Existing[]>>(`/api/${kind}s`);
-    return new Map(list[`${kind}s`]!.map((each) => [each.name, each]));
-  }
-
-  async #send(method: "POST" | "PATCH", path: string, body: Fields): Promise<void> {
-    await this.#source.request(path, { method, body: JSON.stringify(body) });
+/** All annotations of the project. */
+export async function* annotationsOf(source: Source): AsyncGenerator<Annotation> {
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const query = new URLSearchParams({ limit: String(limits.pageItems), ...(cursor && { cursor }) });
+    const page: { annotations: Annotation[]; nextCursor: string | null } = await source.json(
+      `/api/annotations?${query}`,
+    );
+    yield* page.annotations;
+    cursor = page.nextCursor;
   }
 }
 
-/** What creates each kind. */
-const newOf: Record<SettingKind, (fields: Fields) => Fields> = {
-  channel: ({ name }) => ({ name }),
-  board: ({ name, tiles }) => ({ name, tiles }),
-  // One for chosen people or destinations is turned off, until somebody chooses them here.
-  rule: ({ name, q, when, urgent, enabled, everyone }) => ({
-    name,
-    q,
-    when,
-    urgent,
-    to: { everyone: true, members: [], destinations: [] },
-    enabled: enabled === true && everyone === true,
-  }),
-};
-
-/** What changes each kind. The recipients of a rule stay. */
-const changeOf: Record<SettingKind, (fields: Fields) => Fields> = {
-  channel: ({ icon = null, description = null, retentionDays = null, firstTags = [], archived = false }) => ({
-    icon,
-    description,
-    retentionDays,
-    firstTags,
-    archived,
-  }),
-  board: ({ tiles }) => ({ tiles }),
-  rule: ({ q, when, urgent, enabled, everyone }) => ({
-    q,
-    when,
-    urgent,
-    ...(everyone === true && { enabled }),
-  }),
-};
+/** A line's `type` says that it is an annotation, so that of the annotation is `of`. Boards have names in a file. */
+function lineOf(annotation: Annotation, boardNames: ReadonlyMap<string, string>): Fields {
+  const { type, name, icon, color } = annotation;
+  const shared = { type: "annotation", of: type, name, icon, color };
+  if (annotation.type === "events") return { ...shared, q: annotation.q, enabled: annotation.enabled };
+  const { at, board } = annotation;
+  return { ...shared, at, board: board === null ? null : (boardNames.get(board) ?? null) };
+}

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { LogSnag } from "@logsnag/node";
+import type { Group } from "../../schemas/group.ts";
 import type { User } from "../../schemas/user.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 
@@ -60,6 +61,8 @@ test("@logsnag/node tracks, identifies and sends insights", async () => {
   expect(await findValue("user-count")).toMatchObject({ title: "User Count", icon: "👨", value: 101 });
   const user = (await (await app.request("/api/users/user-123")).json()) as { user: User };
   expect(user.user.properties).toEqual({ name: "John", seats: 5, "group.id": "g1", "group.name": "ACME" });
+  const group = (await (await app.request("/api/groups/company/g1")).json()) as { group: Group };
+  expect(group.group).toMatchObject({ properties: { name: "ACME" }, people: 1, events: 1 });
 });
 
 const findValue = async (key: string) => {

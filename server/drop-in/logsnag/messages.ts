@@ -1,5 +1,6 @@
 import { limits } from "../../core/limits.ts";
 import { eventOf } from "../event.ts";
+import { groupOf, onlyGroupType } from "../groups.ts";
 import type { Item } from "../item.ts";
 import { sha256 } from "../sha256.ts";
 import { filledText, isObject, type JsonObject, lineOf, objectOf } from "../text.ts";
@@ -69,5 +70,10 @@ export function userItemOf(body: JsonObject, type: "identify" | "group"): Item {
     type === "identify"
       ? propertiesOf(properties)
       : propertiesOf({ id: body.group_id, ...properties }, "group.");
-  return { user: { userId, set, ...(type === "identify" && { identifies: true }) }, sent: body };
+  const group = type === "group" ? groupOf(onlyGroupType, body.group_id, properties, { userId }) : undefined;
+  return {
+    user: { userId, set, ...(type === "identify" && { identifies: true }) },
+    ...(group && { group }),
+    sent: body,
+  };
 }

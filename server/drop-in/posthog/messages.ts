@@ -1,5 +1,6 @@
 import { eventOf, timeOf } from "../event.ts";
-import type { Item, ItemJoining } from "../item.ts";
+import { groupOf, groupTags } from "../groups.ts";
+import type { Item, ItemGroup, ItemJoining } from "../item.ts";
 import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
 import { propertiesOf } from "../user-properties.ts";
 
@@ -15,6 +16,7 @@ const otherProperties = new Set([
   "token",
   "distinct_id",
   "$user_signature",
+  "$groups",
 ]);
 
 /** Events that are about users or the library only. They change users, and aren't events of the feed. */
@@ -46,7 +48,12 @@ export function itemOf(sent: unknown, nowMs: number): Item {
       sent,
     };
   if (name !== undefined && silentEvents.has(name))
-    return { ...(user && { user }), ...joiningOf(name, all, distinctId), sent };
+    return {
+      ...(user && { user }),
+      ...joiningOf(name, all, distinctId),
+      ...(name === "$groupidentify" && groupIn(all)),
+      sent,
+    };
 
   // The client makes up an id for each of these events, unless it is the one that a browser keeps.
   const isOfBrowser = filledText(all.$device_id) !== undefined && all.$device_id === distinctId;
@@ -75,14 +82,16 @@ export function itemOf(sent: unknown, nowMs: number): Item {
 }
 
 /**
- * The properties that become tags: the application's own, then ours, then those of the library, which begin with `$`.
- * If an event has too many, the last ones are left out.
+ * The properties that become tags: its groups, the application's own, then ours, then those of the library, which begin
+ * with `$`. If an event has too many, the last ones are left out.
  */
 function tagged(all: JsonObject, ours: JsonObject): JsonObject {
   const properties: JsonObject = {};
   const keys = Object.keys(all).filter((key) => !otherProperties.has(key));
   const add = (from: JsonObject, key: string) => define(properties, key, from[key]);
-  for (const key of keys) if (!key.startsWith("$")) add(all, key);
+  const groups = groupTags(all.$groups);
+  for (const key of Object.keys(groups)) add(groups, key);
+  for (const key of keys) if (!key.startsWith("$") && !Object.hasOwn(groups, key)) add(all, key);
   for (const key of Object.keys(ours)) add(ours, key);
   for (const key of keys) if (key.startsWith("$") && !Object.hasOwn(ours, key)) add(all, key);
   return properties;
@@ -110,6 +119,12 @@ function userOf(event: JsonObject, properties: JsonObject, userId: string) {
   const isEmpty = Object.keys(set).length + Object.keys(setOnce).length === 0;
   const identifies = event.event === "$identify";
   return isEmpty && !identifies ? undefined : { userId, set, setOnce, ...(identifies && { identifies }) };
+}
+
+/** A group's properties. Whoever is named as its sender is no member: events name their groups themselves. */
+function groupIn({ $group_type, $group_key, $group_set }: JsonObject): { group?: ItemGroup } {
+  const group = groupOf($group_type, $group_key, objectOf($group_set));
+  return group ? { group } : {};
 }
 
 /** The two IDs that `identify` and `alias` give one person. */

@@ -4,6 +4,7 @@ import { PostHog } from "posthog-node";
 import { createSecret } from "../../auth/key-secret.ts";
 import { limits } from "../../core/limits.ts";
 import type { Funnel } from "../../schemas/funnel.ts";
+import type { Group } from "../../schemas/group.ts";
 import type { RejectedEventList } from "../../schemas/rejected-event.ts";
 import type { User } from "../../schemas/user.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
@@ -59,6 +60,21 @@ test("posthog-node captures, identifies and asks for flags", async () => {
   expect(await propertiesOf("u1")).toEqual({ name: "Ada", first: 1, email: "a@b.c" });
   const response = await app.request("/api/users/anon1");
   expect(((await response.json()) as { user: User }).user).toMatchObject({ userId: "u1", events: 1 });
+});
+
+test("posthog-node: groups have properties, and events name their groups", async () => {
+  await using app = await testApp();
+  const posthog = new PostHog(app.key, { host: app.address, flushAt: 100 });
+  posthog.groupIdentify({ groupType: "company", groupKey: "acme", properties: { name: "ACME", seats: 5 } });
+  posthog.capture({ distinctId: "u1", event: "Paid", groups: { company: "acme", team: "t1" } });
+  posthog.capture({ distinctId: "u1", event: "Elsewhere" });
+  posthog.capture({ distinctId: "u2", event: "Own tag", properties: { company: "another" } });
+  await posthog.shutdown();
+  const { group } = (await (await app.request("/api/groups/company/acme")).json()) as { group: Group };
+  expect(group).toMatchObject({ properties: { name: "ACME", seats: 5 }, people: 0, events: 1 });
+  const found = await app.list(`?q=${encodeURIComponent("company:acme")}`);
+  expect(found.map(({ name, tags }) => [name, tags.company, tags.team])).toEqual([["Paid", "acme", "t1"]]);
+  expect(Object.keys(found[0]!.tags).join()).not.toContain("$groups");
 });
 
 test("posthog-node: anonymous, then signed in, is one person and one funnel", async () => {

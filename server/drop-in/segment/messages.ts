@@ -1,5 +1,6 @@
 import { eventOf, timeOf } from "../event.ts";
-import type { Item, ItemJoining } from "../item.ts";
+import { groupOf, onlyGroupType } from "../groups.ts";
+import type { Item, ItemGroup, ItemJoining } from "../item.ts";
 import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
 import { propertiesOf } from "../user-properties.ts";
 
@@ -34,11 +35,19 @@ export function itemOf(sent: unknown, type: unknown, nowMs: number, channel = se
           ...(type === "identify" && filledText(sent.userId) !== undefined && { identifies: true }),
         },
         ...joiningOf(sent, type === "group" ? "event" : (type as "identify" | "alias")),
+        ...(type === "group" && groupIn(sent, userId)),
         sent,
       };
     default:
       return { fault: `"type" must be one of ${messageTypes.join(", ")}.`, sent };
   }
+}
+
+/** A call of `group` makes its user a member (https://segment.com/docs/connections/spec/group/). */
+function groupIn({ groupId, traits, context }: JsonObject, userId: string): { group?: ItemGroup } {
+  const signature = filledText(objectOf(context).userSignature);
+  const group = groupOf(onlyGroupType, groupId, objectOf(traits), { userId, signature });
+  return group ? { group } : {};
 }
 
 /** The two IDs of a message, which are one person's; of an alias, the previous ID and the one that replaces it. */
@@ -61,6 +70,8 @@ function messageEvent(
   const { userId: ownUserId, anonymousId, messageId } = message;
   const { library: _, userSignature: _signature, ...context } = objectOf(message.context);
   const hasBothIds = filledText(ownUserId) !== undefined && filledText(anonymousId) !== undefined;
+  // The group of the event (https://segment.com/docs/connections/spec/common/#context).
+  const groupId = filledText(context.groupId);
   const createdAtMs = timeOf(message.timestamp) ?? timeOf(message.originalTimestamp);
   return eventOf(
     {
@@ -69,6 +80,7 @@ function messageEvent(
       userId,
       properties: {
         ...objectOf(message.properties),
+        ...(groupId !== undefined && { [onlyGroupType]: groupId }),
         ...(hasBothIds && { anonymousId }),
         context,
       },

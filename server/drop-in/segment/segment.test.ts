@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import Rudder from "@rudderstack/rudder-sdk-node";
 import { Analytics } from "@segment/analytics-node";
 import type { Funnel } from "../../schemas/funnel.ts";
+import type { Group } from "../../schemas/group.ts";
 import type { User } from "../../schemas/user.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 import { until } from "../../testing/until.ts";
@@ -85,6 +86,9 @@ test("@segment/analytics-node sends every kind of message", async () => {
     "group.id": "g1",
     "group.name": "ACME",
   });
+  // Its user is a member, and the events of the user are the company's.
+  const { group } = (await (await app.request("/api/groups/company/g1")).json()) as { group: Group };
+  expect(group).toMatchObject({ properties: { name: "ACME" }, people: 1, events: 3 });
   // The order has both IDs, and the alias says the same again.
   const { user } = (await (await app.request("/api/users/a1")).json()) as { user: User };
   expect(user).toMatchObject({ userId: "u1", isKnown: true, events: 3 });
@@ -119,6 +123,29 @@ test("@segment/analytics-node: anonymous, then signed in, is one person and one 
   const cookie = await app.signIn();
   const list = await app.request("/api/events/rejected?project=default", { headers: { cookie } });
   expect(await list.text()).not.toContain("browser-2");
+});
+
+test("@segment/analytics-node: an event names its company by the context, whoever's it is", async () => {
+  const analytics = new Analytics({ writeKey: app.key, host: app.address });
+  analytics.group({ userId: "u7", groupId: "g7", traits: { plan: "team" } });
+  await analytics.flush();
+  analytics.track({ userId: "u7", event: "Own" });
+  analytics.track({ userId: "u7", event: "Of another", context: { groupId: "g8" } as object });
+  analytics.track({ userId: "u8", event: "Of theirs", context: { groupId: "g7" } as object });
+  await analytics.closeAndFlush();
+  const events = await app.list(`?q=${encodeURIComponent("company:g7 channel:segment")}`);
+  expect(events.map(({ name }) => name).toSorted()).toEqual(["Of theirs", "Own"]);
+});
+
+test("@rudderstack/rudder-sdk-node: group makes the user a member", async () => {
+  const rudder = new Rudder(app.key, { dataPlaneUrl: app.address, flushAt: 1 });
+  await new Promise<void>((resolve, reject) =>
+    rudder.group({ userId: "u9", groupId: "g9", traits: { name: "Rudder" } }, (error?: Error) =>
+      error ? reject(error) : resolve(),
+    ),
+  );
+  const { group } = (await (await app.request("/api/groups/company/g9")).json()) as { group: Group };
+  expect(group).toMatchObject({ properties: { name: "Rudder" }, people: 1 });
 });
 
 test("@rudderstack/rudder-sdk-node sends gzip that claims to be a form", async () => {
@@ -252,6 +279,8 @@ test("a publishable key sends events from its pages, and changes no user", async
   expect((await post("/v1/group", { userId: "u6", groupId: "g", writeKey }, origin)).status).toBe(200);
   expect((await post("/v1/alias", { userId: "u6", previousId: "a", writeKey }, origin)).status).toBe(200);
   expect(await propertiesOf("u6")).toEqual({});
+  // Neither is a company created from a page, nor is somebody added without a signature.
+  expect((await app.request("/api/groups/company/g")).status).toBe(404);
   expect(await beacon(`?writeKey=${writeKey}`, { batch: [{ ...track, event: "Beacon" }, identify] })).toBe(
     200,
   );

@@ -104,8 +104,12 @@ export const telegram = defineKind({
   },
 });
 
-/** Bots whose webhook is known to be set, by a hash. Each is set again once a day, in case somebody has changed it. */
-const webhooksSet = new LRUCache<string, true>({ max: 1_000, ttl: 86_400_000 });
+/**
+ * Whether the webhook of a bot is set, by a hash of both. It is set again once a day, in case somebody has changed it, and
+ * sooner if Telegram refused it, as it does without HTTPS.
+ */
+const webhooksSet = new LRUCache<string, boolean>({ max: 1_000 });
+const setAgainMs = { isSet: 86_400_000, isRefused: 600_000 };
 
 /**
  * Has Telegram post clicks on the bot's buttons to an address. Returns whether it does: the address must have HTTPS.
@@ -113,16 +117,19 @@ const webhooksSet = new LRUCache<string, true>({ max: 1_000, ttl: 86_400_000 });
  */
 async function setWebhook(url: string, settings: Settings, context: Context): Promise<boolean> {
   const known = createHash("sha256").update(`${settings.server} ${settings.token} ${url}`).digest("hex");
-  if (webhooksSet.has(known)) return true;
+  const before = webhooksSet.get(known);
+  if (before !== undefined) return before;
   const body = {
     url,
     secret_token: telegramSecretOf(settings.token),
     allowed_updates: ["callback_query"],
   };
   const { status } = await callBot("setWebhook", body, settings, context);
-  if (status !== 200) return false;
-  webhooksSet.set(known, true);
-  return true;
+  const isSet = status === 200;
+  const isRefused = status >= 400 && status < 500 && status !== 429;
+  if (isSet || isRefused)
+    webhooksSet.set(known, isSet, { ttl: isSet ? setAgainMs.isSet : setAgainMs.isRefused });
+  return isSet;
 }
 
 /** The word by which an update is known to come from Telegram: nobody else but this server has the bot's token. */

@@ -95,4 +95,8 @@ test("too much memory is a problem that says what to do", async () => {
   await expect(large.retention(query, {})).rejects.toThrow(
     "query-too-expensive: This range has more than 4,000,000 different users. Use a shorter range or more filters.",
   );
+  const varied = analyzerWith(() => Promise.reject(new TooLargeError("properties")));
+  await expect(varied.retention(query, {})).rejects.toThrow(
+    "query-too-expensive: Users of this project have more than 100,000 values of this property. Split by one",
+  );
 });

@@ -53,11 +53,16 @@ export function limited(analyzer: EventAnalyzer): EventAnalyzer {
 }
 
 function tooLarge(of: TooMany): ProblemError {
-  const what: Record<TooMany, string> = {
+  if (of === "properties")
+    return problem("query-too-expensive", {
+      detail: `Users of this project have more than ${text(limits.statsSplitValues)} values of this property. Split by one with fewer values.`,
+    });
+  const what: Record<Exclude<TooMany, "properties">, string> = {
     users: `more than ${text(limits.analysisUsers)} different users`,
     pairs: `more than ${text(limits.analysisPairs)} different pairs of a user and a value of "split"`,
     values: `more than ${text(limits.statsSplitValues)} values of "split"`,
     names: `more than ${text(limits.statsSplitValues)} different event names`,
+    places: `more users than paths of this length can have`,
     events: `more than ${text(limits.analysisEvents)} events of users`,
   };
   return problem("query-too-expensive", {

@@ -193,6 +193,17 @@ export function unpackUsers(packed: Uint8Array): UserColumn {
   return { indexes, hashes: new Uint32Array(new Uint8Array(values).buffer) };
 }
 
+/** For each ordinal of a stored column, an index of the column's values from 1 on; 0 for none. */
+export function indexesIn(packed: Uint8Array): Uint32Array {
+  return unpack(packed).indexes;
+}
+
+/** Whether a tag without a column is on no event, by the list of columns. */
+export function hasAllTags(list: Uint8Array | undefined): boolean {
+  // An empty one is the marker, which on PostgreSQL is in the project's own block.
+  return list?.[0] === 1;
+}
+
 /** The columns that hold some fields. The list is always needed. */
 export function columnNames({ users, split, number }: Fields): string[] {
   return [
@@ -209,9 +220,8 @@ export function columnsIn(
   read: (name: string) => Uint8Array | undefined,
 ): Omit<Columns, "ms"> | null {
   const list = read(columnName.list);
-  // An empty one is the marker, which on PostgreSQL is in the project's own block.
   if (!list || list.length === 0) return null;
-  const isComplete = list[0] === 1;
+  const isComplete = hasAllTags(list);
   let isMissing = false;
   const textsOf = (name: string): TextColumn | null => {
     const packed = read(name);

@@ -11,7 +11,7 @@ import { followCohorts } from "./retention.ts";
 import type { Sources } from "./scan.ts";
 
 /** Slots of users that are looked at between two looks at the clock. */
-const slotsOfTurn = 16_384;
+const slotsOfTurn = 1_024;
 
 /** Finds the users whom a number counts. */
 export async function countedUsers(
@@ -57,7 +57,7 @@ async function selectUsers(
   }
   if (counted.of === "activity") return selectActiveUsers(sources, counted, watch);
   const { filter, range, property } = counted;
-  const ofProperty = property && scanFor(sources, { by: "user", key: property.key });
+  const ofProperty = property && scanFor(sources, { by: "user", key: property.key }, property.value);
   const fields = { users: true };
   const batches = new Batches(fields, [filter], new Users(await sources.readPeople(projectId)));
   const { texts } = batches.values;

@@ -1,11 +1,10 @@
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
-import { NameRanks } from "./name-ranks.ts";
 import { type Texts, Users } from "./numbered.ts";
 import type { FollowPathsQuery } from "./path-queries.ts";
 import type { Watch } from "./queries.ts";
 import type { Sources } from "./scan.ts";
-import { TooLargeError } from "./too-large.ts";
+import { TooLargeError, tooMany } from "./too-large.ts";
 
 /** Share of the progress for finding the anchors. */
 const anchorShare = 0.3;
@@ -40,7 +39,8 @@ export async function followPaths(
   const fields = { users: true, split: { by: "name" } } as const;
   const first = new Batches(fields, [anchor], new Users(await readPeople(projectId)));
   const anchors = new Anchors(first.values);
-  await inNames(
+  await tooMany(
+    "names",
     scan({ projectId, filters: [anchor], range, fields }, first, (batch) => anchors.add(batch), {
       ...watch,
       onProgress: (done) => watch.onProgress?.(done * anchorShare),
@@ -81,7 +81,8 @@ export async function followPaths(
   };
   const around = anchors.around(direction, windowMs, range);
   if (around.fromMs < around.toMs)
-    await inNames(
+    await tooMany(
+      "names",
       scan({ projectId, filters: [steps, anchor], range: around, fields }, second, take, {
         ...watch,
         onProgress: (done) => watch.onProgress?.(anchorShare + done * (1 - anchorShare)),
@@ -95,15 +96,6 @@ export async function followPaths(
     nameOf: (user, step) => ways.nameOf(user, step, anchors.nameOf(user)),
     msOf: (user, step) => ways.msOf(user, step, anchors.nameOf(user)),
   };
-}
-
-/** Says what there is too much of: here the values are names. */
-async function inNames(scanned: Promise<void>): Promise<void> {
-  try {
-    await scanned;
-  } catch (error) {
-    throw error instanceof TooLargeError && error.of === "values" ? new TooLargeError("names") : error;
-  }
 }
 
 /** The first event of each user that matches, of several at the same time the one whose name is the least text. */
@@ -181,11 +173,13 @@ class Ways {
   readonly #names: Uint32Array;
   readonly #ms: Float64Array | null;
 
+  /** Throws `TooLargeError`. */
   constructor({ users, length, isAfter, mergesRepeats, keepsTimes }: WaysOptions) {
     this.#isAfter = isAfter;
     this.#merges = mergesRepeats;
     this.#length = length;
     this.#places = isAfter ? length : length + 1;
+    TooLargeError.check("places", users * this.#places - 1);
     this.#counts = new Uint32Array(users + 1);
     this.#last = new Uint32Array(users + 1);
     this.#names = new Uint32Array((users + 1) * this.#places);
@@ -231,7 +225,6 @@ class Ways {
 /** Passes events on in the order of time; those of one user and millisecond by their names, ascending or descending. */
 class SameTime {
   readonly #names: Texts;
-  readonly #ranks: NameRanks;
   readonly #order: 1 | -1;
   readonly #pass: (user: number, name: number, ms: number) => void;
   #ms = Number.NaN;
@@ -241,7 +234,6 @@ class SameTime {
 
   constructor(names: Texts, order: 1 | -1, pass: (user: number, name: number, ms: number) => void) {
     this.#names = names;
-    this.#ranks = new NameRanks(names);
     this.#order = order;
     this.#pass = pass;
   }
@@ -269,16 +261,25 @@ class SameTime {
       return;
     }
     if (size === 0) return;
-    const ranks = this.#ranks.ranks();
     const count = this.#names.texts.length + 1;
-    // A user's number and a rank fit into a double, and numbers sort without a call for each pair.
+    // A user's number and a name's fit into a double, and numbers sort without a call for each pair.
     const keys = new Float64Array(size);
-    for (let at = 0; at < size; at++) keys[at] = this.#users[at]! * count + ranks[this.#nameNumbers[at]!]!;
+    for (let at = 0; at < size; at++) keys[at] = this.#users[at]! * count + this.#nameNumbers[at]!;
     keys.sort();
-    if (this.#order === -1) keys.reverse();
-    for (const key of keys) {
-      const user = Math.floor(key / count);
-      this.#pass(user, this.#ranks.nameAt(key - user * count), this.#ms);
+    for (let from = 0; from < size; ) {
+      const user = Math.floor(keys[from]! / count);
+      const names: number[] = [];
+      const end = (user + 1) * count;
+      for (; from < size && keys[from]! < end; from++) names.push(keys[from]! - user * count);
+      if (names.length > 1) this.#sort(names);
+      for (const name of names) this.#pass(user, name, this.#ms);
     }
+  }
+
+  /** Sorts only the names of one user: all names of a project are many, and each batch can bring new ones. */
+  #sort(names: number[]): void {
+    const { texts } = this.#names;
+    const order = this.#order;
+    names.sort((a, b) => (a === b ? 0 : texts[a - 1]! < texts[b - 1]! ? -order : order));
   }
 }

@@ -1,5 +1,6 @@
 import { Turns } from "../../scheduling/turns.ts";
 import { type FollowedPaths, followPaths } from "./follow-paths.ts";
+import { largestOf } from "./largest.ts";
 import type { CountedPathUsers, PathNode, PathPlace, Paths, PathsQuery } from "./path-queries.ts";
 import type { Watch } from "./queries.ts";
 import type { Sources } from "./scan.ts";
@@ -63,19 +64,18 @@ async function stepsOf(followed: FollowedPaths, query: PathsQuery, watch: Watch)
   for (let step = 1; step <= query.length; step++) {
     const own = counts.subarray((step - 1) * width, step * width);
     const ended = step === query.length ? null : 0;
-    const named = Array.from(own.keys())
-      .filter((name) => own[name]! > 0)
-      .sort((a, b) => own[b]! - own[a]! || (texts[a - 1]! < texts[b - 1]! ? -1 : 1));
+    const turns = new Turns(query.projectId, watch.signal);
+    const { numbers, texts: names, total } = await largestOf(own, texts, query.names + 1, turns);
     // A single other name is shown as itself.
-    const shown = named.slice(0, named.length === query.names + 1 ? named.length : query.names);
-    const others = named.slice(shown.length);
+    const shown = names === numbers.length ? numbers : numbers.slice(0, query.names);
+    const others = names - shown.length;
     const places = new Map(shown.map((name, place) => [name, place]));
     const nodes: PathNode[] = shown.map((name) => {
       return { step, name: texts[name - 1]!, names: 1, users: own[name]!, ended };
     });
-    if (others.length > 0) {
-      const users = others.reduce((sum, name) => sum + own[name]!, 0);
-      nodes.push({ step, name: null, names: others.length, users, ended });
+    if (others > 0) {
+      const usersOfOthers = shown.reduce((rest, name) => rest - own[name]!, total);
+      nodes.push({ step, name: null, names: others, users: usersOfOthers, ended });
     }
     steps.push({ first, nodes, nodeOf: (name) => places.get(name) ?? shown.length });
     first += nodes.length;

@@ -5,12 +5,16 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { limits } from "../../core/limits.ts";
 import type { EventFilter } from "../../event/filter.ts";
 import { parseSearch } from "../../event/search.ts";
 import { type AnalysisStore, openAnalysisStore } from "../../testing/analysis-store.ts";
 import { effort, storeEngines } from "../../testing/engine.ts";
-import { propertyIn } from "./property-split.ts";
+import { countedUsers } from "./counted-users.ts";
+import { measure } from "./measure.ts";
+import { textOfProperty } from "./property-split.ts";
 import type { CountedUsers, Metric, PropertySplit } from "./queries.ts";
+import type { Sources } from "./scan.ts";
 
 const startMs = Date.UTC(2026, 0, 31);
 const minuteMs = 60_000;
@@ -18,7 +22,7 @@ const minutes = 5 * 24 * 60;
 const key = "tier";
 
 /** The properties of users: texts, numbers, booleans, names that objects inherit, null and none. */
-const properties: Record<string, unknown> = {
+const properties: Record<string, Record<string, unknown>> = {
   u0: { tier: "pro" },
   u1: { tier: "free", other: 1 },
   u2: { tier: 5 },
@@ -30,15 +34,40 @@ const properties: Record<string, unknown> = {
   u8: { tier: "__proto__" },
   u9: { tier: "pro" },
 };
-const tierOf = (userId: string) =>
-  properties[userId] === undefined ? undefined : propertyIn(JSON.stringify(properties[userId]), key);
+const tierOf = (userId: string) => textOfProperty(JSON.stringify(properties[userId]?.[key] ?? null));
 
 test("a property's value is a text, and null is none", () => {
-  expect(propertyIn('{"a":"b","c":1.5,"d":false,"e":null}', "a")).toBe("b");
-  expect(propertyIn('{"a":"b","c":1.5,"d":false,"e":null}', "c")).toBe("1.5");
-  expect(propertyIn('{"a":"b","c":1.5,"d":false,"e":null}', "d")).toBe("false");
-  expect(propertyIn('{"a":"b","c":1.5,"d":false,"e":null}', "e")).toBeUndefined();
-  expect(propertyIn("{}", "toString")).toBeUndefined();
+  expect(textOfProperty('"b"')).toBe("b");
+  expect(textOfProperty("1.5")).toBe("1.5");
+  expect(textOfProperty("false")).toBe("false");
+  expect(textOfProperty("null")).toBeUndefined();
+  expect(textOfProperty(null)).toBeUndefined();
+});
+
+test("a property with more values than a split may have is refused, but its users are found", async () => {
+  const sources: Sources = {
+    readPeople: async () => null,
+    async readProperty(_project, _key, take) {
+      for (let user = 0; user <= limits.statsSplitValues; user++) take(`u${user}`, `u${user}@example.com`);
+    },
+    async scan(_query, batches, take) {
+      for (const userId of ["u5", "u6", "nobody"])
+        batches.addEvent(
+          { id: "", name: "open", channelId: "a", userId, notify: false, tags: {}, createdAt: "" },
+          startMs,
+        );
+      take(batches.take());
+    },
+  };
+  const range = { fromMs: startMs, toMs: startMs + 1 };
+  const property = { key: "email", value: "u5@example.com" };
+  const counted = { of: "events", filter: {}, range, property } as const;
+  expect((await countedUsers(sources, { projectId: 1, counted, limit: 10 }, {})).total).toBe(1);
+  const bounds = [range.fromMs, range.toMs];
+  const split = { by: "user", key: "email" } as const;
+  await expect(
+    measure(sources, { projectId: 1, filter: {}, bounds, metric: "events", split, series: 5 }, {}),
+  ).rejects.toThrow("more than 100000 properties");
 });
 
 describe.each([...storeEngines])("splits by a property on %s", (engine) => {

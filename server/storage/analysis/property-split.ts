@@ -3,21 +3,24 @@ import type { Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
 import type { PropertySplit, Watch } from "./queries.ts";
 import type { Scan, Sources } from "./scan.ts";
+import { tooMany } from "./too-large.ts";
 
-/** The value of a property in a user's stored properties, as a text; undefined for none or null. */
-export function propertyIn(json: string, key: string): string | undefined {
-  const properties = JSON.parse(json) as Record<string, string | number | boolean | null>;
-  const value = Object.hasOwn(properties, key) ? properties[key] : null;
-  return value === null || value === undefined ? undefined : String(value);
+/** The value of a property, which is stored as JSON, as a text; undefined for none or null. */
+export function textOfProperty(json: string | null): string | undefined {
+  const value = json === null ? null : (JSON.parse(json) as string | number | boolean | null);
+  return value === null ? undefined : String(value);
 }
 
 /**
  * A scan for a split. If that is a property of users, batches have each user's value in place of one of the event, as it
  * is now. Otherwise, events have their own.
+ *
+ * @param only - the only value that users may have; others have none
  */
 export function scanFor(
   { scan, readProperty }: Sources,
   split: Split | PropertySplit | undefined,
+  only?: string,
 ): { scan: Scan; ofEvents: Split | undefined } {
   if (split?.by !== "user") return { scan, ofEvents: split };
   const { key } = split;
@@ -48,16 +51,19 @@ export function scanFor(
     watch: Watch,
   ): Promise<Uint32Array> {
     let values = new Uint32Array(1_024);
-    await readProperty(
+    const reading = readProperty(
       projectId,
       key,
       (userId, value) => {
+        if (only !== undefined && value !== only) return;
         const user = users.add(userId);
         while (user >= values.length) values = grown(values);
         values[user] = texts.add(value);
       },
       watch,
     );
+    // Values of all users count, so a shorter range wouldn't help.
+    await tooMany("properties", reading);
     return values;
   }
 }

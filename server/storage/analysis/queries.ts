@@ -1,4 +1,5 @@
 import type { EventFilter } from "../../event/filter.ts";
+import type { UserSet } from "../../event/user-set.ts";
 import type { MsRange } from "../block.ts";
 import type { Split } from "../split.ts";
 import type { CountedActiveUsers } from "./activity-queries.ts";
@@ -144,6 +145,15 @@ export type UsersWithQuery = {
   range: MsRange;
   /** From 1 on. */
   atLeast: number;
+  /** Also finds the first event before this time that somebody can't do without (`firstLossMs`). */
+  edgeToMs?: number | undefined;
+};
+
+export type UsersWith = {
+  /** Their main IDs. */
+  users: UserSet;
+  /** The `createdAt` of an event: as soon as the range begins after it, its person has too few. Null if there is none. */
+  firstLossMs: number | null;
 };
 
 /** The place of a user in a list: the time of the event that counts, and the hash of the id as hexadecimal digits. */

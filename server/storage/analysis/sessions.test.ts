@@ -18,7 +18,6 @@ import {
 } from "../../testing/engine.ts";
 import { valueIn } from "../counter-ranges.ts";
 import { openPostgresStore } from "../postgres/index.ts";
-import type { Split } from "../split.ts";
 import { openSqliteStore } from "../sqlite/index.ts";
 import type { Store } from "../store.ts";
 import type { SessionsOfValue, SessionsQuery, SessionsResult } from "./sessions.ts";
@@ -35,12 +34,21 @@ const open = {
     openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
 };
 
+/** The property of users of the first project. */
+const plans = new Map([
+  ["often", "pro"],
+  ["u1", "free"],
+  ["u2", "pro"],
+  ["u3", ""],
+]);
+
 const msOf = ({ createdAt }: Event) => Date.parse(createdAt);
 
 /** The same, computed plainly: an object for each session, which holds its events. */
 function plainly(
   events: Event[],
-  { bounds, counted, activity, idleMs, split }: Omit<SessionsQuery, "projectId">,
+  { bounds, counted, activity, idleMs, split, top, values }: Omit<SessionsQuery, "projectId">,
+  properties: ReadonlyMap<string, string>,
 ) {
   const own = events.filter(
     (event) => event.userId !== "" && msOf(event) >= bounds[0]! && msOf(event) < bounds.at(-1)!,
@@ -71,13 +79,18 @@ function plainly(
           .reduce((sum, session) => sum + value(session), 0),
       );
   const least = (some: Event[]): string | null => {
-    const values = some.map((event) => (split ? valueIn(event, split) : undefined));
+    const values = some.map((event) => {
+      if (split?.by === "user") return properties.get(event.userId);
+      return split && valueIn(event, split);
+    });
     return values.includes(undefined) ? null : (values.toSorted()[0] as string);
   };
   const byValue = (read: (session: (typeof sessions)[number]) => string | null): SessionsOfValue[] =>
     [...Map.groupBy(sessions, read)]
-      .map(([value, some]) => ({ value, sessions: some.length }))
-      .sort((a, b) => b.sessions - a.sessions || ((a.value ?? "\uffff") < (b.value ?? "\uffff") ? -1 : 1));
+      .flatMap(([value, some]) => (value === null ? [] : [{ value, sessions: some.length }]))
+      .filter(({ value }) => values?.includes(value) ?? true)
+      .sort((a, b) => b.sessions - a.sessions || (a.value < b.value ? -1 : 1))
+      .slice(0, top);
   return {
     sessions: sums(() => 1),
     bounces: sums(({ counted }) => (counted.length === 1 ? 1 : 0)),
@@ -101,6 +114,11 @@ describe.each([...storeEngines])("sessions on %s", (engine) => {
     const ids: number[] = [];
     for (const name of ["One", "Other"]) ids.push((await createProject(store.control, name, null)).id);
     projectId = ids[0]!;
+    for (const [userId, plan] of plans)
+      await store.control
+        .insertInto("users")
+        .values({ projectId, userId, properties: JSON.stringify({ plan }), updatedAt: startMs })
+        .execute();
     const made = fc.record({
       project: fc.constantFrom(0, 0, 0, 1),
       name: fc.constantFrom("view", "view", "read", "other"),
@@ -146,11 +164,14 @@ describe.each([...storeEngines])("sessions on %s", (engine) => {
   const bounds = fc
     .uniqueArray(fc.integer({ min: -100, max: minutes + 100 }), { minLength: 2, maxLength: 6 })
     .map((all) => all.toSorted((a, b) => a - b).map((minute) => startMs + minute * minuteMs));
-  const split: fc.Arbitrary<Split | undefined> = fc.constantFrom(
+  const split: fc.Arbitrary<SessionsQuery["split"]> = fc.constantFrom(
     undefined,
     { by: "name" },
     { by: "tag", key: "path" },
+    { by: "user", key: "plan" },
   );
+  const top = fc.nat({ max: 4 });
+  const values = fc.option(fc.constant(["/a", "view", "pro", "none"]), { nil: undefined });
   const idleMs = fc.constantFrom(5, 6, 30, 120, 10_000).map((minute) => minute * minuteMs);
 
   async function compare(): Promise<void> {
@@ -161,9 +182,12 @@ describe.each([...storeEngines])("sessions on %s", (engine) => {
         bounds,
         split,
         idleMs,
-        async (counted, activity, bounds, split, idleMs) => {
-          const query = { bounds, counted, activity, idleMs, split };
-          expect(await store.events.sessions({ projectId, ...query }, {})).toEqual(plainly(events, query));
+        top,
+        values,
+        async (counted, activity, bounds, split, idleMs, top, values) => {
+          const query = { bounds, counted, activity, idleMs, split, top, values };
+          const expected = plainly(events, query, plans);
+          expect(await store.events.sessions({ projectId, ...query }, {})).toEqual(expected);
         },
       ),
       { numRuns: effort(40, 500) },
@@ -180,7 +204,7 @@ describe.each([...storeEngines])("sessions on %s", (engine) => {
   test("end when they are aborted", async () => {
     const controller = new AbortController();
     controller.abort(new Error("gone"));
-    const query = { projectId, bounds: [startMs, settledMs], counted: {}, activity: {}, idleMs: 1 };
+    const query = { projectId, bounds: [startMs, settledMs], counted: {}, activity: {}, idleMs: 1, top: 0 };
     await expect(store.events.sessions(query, { signal: controller.signal })).rejects.toThrow("gone");
   });
 });

@@ -4,8 +4,10 @@ import { Buckets } from "../histogram.ts";
 import type { Split } from "../split.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
+import { largestOf } from "./largest.ts";
 import { Users } from "./numbered.ts";
-import type { Watch } from "./queries.ts";
+import { scanFor } from "./property-split.ts";
+import type { PropertySplit, Watch } from "./queries.ts";
 import type { Sources } from "./scan.ts";
 
 const isCounted = 1;
@@ -23,11 +25,15 @@ export type SessionsQuery = {
   /** A session ends after so long without an event. */
   idleMs: number;
   /** Of what sessions have a first and a last value. */
-  split?: Split | undefined;
+  split?: Split | PropertySplit | undefined;
+  /** How many first and how many last values are returned, those of most sessions. */
+  top: number;
+  /** The only values that can be returned; all by default. */
+  values?: readonly string[] | undefined;
 };
 
-/** Sessions in a value of the split, which is null for events without one. */
-export type SessionsOfValue = { value: string | null; sessions: number };
+/** Sessions that begin or end with a value of the split. */
+export type SessionsOfValue = { value: string; sessions: number };
 
 export type SessionsResult = {
   /** By the bucket that a session begins in. */
@@ -38,7 +44,7 @@ export type SessionsResult = {
   events: number[];
   /** Milliseconds from each session's first event to its last, in all. */
   durationMs: number[];
-  /** By the value of the first and of the last counted event: most sessions first, then by value. */
+  /** By the value of the first and of the last counted event, if it has one: most sessions first, then by value. */
   entries: SessionsOfValue[];
   exits: SessionsOfValue[];
 };
@@ -48,26 +54,24 @@ export type SessionsResult = {
  * after it. Of several events at the same millisecond, the one with the least value is the first or the last.
  */
 export async function sessions(
-  { scan, readPeople }: Sources,
+  sources: Sources,
   query: SessionsQuery,
   watch: Watch,
 ): Promise<SessionsResult> {
   const { projectId, bounds, counted, activity, split } = query;
-  const fields = { users: true, split };
+  const { scan, ofEvents } = scanFor(sources, split);
+  const fields = { users: true, split: ofEvents };
   const filters = [counted, activity];
-  const batches = new Batches(fields, filters, new Users(await readPeople(projectId)));
+  const batches = new Batches(fields, filters, new Users(await sources.readPeople(projectId)));
   const open = new OpenSessions(query, batches.values.texts);
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
   await scan({ projectId, filters, range, fields }, batches, (batch) => open.add(batch), watch);
-  const turns = new Turns(projectId);
+  const turns = new Turns(projectId, watch.signal);
   for (let user = 1; user <= batches.users.count; user++) {
     open.close(user);
-    if (user % usersOfTurn === 0 && turns.isOver) {
-      await turns.next();
-      watch.signal?.throwIfAborted();
-    }
+    if (user % usersOfTurn === 0) await turns.next();
   }
-  return open.result();
+  return open.result(query, turns);
 }
 
 /** The session of each user that may go on. Arrays are by user, and values are numbers of texts, 0 for none. */
@@ -150,24 +154,26 @@ class OpenSessions {
     this.#startMs[user] = 0;
   }
 
-  result(): SessionsResult {
+  async result(query: SessionsQuery, turns: Turns): Promise<SessionsResult> {
     return {
       sessions: this.#sessions,
       bounces: this.#bounces,
       events: this.#counted,
       durationMs: this.#durationMs,
-      entries: this.#byValue(this.#entriesOf),
-      exits: this.#byValue(this.#exitsOf),
+      entries: await this.#largest(this.#entriesOf, query, turns),
+      exits: await this.#largest(this.#exitsOf, query, turns),
     };
   }
 
-  #byValue(counts: Float64Array): SessionsOfValue[] {
-    return Array.from(counts, (sessions, value) => ({
-      value: value === 0 ? null : (this.#texts[value - 1] ?? null),
-      sessions,
-    }))
-      .filter(({ sessions }) => sessions > 0)
-      .sort((a, b) => b.sessions - a.sessions || (isBefore(a.value, b.value) ? -1 : 1));
+  async #largest(
+    counts: Float64Array,
+    { top, values }: SessionsQuery,
+    turns: Turns,
+  ): Promise<SessionsOfValue[]> {
+    if (top === 0) return [];
+    const only = values && new Set(values);
+    const { numbers } = await largestOf(counts, this.#texts, top, turns, (text) => only?.has(text) ?? true);
+    return numbers.map((number) => ({ value: this.#texts[number - 1]!, sessions: counts[number]! }));
   }
 
   /** No value comes before all others. */
@@ -184,9 +190,4 @@ class OpenSessions {
     this.#entry = grown(this.#entry);
     this.#exit = grown(this.#exit);
   }
-}
-
-/** No value comes after all others. */
-function isBefore(a: string | null, b: string | null): boolean {
-  return a !== null && (b === null || a < b);
 }

@@ -5,7 +5,9 @@ const maxima = {
   pairs: limits.analysisPairs,
   values: limits.statsSplitValues,
   names: limits.statsSplitValues,
+  properties: limits.statsSplitValues,
   events: limits.analysisEvents,
+  places: limits.analysisPlaces,
 };
 
 /** What an analysis has too many of. */
@@ -23,5 +25,14 @@ export class TooLargeError extends Error {
   /** Throws it if there is no room for one more. */
   static check(of: TooMany, count: number): void {
     if (count >= maxima[of]) throw new TooLargeError(of);
+  }
+}
+
+/** Waits for a scan whose values are something else, and throws `TooLargeError` of that. */
+export async function tooMany(of: TooMany, scanned: Promise<void>): Promise<void> {
+  try {
+    await scanned;
+  } catch (error) {
+    throw error instanceof TooLargeError && error.of === "values" ? new TooLargeError(of) : error;
   }
 }

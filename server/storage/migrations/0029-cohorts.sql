@@ -1,4 +1,4 @@
--- Saved searches of people. Who is in one is computed about once a minute.
+-- Saved searches of people. Who is in one is computed about every 30 seconds.
 CREATE TABLE cohorts (
   id text {{binary}} PRIMARY KEY,
   project_id integer NOT NULL REFERENCES projects (id) ON DELETE CASCADE,

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { NumberCondition } from "../../event/match.ts";
+import type { MembersCondition, NumberCondition } from "../../event/match.ts";
 import {
   allTimestampsIn,
   type Block,
@@ -13,7 +13,7 @@ import {
   withAny,
 } from "../block.ts";
 import { timestampsPerRow } from "../block-builder.ts";
-import { membersColumn, ordinalsOfMembers } from "../block-members.ts";
+import { membersColumns, ordinalsOfMembers } from "../block-members.ts";
 import { bucketTokens, ordinalsWithNumber } from "../block-numbers.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
@@ -83,7 +83,7 @@ export function createBlocks(runQuery: Query) {
   async function read(
     blocks: StoredBlock[],
     tokens: string[],
-    { numbers = [], readsMembers = false }: { numbers?: NumberCondition[]; readsMembers?: boolean } = {},
+    { numbers = [], members = [] }: { numbers?: NumberCondition[]; members?: MembersCondition[] } = {},
   ): Promise<Pick<BlockReader<StoredBlock>, "withAny" | "withNumber" | "withMembers">> {
     const keyOf = (id: number, token: string) => `${id} ${token}`;
     const known = new Map<string, Uint8Array>();
@@ -124,12 +124,13 @@ export function createBlocks(runQuery: Query) {
       );
       for (const { block, token, ordinals } of rows) known.set(keyOf(block, token), bytesOf(ordinals));
     }
-    const columns = readsMembers ? await readColumns(blocks, [membersColumn]) : null;
+    const names = [...new Set(members.flatMap(membersColumns))];
+    const columns = names.length > 0 ? await readColumns(blocks, names) : null;
     return {
       withAny: ({ id, events }, tokens) => withAny(tokens, events, rowsOf(id)),
       withNumber: ({ id, events }, condition) => ordinalsWithNumber(condition, events, rowsOf(id)),
-      withMembers: ({ id, events }, { set }) =>
-        ordinalsOfMembers(set, events, columns?.get(id)?.get(membersColumn)),
+      withMembers: ({ id, events }, condition) =>
+        ordinalsOfMembers(condition, events, (name) => columns?.get(id)?.get(name)),
     };
   }
 

@@ -1,4 +1,4 @@
-import { type Condition, hasMembers, numbersIn } from "../../event/match.ts";
+import { type Condition, membersIn, numbersIn } from "../../event/match.ts";
 import type { MsRange } from "../block.ts";
 import { type BlockCount, countIn } from "../block-count.ts";
 import type { Buckets } from "../histogram.ts";
@@ -35,7 +35,7 @@ export function createCountBlocks(blocks: Blocks) {
         const [reader, ordinalAt] = await Promise.all([
           blocks.read(chunk, all, {
             numbers: numbersIn(condition),
-            readsMembers: hasMembers(condition),
+            members: membersIn(condition),
           }),
           blocks.readOrdinals(chunk.flatMap((block) => boundariesIn(block, range, buckets))),
         ]);

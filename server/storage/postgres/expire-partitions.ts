@@ -78,9 +78,10 @@ export function createExpirePartitions(runQuery: Query) {
           nextPages.set(name, page + stepPages);
           await pause();
         }
-        await runQuery("UPDATE user_activity_positions SET checked_to = '' WHERE project_id = ANY ($1)", [
-          integers([...(projectsOf.get(name) ?? [])]),
-        ]);
+        await runQuery(
+          "UPDATE user_activity_positions SET checked_to = '', changes = changes + 1 WHERE project_id = ANY ($1)",
+          [integers([...(projectsOf.get(name) ?? [])])],
+        );
         const [row] = await runQuery<{ dropped: boolean }>("SELECT drop_detached($1) AS dropped", [name]);
         if (row!.dropped) {
           nextPages.delete(name);

@@ -51,6 +51,7 @@ export async function openPostgresStore(
       claimDeliveries: createClaimDeliveries(control),
       rateLimiter: (options) => createRateLimiter(pool, options),
       dataDirectory: null,
+      segments: null,
       async bytes() {
         const { rows } = await pool.query("SELECT pg_database_size(current_database()) AS bytes");
         return Number(rows[0].bytes);

@@ -1,6 +1,7 @@
-import { type Condition, hasMembers, numbersIn } from "../../event/match.ts";
+import { type Condition, membersIn, numbersIn } from "../../event/match.ts";
 import { ordinalsOf } from "../bits.ts";
 import type { MsRange } from "../block.ts";
+import { membersColumns } from "../block-members.ts";
 import { directoryTokens } from "../block-numbers.ts";
 import { type Evaluation, evaluate } from "../evaluate.ts";
 import {
@@ -123,7 +124,7 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
     const [reader, late] = await Promise.all([
       blocks.read(chunk, tokens, {
         numbers: numbersIn(condition),
-        readsMembers: hasMembers(condition),
+        members: membersIn(condition),
       }),
       blocks.lateIn(chunk),
     ]);
@@ -209,12 +210,12 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
   }
 }
 
-/** A column of users takes as much as so many other rows. */
+/** A column of users or of a tag takes as much as so many other rows. */
 const membersColumnWeight = 256;
 
 /** The rows of a block that a condition can need, at a guess. */
 export function weightOf(condition: Condition, tokens: string[]): number {
-  const ofMembers = hasMembers(condition) ? membersColumnWeight : 0;
+  const ofMembers = membersColumnWeight * new Set(membersIn(condition).flatMap(membersColumns)).size;
   return tokens.length + 1 + numberBucketsUsual * numbersIn(condition).length + ofMembers;
 }
 

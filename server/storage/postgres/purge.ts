@@ -12,7 +12,7 @@ const newestEvents = 1_000;
 const vacuumMs = 3_600_000;
 
 /** Tables that can have contained removed data. */
-const tables = [
+export const purgedTables = [
   "sent_ids",
   "vocabulary",
   "vocabulary_doubts",
@@ -27,7 +27,18 @@ const tables = [
   "idempotency_keys",
   "users",
   "user_activity",
+  "user_activity_positions",
   "person_ids",
+  "cohorts",
+  "cohort_members",
+  "user_groups",
+  "user_group_members",
+  "user_group_types",
+  "user_notes",
+  "website_visits",
+  "rule_values",
+  "alerts",
+  "destinations",
   "jobs",
   "blocks",
   "block_timestamps",
@@ -138,7 +149,7 @@ export function createPurge(runQuery: Query) {
       await settleDoubts(pause);
       await purgeTokens(pause);
       const partitions = await readPartitions(runQuery);
-      for (const name of [...partitions.map(({ name }) => name), ...tables]) {
+      for (const name of [...partitions.map(({ name }) => name), ...purgedTables]) {
         // This waits for locks on the table: a skipped table would keep what was erased.
         await runQuery(`VACUUM ${name}`, [], vacuumMs);
         await pause();

@@ -1,6 +1,6 @@
 import type { Event } from "../../event/event.ts";
 import type { Cursor, EventFilter } from "../../event/filter.ts";
-import { hasMembers, numbersIn } from "../../event/match.ts";
+import { membersIn, numbersIn } from "../../event/match.ts";
 import type { Search } from "../../event/search.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
@@ -99,7 +99,7 @@ export function createScan(
     const [reader, timestamps, stored] = await Promise.all([
       blocks.read(unchanged, tokens, {
         numbers: matches.flatMap(({ condition }) => numbersIn(condition)),
-        readsMembers: matches.some(({ condition }) => hasMembers(condition)),
+        members: matches.flatMap(({ condition }) => membersIn(condition)),
       }),
       blocks.allTimestampsOf(unchanged),
       blocks.readColumns(unchanged, columnNames(fields)),

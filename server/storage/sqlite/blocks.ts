@@ -13,7 +13,7 @@ import {
   type WithAny,
   withAny,
 } from "../block.ts";
-import { membersColumn, ordinalsOfMembers } from "../block-members.ts";
+import { ordinalsOfMembers } from "../block-members.ts";
 import { isNumberBucket, ordinalsWithNumber } from "../block-numbers.ts";
 import { rowKeyAt, rowKeySql } from "./row-key.ts";
 
@@ -113,13 +113,11 @@ export function createBlocks(database: Database) {
         isNumberBucket(token) ? readOrdinals(block, token) : ordinalsOf(block, token),
       ),
 
-    withMembers: (
-      { fromMs, events }: StoredBlock,
-      { projectId, set }: MembersCondition,
-    ): Bits | null | undefined => {
-      const [row] = selectColumn.values(fromMs, projectId, membersColumn) as [Uint8Array][];
-      return ordinalsOfMembers(set, events, row?.[0]);
-    },
+    withMembers: ({ fromMs, events }: StoredBlock, condition: MembersCondition): Bits | null | undefined =>
+      ordinalsOfMembers(condition, events, (name) => {
+        const [row] = selectColumn.values(fromMs, condition.projectId, name) as [Uint8Array][];
+        return row?.[0];
+      }),
 
     /** Returns a function that finds a block's events. It is fastest for ordinals that are close to one another. */
     positionsOf({ fromMs }: Block): (ordinal: number) => BlockPosition {

@@ -84,9 +84,11 @@ export function createRemove(
   const updateLastEvent = database.prepare(
     "UPDATE channels SET last_event_at = ?3 WHERE project_id = ?1 AND name = ?2",
   );
-  const noteUncounted = database.prepare(
-    `INSERT INTO user_activity_positions (project_id, ms, sequence, removals)
-     SELECT id, 0, 0, 1 FROM projects WHERE id = ?1 ON CONFLICT DO UPDATE SET removals = removals + 1`,
+  /** `?2`: whether uncounted events are among them. */
+  const noteRemoval = database.prepare(
+    `INSERT INTO user_activity_positions (project_id, ms, sequence, removals, changes)
+     SELECT id, 0, 0, ?2, 1 FROM projects WHERE id = ?1
+     ON CONFLICT DO UPDATE SET removals = removals + excluded.removals, changes = changes + 1`,
   );
   const subtractFromUser = database.prepare(
     `UPDATE user_activity SET events = events - ?3, stale = stale + (first_at >= ?4 OR last_at <= ?5)
@@ -139,7 +141,7 @@ export function createRemove(
       }
     }
     const rows = found.slice(0, removed);
-    if (rows.some(({ isCounted }) => !isCounted)) noteUncounted.run(projectId);
+    if (rows.length > 0) noteRemoval.run(projectId, Number(rows.some(({ isCounted }) => !isCounted)));
     for (const [userId, { counted, firstMs, lastMs }] of ofUsers) {
       subtractFromUser.run(projectId, userId, counted, firstMs, lastMs);
       if (counted > 0) deleteEmptyUser.run(projectId, userId);

@@ -31,6 +31,7 @@ import { keepReserve, makeRoom } from "./reserve.ts";
 import { hasResidue } from "./residue-scan.ts";
 import { removeDeadScratch, scratchIn } from "./scratch.ts";
 import { createTogether, rowsOf } from "./together.ts";
+import { WalCapture } from "./wal-capture.ts";
 import { Writer } from "./writer.ts";
 
 /** The time that an erasure waits for a running backup, such as one over a slow line. */
@@ -40,6 +41,18 @@ const copyPollMs = 100;
 const chunkEvents = 2_000;
 /** Steps of packing some hundred bodies, after which the rest waits: new events get their blocks first. */
 const packSteps = 500;
+
+type Opening = Pick<
+  StoreWatch,
+  | "onFatal"
+  | "onDamage"
+  | "onInfo"
+  | "onMigrating"
+  | "mayCreate"
+  | "mayUpgrade"
+  | "beforeUpgrade"
+  | "segmentsTo"
+>;
 
 /**
  * Opens the store of a data directory, creates it if it is missing, and migrates it to this program's version.
@@ -57,18 +70,7 @@ export async function openSqliteStore(
     onWaiting,
     recordsAs,
     ...may
-  }: Pick<
-    StoreWatch,
-    | "onFatal"
-    | "onDamage"
-    | "onInfo"
-    | "onMigrating"
-    | "onWaiting"
-    | "recordsAs"
-    | "mayCreate"
-    | "mayUpgrade"
-    | "beforeUpgrade"
-  >,
+  }: Opening & Pick<StoreWatch, "onWaiting" | "recordsAs">,
   blockEvents = blockEventsUsual,
   migrations?: readonly string[],
 ): Promise<Store> {
@@ -93,16 +95,7 @@ export async function openSqliteStore(
 /** @param lock - the directory's, which closing the store releases; null if the directory is shared */
 async function openLocked(
   dataDirectory: string,
-  {
-    onFatal,
-    onDamage,
-    onInfo,
-    onMigrating,
-    ...may
-  }: Pick<
-    StoreWatch,
-    "onFatal" | "onDamage" | "onInfo" | "onMigrating" | "mayCreate" | "mayUpgrade" | "beforeUpgrade"
-  >,
+  { onFatal, onDamage, onInfo, onMigrating, ...may }: Opening,
   lock: FileLock | null,
   blockEvents: number,
   migrations: readonly string[] | undefined,
@@ -110,7 +103,16 @@ async function openLocked(
   // Only the server does this: commands may run beside one.
   if (may.mayUpgrade && lock !== null && existsSync(databaseFile(dataDirectory)))
     makeRoom(dataDirectory, databaseFile(dataDirectory));
-  await migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
+  const isNew = !wasUsed(dataDirectory);
+  const migrateNow = () => migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
+  if (isNew) await migrateNow();
+  const capture = await WalCapture.start(dataDirectory, may, onFatal);
+  try {
+    if (!isNew) await migrateNow();
+  } catch (error) {
+    await capture?.close();
+    throw error;
+  }
   const damage = new Damage(databaseFile(dataDirectory), onDamage);
   let follower: Follower | null = null;
   const writer = await Writer.start(
@@ -119,6 +121,10 @@ async function openLocked(
     damage.errorOf,
     onFatal,
   );
+  if (capture) {
+    capture.withoutCommits = (work) => writer.withoutCommits("checkpoint", work);
+    writer.onDiskFull = () => void capture.interrupt("the disk was full");
+  }
   markOpen(dataDirectory, lock !== null);
   if (may.mayUpgrade) keepReserve(dataDirectory);
   const reader = await Reader.start(dataDirectory, blockEvents, damage.errorOf, onFatal);
@@ -210,7 +216,11 @@ async function openLocked(
   }
 
   async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
-    while (await writer.purge(step)) await pause();
+    const isMore =
+      capture && step === "truncateLog"
+        ? async () => !(await writer.emptyLog(() => capture.restartLog()))
+        : () => writer.purge(step);
+    while (await isMore()) await pause();
   }
 
   const events: EventStore = {
@@ -257,6 +267,7 @@ async function openLocked(
       if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {
         for (const step of ["rewrite", "truncateLog"] as const) await runPurgeStep(step, pause);
       }
+      await capture?.shippedAll(pause, copyWaitMs);
       return { copies: await removeAllCopies(dataDirectory, pause) };
     },
     async follow(newFollower) {
@@ -291,6 +302,7 @@ async function openLocked(
     claimDeliveries: createClaimDeliveries(open(createDialect(dialectDeps, "deliveries"))),
     rateLimiter: createRateLimiter,
     dataDirectory,
+    segments: capture,
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();
@@ -299,6 +311,7 @@ async function openLocked(
       await writer.close();
       await reader.close();
       reading.close();
+      await capture?.close();
       unmarkOpen(dataDirectory);
       lock?.release();
     },

@@ -286,6 +286,8 @@ test("only the writer, the checkpointer and what runs before or without them ope
     "storage/sqlite/open.ts",
     // Empties the log of a full disk before the database is opened.
     "storage/sqlite/reserve.ts",
+    // Keeps others from writing while the rest of the log is captured.
+    "storage/sqlite/wal-guard.ts",
     "storage/sqlite/writer-thread.ts",
   ]);
 });

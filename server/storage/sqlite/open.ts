@@ -48,8 +48,9 @@ export function walPagesMax(dataDirectory: string): number {
 }
 
 /**
- * Invariant: after the migrations, only the writer's thread has a connection that writes. The checkpointer's moves what
- * was written, and a command is a process with a writer of its own. Checked by `server/storage/sqlite/open.test.ts`.
+ * Invariant: after the migrations, only the writer's thread has a connection that writes. Those of the checkpointer and
+ * the follower move what was written, and a command is a process with a writer of its own. Checked by
+ * `server/storage/sqlite/open.test.ts`.
  */
 export const openForWriting = namingFile((file) => {
   const database = new Database(file, { create: true, readwrite: true, strict: true });

@@ -64,6 +64,8 @@ export class Writer {
   readonly batches: GroupCommit;
   /** Called after each request. */
   onHeld: OnHeld = () => {};
+  /** Called when a commit failed because the disk is full. */
+  onDiskFull: () => void = () => {};
   readonly #thread: Worker;
   readonly #checkpoints: Checkpoints;
   readonly #errorOf: ErrorOf;
@@ -135,14 +137,21 @@ export class Writer {
   hold<T>(
     work: (run: (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResult>) => Promise<T>,
   ): Promise<T> {
+    return this.withoutCommits("transaction", () =>
+      work((sql, parameters) => this.#executeNow(sql, parameters)),
+    );
+  }
+
+  /** Holds the writer while `work` runs, so that nothing else is committed. */
+  withoutCommits<T>(kind: WriterWork, work: () => Promise<T>): Promise<T> {
     const result = this.#control.then(async () => {
       let startMs = performance.now();
       try {
         await this.batches.pause();
         startMs = performance.now();
-        return await work((sql, parameters) => this.#executeNow(sql, parameters));
+        return await work();
       } finally {
-        this.onHeld("transaction", performance.now() - startMs);
+        this.onHeld(kind, performance.now() - startMs);
         // Before the next transaction: events must not wait for all transactions in the queue.
         this.batches.resume();
       }
@@ -163,6 +172,20 @@ export class Writer {
   /** Returns whether the step has more to do. */
   async purge(step: PurgeStep): Promise<boolean> {
     return this.#step({ kind: "purge", step }, purgeWork[step]);
+  }
+
+  /**
+   * Empties the write-ahead log. Returns false if a reader delays it.
+   *
+   * @param capture - has the log captured, and lets it be restarted
+   */
+  async emptyLog(capture: () => Promise<void>): Promise<boolean> {
+    return this.withoutCommits("checkpoint", async () => {
+      await capture();
+      const answer = await this.#send({ kind: "purge", step: "truncateLog" });
+      if (answer.kind === "failed") throw this.#failure(answer);
+      return !(answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
+    });
   }
 
   /** Returns whether the step has more to do. */
@@ -271,7 +294,10 @@ export class Writer {
   }
 
   #failure({ code, message }: Failed): Error {
-    if (isDiskFull(code)) this.#checkpoints.diskIsFull();
+    if (isDiskFull(code)) {
+      this.onDiskFull();
+      this.#checkpoints.diskIsFull();
+    }
     const error = this.#errorOf(code, message);
     if (isFatal(code)) this.#onFatal(error);
     return error;

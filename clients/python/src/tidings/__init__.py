@@ -9,7 +9,7 @@ from ._drops import DropReason, OnError
 from ._errors import NetworkError, ResponseError, TidingsError
 from ._event import TagValue
 from ._live import LiveEvents
-from ._reader import Event, Page
+from ._reader import Event, Filters, LiveFilters, Page
 from .client import Client
 
 __version__ = "0.1.0"
@@ -17,7 +17,9 @@ __all__ = [
     "Client",
     "DropReason",
     "Event",
+    "Filters",
     "LiveEvents",
+    "LiveFilters",
     "NetworkError",
     "OnError",
     "Page",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any, Callable, Dict, List, Literal, Optional, Sequence
 
 from ._event import Item
@@ -19,6 +20,13 @@ OnError = Callable[[List[Dict[str, Any]], DropReason, Optional[Exception]], None
 
 logger = logging.getLogger("tidings")
 
+_thread = threading.local()
+
+
+def is_reporting() -> bool:
+    """Whether this thread is in ``on_error``."""
+    return getattr(_thread, "is_reporting", False)
+
 
 class Drops:
     """Passes dropped events on. Never raises."""
@@ -30,6 +38,8 @@ class Drops:
         self.report([item.content() for item in items], reason, error)
 
     def report(self, events: list[dict[str, Any]], reason: DropReason, error: Exception | None = None) -> None:
+        was_reporting = is_reporting()
+        _thread.is_reporting = True
         try:
             if self._on_error:
                 self._on_error(events, reason, error)
@@ -37,3 +47,5 @@ class Drops:
                 logger.warning("%d events dropped (%s). %s", len(events), reason, error or "")
         except Exception:
             logger.exception("`on_error` raised.")
+        finally:
+            _thread.is_reporting = was_reporting

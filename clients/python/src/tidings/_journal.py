@@ -88,18 +88,22 @@ class Journal:
         return unkept
 
     def _write(self, items: list[Item], pending: Iterable[Item]) -> None:
-        if self._file is None:
-            self._file = self._create()
-        lines = b"".join(map(_line_of, items))
         if self._is_full:
             return
-        if self._size + len(lines) > self._room():
+        size = sum(len(_line_of(item)) for item in items)
+        if self._size + size > self._room():
             # Most of the file may have been sent.
             waiting = sum(len(_line_of(item)) for item in pending)
-            self._is_full = waiting + len(lines) > self._room() or waiting > self._size / 2
+            self._is_full = waiting + size > self._room() or waiting > self._size / 2
             if self._is_full:
                 return
             self._rewrite(pending)
+        self._write_lines(items)
+
+    def _write_lines(self, items: list[Item]) -> None:
+        if self._file is None:
+            self._file = self._create()
+        lines = b"".join(map(_line_of, items))
         self._file.write(lines)
         self._size += len(lines)
         self._unkept.difference_update(item.id for item in items)
@@ -134,7 +138,7 @@ class Journal:
             path = self._directory / f"{os.getpid()}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
             # Events can have personal data. Without a buffer, a line is in the file once it is written.
             file = open(path, "xb", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600))
-            if _lock(file):
+            if _lock(file) and os.fstat(file.fileno()).st_nlink > 0:
                 return file
             # Another process took it for one without an owner.
             file.close()
@@ -157,7 +161,8 @@ class Journal:
                         self._has_more = True
                         self._others_size += path.stat().st_size
                         continue
-                    self._write(found, items)
+                    # Whether or not there is room: what moves from one file to another takes no more.
+                    self._write_lines(found)
                     items += found
                     path.unlink()
             except FileNotFoundError:

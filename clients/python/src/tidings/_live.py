@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, Mapping
 
 from ._errors import TidingsError, is_temporary
 from ._reader import Event
-from ._request import RETRY_AFTER_MAX, backoff, open_response, requested_wait, response_failure
+from ._request import RESPONSE_BYTES, RETRY_AFTER_MAX, backoff, open_response, requested_wait, response_failure
 
 
 class LiveEvents(Iterator[Event]):
@@ -98,12 +98,17 @@ class LiveEvents(Iterator[Event]):
             if not (response.headers.get("content-type") or "").startswith("text/event-stream"):
                 raise response_failure(response)
             fields: dict[str, str] = {}
-            while not self._closed.is_set() and (line := response.readline().decode()):
+            left = RESPONSE_BYTES
+            while not self._closed.is_set() and (read := response.readline(left)):
+                left -= len(read)
+                if left <= 0:
+                    raise OSError("the message is too long")
+                line = read.decode()
                 if line != "\n":
                     name, _, value = line.rstrip("\n").partition(":")
                     fields[name] = value[1:] if value.startswith(" ") else value
                     continue
                 self.last_event_id = fields.get("id", self.last_event_id)
                 yield fields.get("event", ""), fields.get("data", "")
-                fields = {}
+                fields, left = {}, RESPONSE_BYTES
 

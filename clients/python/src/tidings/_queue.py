@@ -204,7 +204,7 @@ class Queue:
             message.target = self._added
             self._flushes.append(message)
             # What the server asked to wait is waited for, the rest of a pause is not.
-            if requested_wait(self._last_error) == 0:
+            if self._pending and requested_wait(self._last_error) == 0:
                 self._send_at = 0.0
         return self._finish_flushes()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, TypedDict
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, TypedDict, Union
 from urllib.parse import urlencode
 
-from ._event import iso_string, tag_strings
+from ._event import TagValue, iso_string, tag_strings
+
+Time = Union[datetime, str, int]
 
 
 class _StoredEvent(TypedDict):
@@ -34,7 +36,40 @@ class Page(NamedTuple):
     next_cursor: Optional[str]
 
 
+class LiveFilters(TypedDict, total=False):
+    """Which events a live stream has. An event must match all."""
+
+    channel: Optional[str]
+    user_id: Optional[str]
+    name: Optional[str]
+    notify: Optional[bool]
+    #: A search, such as ``pay* -plan=free``.
+    q: Optional[str]
+    tags: Optional[Mapping[str, TagValue]]
+
+
+class Filters(LiveFilters, total=False):
+    """Which events are listed, and in which order. An event must match all."""
+
+    #: Inclusive: a datetime, ISO 8601 with an offset, or milliseconds since 1970.
+    from_: Optional[Time]
+    #: Exclusive.
+    to: Optional[Time]
+    #: ``desc`` (newest first, the default) or ``asc``.
+    order: Optional[str]
+
+
+LIVE_FILTERS: FrozenSet[str] = LiveFilters.__optional_keys__
+FILTERS: FrozenSet[str] = Filters.__optional_keys__
+
 _NAMES = {"user_id": "userId", "from_": "from"}
+
+
+def check_filters(filters: Mapping[str, Any], known: FrozenSet[str]) -> None:
+    """Raises ``TypeError`` for a filter that there isn't."""
+    for name in filters:
+        if name not in known:
+            raise TypeError(f"There is no filter {name!r}, but {', '.join(sorted(known))}.")
 
 
 def query_of(filters: Mapping[str, Any]) -> str:

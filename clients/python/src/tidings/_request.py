@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from typing import Any, Mapping
 
+from ._deadline import DeadlineRequest, HTTPHandler, HTTPSHandler
 from ._errors import NetworkError, ResponseError, TidingsError, is_temporary, problem_error
 
 _BACKOFF_BASE = 0.2
@@ -19,6 +20,8 @@ _BACKOFF_MAX = 10.0
 #: The longest ``Retry-After`` to wait for, in seconds.
 RETRY_AFTER_MAX = 60.0
 _READ_BYTES = 65_536
+#: Of a batch's results, or of a stream's message: more than the server sends.
+RESPONSE_BYTES = 4_000_000
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -28,14 +31,24 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-_opener = urllib.request.build_opener(_NoRedirects)
+_opener = urllib.request.build_opener(_NoRedirects, HTTPHandler, HTTPSHandler)
 
 
 def open_response(
-    method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    timeout: float,
+    deadline: float | None = None,
 ) -> http.client.HTTPResponse:
-    """Returns a response of any status. Raises ``NetworkError``."""
-    request = urllib.request.Request(url, body, dict(headers), method=method)
+    """Returns a response of any status. Raises ``NetworkError``.
+
+    :param timeout: seconds for each operation of the socket
+    :param deadline: until when the response can be read, in the time of ``time.monotonic``
+    """
+    request = DeadlineRequest(url, body, dict(headers), method=method)
+    request.deadline = deadline
     try:
         response: http.client.HTTPResponse = _opener.open(request, timeout=timeout)
         return response
@@ -54,14 +67,15 @@ def attempt(
     :param timeout: seconds for the whole attempt
     :param results: how many results a batch must have; then its status doesn't matter
     """
-    deadline = time.monotonic() + timeout
     parts: list[bytes] = []
-    with open_response(method, url, headers, body, timeout) as response:
+    size = 0
+    with open_response(method, url, headers, body, timeout, time.monotonic() + timeout) as response:
         try:
             while part := response.read1(_READ_BYTES):
                 parts.append(part)
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"no complete response within {timeout:g} s")
+                size += len(part)
+                if results is not None and size > RESPONSE_BYTES:
+                    raise OSError("the response is too long")
             if response.length:
                 raise OSError("the response broke off")
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -115,7 +129,7 @@ def retry_after(header: str | None) -> float:
 def response_failure(response: http.client.HTTPResponse) -> ResponseError:
     """The error for a response that should have been a stream. Raises ``NetworkError``."""
     try:
-        content = _parse(response.read())
+        content = _parse(response.read(RESPONSE_BYTES))
     except (OSError, http.client.HTTPException) as error:
         raise NetworkError(str(error)) from error
     return _failure(response.status, response.headers, content)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import datetime
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from ._drops import Drops, OnError
 from ._errors import ResponseError, TidingsError, problem_error
@@ -13,15 +12,18 @@ from ._event import Item, TagValue, event_item, next_event_id, properties_item
 from ._journal import Journal
 from ._live import LiveEvents
 from ._queue import Queue
-from ._reader import Event, Page, query_of
+from ._reader import FILTERS, LIVE_FILTERS, Event, Filters, LiveFilters, Page, Time, check_filters, query_of
 from ._request import attempt, request
+
+if TYPE_CHECKING:
+    # Type checkers have it; in the standard library, it is new in Python 3.11.
+    from typing_extensions import Unpack
 
 _VERSION = "0.1.0"
 _MEGABYTE = 1_048_576
 _PAGE_EVENTS = 1_000
 
 BeforeSend = Callable[[Dict[str, Any]], Optional[Dict[str, Any]]]
-Time = Union[datetime, str, int]
 
 
 class Client:
@@ -67,8 +69,15 @@ class Client:
             raise ValueError("`base_url` must be the address of Tidings, such as https://tidings.example.com.")
         if not isinstance(api_key, str) or not re.fullmatch(r"[\x21-\x7e]+", api_key):
             raise ValueError("`api_key` must be a Tidings API key, such as tdg_sk_…, without spaces.")
-        for name in ("offline_max_bytes", "batch_events", "batch_seconds", "queue_max", "timeout"):
-            if not locals()[name] > 0:
+        limits = {
+            "offline_max_bytes": offline_max_bytes,
+            "batch_events": batch_events,
+            "batch_seconds": batch_seconds,
+            "queue_max": queue_max,
+            "timeout": timeout,
+        }
+        for name, limit in limits.items():
+            if not limit > 0:
                 raise ValueError(f"`{name}` must be greater than 0.")
         if retries < 0 or exit_seconds < 0:
             raise ValueError("`retries` and `exit_seconds` must be 0 or more.")
@@ -150,7 +159,7 @@ class Client:
             if not self._disabled:
                 self._queue.add(item)
         except Exception as error:
-            self._drops.report([{"userId": user_id, "properties": dict(properties)}], "invalid", error)
+            self._drops.report([{"userId": user_id, "properties": properties}], "invalid", error)
 
     def flush(self, timeout: float = 10.0) -> bool:
         """Sends what was tracked before, and waits. Returns False if some of it is still waiting after all retries."""
@@ -170,60 +179,32 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def list(
-        self,
-        *,
-        channel: str | None = None,
-        user_id: str | None = None,
-        name: str | None = None,
-        notify: bool | None = None,
-        from_: Time | None = None,
-        to: Time | None = None,
-        q: str | None = None,
-        tags: Mapping[str, TagValue] | None = None,
-        order: str | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> Page:
+    def list(self, *, limit: int | None = None, cursor: str | None = None, **filters: Unpack[Filters]) -> Page:
         """Lists events, newest first. Without ``limit``, all of them. Raises ``TidingsError``.
 
-        :param q: a search, such as ``pay* -plan=free``
-        :param order: ``desc`` (newest first) or ``asc``
         :param limit: events of the page, up to 1,000
+        :param cursor: ``next_cursor`` of the page before
+        :param filters: as in ``Filters``, such as ``channel="payments"`` or ``q="pay* -plan=free"``
         """
-        filters = {name: value for name, value in locals().items() if name != "self"}
-        return self._list(filters)
+        check_filters(filters, FILTERS)
+        return self._list({**filters, "limit": limit, "cursor": cursor})
 
-    def events(
-        self,
-        *,
-        channel: str | None = None,
-        user_id: str | None = None,
-        name: str | None = None,
-        notify: bool | None = None,
-        from_: Time | None = None,
-        to: Time | None = None,
-        q: str | None = None,
-        tags: Mapping[str, TagValue] | None = None,
-        order: str | None = None,
-    ) -> Iterator[Event]:
-        """Iterates over all matching events, page by page. Raises ``TidingsError``."""
-        filters = {name: value for name, value in locals().items() if name != "self"}
+    def events(self, **filters: Unpack[Filters]) -> Iterator[Event]:
+        """Iterates over all matching events, page by page. Raises ``TidingsError``.
+
+        :param filters: as in ``Filters``
+        """
+        check_filters(filters, FILTERS)
         return self._pages(filters)
 
     def live(
         self,
         *,
-        channel: str | None = None,
-        user_id: str | None = None,
-        name: str | None = None,
-        notify: bool | None = None,
-        q: str | None = None,
-        tags: Mapping[str, TagValue] | None = None,
         last_event_id: str | None = None,
         on_reset: Callable[[], None] | None = None,
         on_deleted: Callable[[Dict[str, Any]], None] | None = None,
         idle_timeout: float = 40.0,
+        **filters: Unpack[LiveFilters],
     ) -> LiveEvents:
         """Iterates over new events as they arrive, without end, and without gaps or duplicates after a lost connection.
 
@@ -231,11 +212,10 @@ class Client:
         :param on_reset: called if events were missed, because the stream was disconnected for too long: list them
         :param on_deleted: called when events were deleted, whether or not they match
         :param idle_timeout: reconnects after this many seconds of silence. The server sends something every 15 seconds.
+        :param filters: as in ``LiveFilters``
         """
-        query = query_of(
-            {"channel": channel, "user_id": user_id, "name": name, "notify": notify, "q": q, "tags": tags}
-        )
-        url = f"{self._base_url}/api/events/stream{query}"
+        check_filters(filters, LIVE_FILTERS)
+        url = f"{self._base_url}/api/events/stream{query_of(filters)}"
         stream = LiveEvents(url, self._headers, last_event_id, on_reset, on_deleted, idle_timeout)
         if self._disabled:
             stream.close()

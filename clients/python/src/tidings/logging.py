@@ -7,6 +7,7 @@ import logging
 import traceback
 from typing import Any, Iterator
 
+from ._drops import is_reporting
 from ._event_text import (
     DESCRIPTION_MAX,
     NAME_MAX,
@@ -25,7 +26,7 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class TidingsHandler(logging.Handler):
-    """Tracks an event for each log record, in the background. Logs of this library are left out.
+    """Tracks an event for each log record, in the background. Logs of this library and of ``on_error`` are left out.
 
     The message is the name, ``extra`` has the tags, and a traceback is the description. A name that is cut stands there
     in full.
@@ -50,7 +51,8 @@ class TidingsHandler(logging.Handler):
         self._user_id_key = user_id_key
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name == "tidings" or record.name.startswith("tidings."):
+        # An event for each event that is dropped would be dropped, too.
+        if is_reporting() or record.name == "tidings" or record.name.startswith("tidings."):
             return
         try:
             self._track(record)

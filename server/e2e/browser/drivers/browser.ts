@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+
 /**
  * What tests need of a browser: the few things that each protocol can do. What people see and do is written on top of
  * it, once for all browsers, in `visitor.ts`.
@@ -7,6 +9,10 @@ export type TestBrowser = {
   name: string;
   /** Loads an address of the server. Resolves once it has loaded. */
   open(url: string): Promise<void>;
+  /** Goes back, as the button does. Resolves once that page has loaded. */
+  back(): Promise<void>;
+  /** Closes the tab, as its user does, and opens an empty one. */
+  closeTab(): Promise<void>;
   /** Evaluates an expression in the page. Its value, which is awaited, must be JSON. */
   evaluate<Value>(expression: string): Promise<Value>;
   /** Moves the mouse to a point of the viewport, in CSS pixels, and presses it. */
@@ -25,6 +31,15 @@ export type TestBrowser = {
 };
 
 export type Key = "Control" | "Shift" | "Enter" | "Escape" | "Tab" | "ArrowDown" | "ArrowRight" | "a" | "e";
+
+/** Where Debian's Firefox is. */
+const debiansFirefox = "/usr/bin/firefox-esr";
+
+/** The Firefox to test with, or null. */
+export function findFirefox(): string | null {
+  const { TIDINGS_TEST_FIREFOX: path } = process.env;
+  return path || (existsSync(debiansFirefox) ? debiansFirefox : null);
+}
 
 /**
  * Opens the Firefox of `TIDINGS_TEST_FIREFOX`, or the WebKit of `TIDINGS_TEST_WEBKIT`, or else Chromium. `npm run

@@ -1,41 +1,49 @@
+import puppeteer, { type Page } from "puppeteer-core";
+import { until } from "../../../testing/until.ts";
 import type { TestBrowser } from "./browser.ts";
-
-// Only `npm run test:browsers` installs puppeteer-core, so its types aren't known here. This is what is used of it.
-type Puppeteer = {
-  launch(options: { browser: "firefox"; executablePath: string; headless: boolean }): Promise<{
-    version(): Promise<string>;
-    newPage(): Promise<Page>;
-    close(): Promise<void>;
-  }>;
-};
-type Page = {
-  on(event: "pageerror", listen: (error: unknown) => void): void;
-  on(event: "console", listen: (message: { type(): string; text(): string }) => void): void;
-  goto(url: string): Promise<unknown>;
-  evaluate(expression: string): Promise<unknown>;
-  mouse: { click(x: number, y: number): Promise<void> };
-  keyboard: {
-    type(text: string): Promise<void>;
-    down(key: string): Promise<void>;
-    up(key: string): Promise<void>;
-  };
-  setViewport(size: { width: number; height: number }): Promise<void>;
-  screenshot(): Promise<Uint8Array>;
-};
 
 /** Firefox, driven by Puppeteer over WebDriver BiDi. Playwright can't drive releases of Firefox. */
 export async function openFirefox(executablePath: string): Promise<TestBrowser> {
-  const puppeteer = await load<Puppeteer>("puppeteer-core");
   const browser = await puppeteer.launch({ browser: "firefox", executablePath, headless: true });
-  const page = await browser.newPage();
   let complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(error instanceof Error ? error.message : String(error)));
-  page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
-  });
+  let page = await openTab();
+  // Puppeteer waits for a page to load, which one that comes back as it was doesn't, and then waits in vain for the next.
+  let cameBack = false;
+
+  async function openTab(): Promise<Page> {
+    const tab = await browser.newPage();
+    tab.on("pageerror", (error) => complaints.push(error instanceof Error ? error.message : String(error)));
+    tab.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    return tab;
+  }
+
+  async function closeTab(): Promise<void> {
+    await page.close();
+    page = await openTab();
+    cameBack = false;
+  }
+
   return {
     name: (await browser.version()).replace("firefox/", "Firefox "),
-    open: async (url) => void (await page.goto(url)),
+    async open(url) {
+      if (cameBack) await closeTab();
+      await page.goto(url);
+    },
+    async back() {
+      const address = () => page.evaluate("location.href");
+      const left = await address();
+      await page.evaluate("void setTimeout(() => history.back())");
+      await until(() =>
+        address().then(
+          (now) => now !== left,
+          () => false,
+        ),
+      );
+      cameBack = true;
+    },
+    closeTab,
     evaluate: <Value>(expression: string) => page.evaluate(expression) as Promise<Value>,
     click: (x, y) => page.mouse.click(x, y),
     type: (text) => page.keyboard.type(text),
@@ -52,8 +60,4 @@ export async function openFirefox(executablePath: string): Promise<TestBrowser> 
     },
     close: () => browser.close(),
   };
-}
-
-async function load<Export>(name: string): Promise<Export> {
-  return (await import(name)).default;
 }

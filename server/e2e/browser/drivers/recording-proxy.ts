@@ -41,7 +41,7 @@ export function recordingProxy(target: string, onComplaint: (complaint: string) 
         redirect: "manual",
         decompress: isPage,
         signal: request.signal,
-      });
+      }).catch(() => new Response("The server can't be reached.", { status: 502 }));
       if (!isPage) return response;
       const html = await response.text();
       const own = new Headers(response.headers);

@@ -101,6 +101,12 @@ export async function openWebKit(binary: string): Promise<TestBrowser> {
   return {
     name: `WebKitGTK ${capabilities.browserVersion}`,
     open: async (url) => void (await send("/url", { url: recorded(url) })),
+    back: async () => void (await send("/back", {})),
+    async closeTab() {
+      const { handle } = await send<{ handle: string }>("/window/new", { type: "tab" });
+      await command(session, "DELETE", "/window");
+      await send("/window", { handle });
+    },
     evaluate,
     click: async (x, y) =>
       void (await act("pointer", [

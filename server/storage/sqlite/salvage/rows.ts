@@ -6,13 +6,15 @@ import type { RowId, StoredRow, Value } from "./records.ts";
  * A row of the tables that are salvaged.
  *
  * Invariant: the columns of a row tell its table, without SQLite. A migration that changes `events`, `channels`,
- * `users`, `projects`, `channel_counters` or `uncounted` also changes this file, and one that changes `body_groups`
- * `packed-bodies.ts`. Checked by `server/storage/sqlite/salvage/salvage.test.ts`.
+ * `users`, `person_ids`, `projects`, `channel_counters` or `uncounted` also changes this file, and one that changes
+ * `body_groups` `packed-bodies.ts`. Checked by `server/storage/sqlite/salvage/salvage.test.ts`.
  */
 export type SalvagedRow =
   | { kind: "event"; projectId: number; ms: number; json: string }
   | { kind: "packedEvent"; projectId: number; ms: number; id: Buffer; reference: number }
-  | { kind: "user"; projectId: number; userId: string; properties: object }
+  | { kind: "user"; projectId: number; userId: string; isKnown: boolean; properties: object }
+  /** An ID that is joined to a person's main ID; the same ID if it was split off. */
+  | { kind: "joined"; projectId: number; userId: string; personId: string }
   | { kind: "channel"; projectId: number; channel: SalvagedChannel; events: number }
   | { kind: "project"; projectId: number; slug: string; isDeleted: boolean }
   | { kind: "count"; projectId: number; hour: number; events: number }
@@ -28,6 +30,8 @@ export type SalvagedChannel = {
 };
 
 const idBytes = 16;
+/** The columns of an ID that was joined. A channel has fewer. */
+const joinedColumns = 11;
 /** The milliseconds of a row key, as in `row-key.ts`. */
 const sequenceBits = 21;
 const hourMs = 3_600_000;
@@ -104,6 +108,8 @@ function uncountedOf(text: string): SalvagedRow | null {
 function withoutRowid(values: Value[]): SalvagedRow | null {
   const [projectId, name, third, fourth, fifth = null] = values;
   if (!isCount(projectId) || typeof name !== "string") return null;
+  if (values.length === joinedColumns && typeof third === "string" && typeof values[5] === "string")
+    return joinedOf(projectId, name, third, values);
   if (values.length >= 9) return channelOf(projectId, name, values);
   if (values.length === 4 && isHour(third) && isCount(fourth))
     return { kind: "count", projectId, hour: third, events: fourth };
@@ -118,7 +124,22 @@ function withoutRowid(values: Value[]): SalvagedRow | null {
   )
     return null;
   const properties = parsed(third);
-  return properties && { kind: "user", projectId, userId: name, properties };
+  return properties && { kind: "user", projectId, userId: name, isKnown: fifth !== null, properties };
+}
+
+function joinedOf(projectId: number, userId: string, personId: string, values: Value[]): SalvagedRow | null {
+  const [, , , joinedTo, joinedAt, , joinedName, properties, identifiedAt, filled, version] = values;
+  const isJoined =
+    isNullOrText(joinedTo) &&
+    (joinedTo === null) === (personId === userId) &&
+    isCount(joinedAt) &&
+    joinedAt > msMin &&
+    isNullOrText(joinedName) &&
+    typeof properties === "string" &&
+    isNullOrNumber(identifiedAt) &&
+    typeof filled === "string" &&
+    isCount(version);
+  return isJoined ? { kind: "joined", projectId, userId, personId } : null;
 }
 
 function channelOf(projectId: number, name: string, values: Value[]): SalvagedRow | null {

@@ -3,7 +3,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { commandActor } from "../../../audit/audit-log.ts";
+import { makeChange } from "../../../audit/changes.ts";
 import { ArrivalClock } from "../../../event/id.ts";
+import { joinAll } from "../../../people/join-ids.ts";
+import { splitId } from "../../../people/split-id.ts";
 import { createProject } from "../../../projects/projects.ts";
 import { acceptedEvent } from "../../../testing/accepted-event.ts";
 import { effort, testWatch } from "../../../testing/engine.ts";
@@ -14,6 +18,7 @@ import { rowsIn, type Survey, survey } from "./survey.ts";
 
 const pageBytes = 4_096;
 const events = 900;
+const joinedIds = 120;
 const dayMs = 86_400_000;
 const markPattern = /mark-(\d{6});/g;
 
@@ -60,6 +65,15 @@ beforeAll(async () => {
       })),
     )
     .execute();
+  const joining = { by: "alias", name: "A key", identifies: false } as const;
+  for (let n = 0; n < joinedIds; n++)
+    expect(
+      await joinAll(store, projectId, [{ id: `visitor ${n}`, userId: `u${n % 20}`, ...joining }]),
+    ).toEqual([true]);
+  // As if somebody had undone one.
+  await makeChange(store.control, { actor: commandActor, projectId }, (change) =>
+    splitId(change, "visitor 7"),
+  );
   cpSync(join(directory, "data"), join(directory, "open"), { recursive: true });
   await store.close();
   closed = readFileSync(databaseFile(join(directory, "data")));
@@ -73,7 +87,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-type Salvaged = { found: Survey; events: Map<string, string>; users: number };
+type Salvaged = { found: Survey; events: Map<string, string>; users: number; joined: string[] };
 
 function salvage(database: Buffer, log?: Buffer): Salvaged {
   const path = join(directory, "damaged.db");
@@ -81,10 +95,11 @@ function salvage(database: Buffer, log?: Buffer): Salvaged {
   rmSync(`${path}-wal`, { force: true });
   if (log) writeFileSync(`${path}-wal`, log);
   const file = new PageFile(path);
-  const salvaged: Salvaged = { found: survey(file), events: new Map(), users: 0 };
+  const salvaged: Salvaged = { found: survey(file), events: new Map(), users: 0, joined: [] };
   for (const row of rowsIn(file)) {
     if (row?.kind === "event") salvaged.events.set(markOf(row.json), row.json);
     if (row?.kind === "user") salvaged.users++;
+    if (row?.kind === "joined") salvaged.joined.push(`${row.userId} of ${row.personId}`);
   }
   file.close();
   return salvaged;
@@ -128,9 +143,14 @@ function expectOnlyStored({ events }: Salvaged): void {
 }
 
 test("of a sound database everything comes out, with and without its log", () => {
-  for (const { found, events, users } of [salvage(closed), salvage(open.database, open.log)]) {
+  const joined = Array.from({ length: joinedIds }, (_, n) =>
+    n === 7 ? "visitor 7 of visitor 7" : `visitor ${n} of u${n % 20}`,
+  );
+  for (const { found, events, users, ...own } of [salvage(closed), salvage(open.database, open.log)]) {
     expect(events).toEqual(stored);
     expect(users).toBe(20);
+    expect(own.joined.sort()).toEqual(joined.sort());
+    expect(found.projects.map((project) => project.joinedIds)).toEqual([joinedIds - 1, 0]);
     expect(found).toMatchObject({ damagedRows: 0, damagedFrames: 0, lostRanges: [] });
     expect(found.projects.map(({ slug, missing, isAtLeast }) => [slug, missing, isAtLeast])).toEqual([
       ["shop", 0, false],

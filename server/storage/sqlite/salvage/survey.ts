@@ -25,6 +25,8 @@ export type SurveyedProject = {
   isDeleted: boolean;
   events: number;
   users: number;
+  /** IDs that are joined to another one. */
+  joinedIds: number;
   channels: SalvagedChannel[];
   /** Events that should be there and aren't; null if nothing tells how many there were. */
   missing: number | null;
@@ -109,7 +111,10 @@ export function survey(file: PageFile): Survey {
   return {
     projects: [...projects.values()]
       .map((project) => project.surveyed(rangesOf.get(project.id) ?? [], damagedRows > 0))
-      .filter(({ isDeleted, events, users, channels }) => !isDeleted && events + users + channels.length > 0)
+      .filter(
+        ({ isDeleted, events, users, joinedIds, channels }) =>
+          !isDeleted && events + users + joinedIds + channels.length > 0,
+      )
       .sort((a, b) => a.id - b.id),
     damagedRows,
     damagedFrames: file.damagedFrames,
@@ -125,6 +130,7 @@ class ProjectCounts {
   #isDeleted = false;
   #events = 0;
   #users = 0;
+  #joinedIds = 0;
   #counted = 0;
   #inChannels = 0;
   readonly #channels: SalvagedChannel[] = [];
@@ -136,6 +142,7 @@ class ProjectCounts {
   add(row: Exclude<UnpackedRow, { kind: "uncounted" }>): void {
     if (row.kind === "event") this.#events++;
     else if (row.kind === "user") this.#users++;
+    else if (row.kind === "joined") this.#joinedIds += Number(row.userId !== row.personId);
     else if (row.kind === "count") this.#counted += row.events;
     else if (row.kind === "channel") {
       this.#channels.push(row.channel);
@@ -157,6 +164,7 @@ class ProjectCounts {
       isDeleted: this.#isDeleted,
       events: this.#events,
       users: this.#users,
+      joinedIds: this.#joinedIds,
       channels: this.#channels.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       missing: isKnown ? Math.max(expected - this.#events, inRanges, 0) : null,
       isAtLeast: isDamaged || !isKnown || this.#counted !== this.#inChannels,

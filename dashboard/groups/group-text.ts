@@ -1,0 +1,23 @@
+type TypeOfGroups = { type: string };
+
+/** The types whose pages are linked. Where there are none yet, the page of companies says how to save some. */
+export function shownTypes(types: readonly TypeOfGroups[] | undefined): readonly TypeOfGroups[] {
+  return types?.length ? types : [{ type: "company" }];
+}
+
+/** How the dashboard calls the groups of a type: "Companies", or the type with a capital. */
+export function groupsTitle(type: string): string {
+  return type === "company" ? "Companies" : type.charAt(0).toLocaleUpperCase() + type.slice(1);
+}
+
+/** What people call a group: its name, if it has one. */
+export function groupName({
+  id,
+  properties,
+}: {
+  id: string;
+  properties: Record<string, string | number | boolean | null>;
+}): string {
+  const { name } = properties;
+  return typeof name === "string" && name.trim() !== "" ? name : id;
+}
