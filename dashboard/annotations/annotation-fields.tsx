@@ -18,7 +18,7 @@ type Props = {
   isNew: boolean;
 };
 
-/** What an annotation marks, and how charts show it. */
+/** The fields of an annotation: the events or time that it marks, and how charts show it. */
 export function AnnotationFields({ form, onChange, isNew }: Props) {
   const change = (changed: Partial<AnnotationForm>) => onChange({ ...form, ...changed });
   const isNote = form.type === "note";

@@ -54,7 +54,7 @@ export function formOf(annotation: Annotation): AnnotationForm {
   };
 }
 
-/** What a request sends for the form. A time that isn't complete is missing in it. */
+/** The body of a request for the form. A time that isn't complete is missing in it. */
 export function annotationOf(form: AnnotationForm) {
   const { name, icon, color, q, enabled, board } = form;
   const shared = { name: name.trim(), icon: icon.trim() || null, color };

@@ -11,7 +11,7 @@ import { DeleteAnnotationDialog, EditAnnotationDialog, NewAnnotationDialog } fro
 import { AnnotationTable } from "./annotation-table.tsx";
 import { annotationsQuery } from "./annotations.ts";
 
-/** What charts over time mark: events of searches, and notes. */
+/** Lists the marks of charts over time: events of searches, and notes. */
 export function AnnotationsPage() {
   const project = useProjectSlug();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(

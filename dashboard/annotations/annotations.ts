@@ -15,7 +15,7 @@ export function annotationsQuery(project: string) {
   });
 }
 
-/** What shows annotations. */
+/** The queries whose results contain annotations. */
 export function keysOfAnnotations(project: string): QueryKey[] {
   return [annotationsQuery(project).queryKey, ["marks", project]];
 }

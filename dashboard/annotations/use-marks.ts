@@ -12,7 +12,7 @@ export type MarksOf = {
   project: string;
   /** The board whose notes are included. */
   board?: string | undefined;
-  /** What the marks are of: charts of the same time share them. */
+  /** The time that is marked: charts of the same one share marks. */
   time: unknown;
   /** Its bounds when they are read. */
   bounds: () => { from: string; to: string };
@@ -37,8 +37,8 @@ function marksQuery({ project, board, time, bounds, isLive }: MarksOf) {
 
 export type ShownMarks = {
   marks: readonly ChartMark[];
-  /** Older ones that are not drawn, by annotation. */
-  omitted: readonly { name: string; count: number }[];
+  /** Older ones that are not drawn. */
+  omitted: MarkList["omitted"];
 };
 
 const none: ShownMarks = { marks: [], omitted: [] };

@@ -1,7 +1,6 @@
 import { Suspense, useEffect, useRef, useState } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { labelOf, metricText, titleOf } from "../../server/schemas/tile-texts.ts";
-import type { NewAnnotationProps } from "../annotations/annotation-dialogs.tsx";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { colorsOfValues, distinctColors, type SeriesColor } from "../charts/colors.ts";
@@ -16,13 +15,11 @@ import { type ShownTile, useTileSource } from "./boards.ts";
 import { isLastPartial, lastEndOf } from "./buckets.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
 import { drillDownsOf } from "./drill-down.tsx";
+import { NewNote } from "./new-note.tsx";
 import type { BoardRange } from "./ranges.ts";
 import { TileScroll } from "./tile-scroll.tsx";
 import { useBoardMarks } from "./use-board-marks.ts";
 
-const NewAnnotationDialog = lazyPart<NewAnnotationProps>(
-  async () => (await import("../annotations/annotation-dialogs.tsx")).NewAnnotationDialog,
-);
 const ChartMenu = lazyPart<ChartMenuProps>(async () => (await import("./chart-menu.tsx")).default);
 
 type ChartData = TileDataOf<"line">;
@@ -140,11 +137,7 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
             <ChartMenu key={picked!.bucket} {...menu} />
           </Suspense>
         )}
-        {noted && (
-          <Suspense fallback={null}>
-            <NewAnnotationDialog note={{ at: noted, board: source.board }} close={() => setNoted(null)} />
-          </Suspense>
-        )}
+        {noted && <NewNote at={noted} close={() => setNoted(null)} />}
       </div>
       {series.length > 1 && (
         <div className="tile-legend">

@@ -20,7 +20,7 @@ export type ChartMenuProps = {
   leftPx: number;
   close: () => void;
   /** Writes a note about the bucket. */
-  annotate?: () => void;
+  annotate: () => void;
 };
 
 /** The menu of a chart's bucket. It leads to the events and users that the bucket counts, of all series or of one. */
@@ -71,7 +71,7 @@ export default function ChartMenu(props: ChartMenuProps) {
             {series.length > 1 ? "All users" : "Users"}
           </Link>
         </MenuItem>
-        {canAnnotate && annotate && (
+        {canAnnotate && (
           <>
             <MenuSeparator />
             <MenuItem onSelect={annotate}>

@@ -11,6 +11,7 @@ import { activityDrillDown } from "./activity-drill-down.ts";
 import { amountText, shortAmount } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
+import { NewNote } from "./new-note.tsx";
 import type { BoardRange } from "./ranges.ts";
 import { TileScroll } from "./tile-scroll.tsx";
 import { useBoardMarks } from "./use-board-marks.ts";
@@ -33,6 +34,7 @@ export function LifecycleBody({ tile, data, range, isTable }: LifecycleBodyProps
   const [height, setHeight] = useState(0);
   const [hidden, setHidden] = useState(none);
   const [picked, setPicked] = useState<{ bucket: number; leftPx: number } | null>(null);
+  const [noted, setNoted] = useState<Date | null>(null);
   const { marks, omitted } = useBoardMarks(range);
   useEffect(() => {
     const element = box.current;
@@ -74,7 +76,8 @@ export function LifecycleBody({ tile, data, range, isTable }: LifecycleBodyProps
       box.current?.querySelector<HTMLElement>("[role=slider]")?.focus();
     };
     const title = bucketLabel(starts[bucket]!, starts[bucket + 1] ?? endMs);
-    return { project, title, series: leading, users: all, leftPx, close };
+    const annotate = () => setNoted(new Date(starts[bucket]!));
+    return { project, title, series: leading, users: all, leftPx, close, annotate };
   }
   const menu = picked && picked.bucket < starts.length ? menuOf(picked) : null;
   return (
@@ -104,6 +107,7 @@ export function LifecycleBody({ tile, data, range, isTable }: LifecycleBodyProps
             <ChartMenu key={picked!.bucket} {...menu} />
           </Suspense>
         )}
+        {noted && <NewNote at={noted} close={() => setNoted(null)} />}
       </div>
       <div className="tile-legend">
         <Legend

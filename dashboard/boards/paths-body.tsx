@@ -25,7 +25,7 @@ const pathOf = sankeyLinkHorizontal();
 /** The line below the diagram, which says what the marks of nodes are. */
 const notePx = 20;
 
-/** What users do after or before an event, as a Sankey diagram; as a table if that is chosen or the tile is narrow. */
+/** The steps of users after or before an event: as a Sankey diagram, or a table if that is chosen or all that fits. */
 export default function PathsBody({ tile, data, isTable }: PathsBodyProps) {
   const box = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<{ width: number; height: number } | null>(null);
@@ -52,7 +52,7 @@ export default function PathsBody({ tile, data, isTable }: PathsBodyProps) {
   );
 }
 
-/** What the event is called that paths begin or end at. Public boards don't have its search. */
+/** The name of the event that paths begin or end at. Public boards don't have its search. */
 function anchorOf(tile: ShownTile): string {
   if ("anchor" in tile) return stepNameOf(tile.anchor, tile.anchorName) ?? tile.anchor;
   return ("anchorName" in tile && tile.anchorName) || "The event";

@@ -11,7 +11,7 @@ type PathsData = TileDataOf<"paths">;
 type Props = {
   tile: ShownTile;
   data: PathsData;
-  /** What the event is called that paths begin or end at. */
+  /** The name of the event that paths begin or end at. */
   anchor: string;
 };
 

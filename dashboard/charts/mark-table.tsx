@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import type { MarkList } from "../../server/schemas/annotation.ts";
 import { formatDate } from "../components/dates.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { formatNumber } from "../components/locale.ts";
@@ -6,7 +7,7 @@ import type { ChartMark } from "./chart-marks.ts";
 
 type MarkTableProps = {
   marks: readonly ChartMark[];
-  omitted: readonly { name: string; count: number }[];
+  omitted: MarkList["omitted"];
   /** The project whose events are marked. */
   project: string;
 };
@@ -18,7 +19,7 @@ export function MarkTable({ marks, omitted, project }: MarkTableProps) {
     <table className="w-full border-collapse text-sm">
       <caption className="pb-1 text-left text-faint text-xs">
         Marks, newest first.
-        {omitted.map(({ name, count }) => ` ${formatNumber(count)} older of ${name} are not shown.`).join("")}
+        {omitted.map((each) => ` ${omittedText(each)}`)}
       </caption>
       <thead>
         <tr className="border-line border-b text-left text-faint text-xs">
@@ -57,4 +58,10 @@ export function MarkTable({ marks, omitted, project }: MarkTableProps) {
       </tbody>
     </table>
   );
+}
+
+/** "1,900 older notes are not shown." */
+function omittedText({ annotation, name, count }: MarkList["omitted"][number]): string {
+  const marks = annotation === null ? (count === 1 ? "older note" : "older notes") : `older of ${name}`;
+  return `${formatNumber(count)} ${marks} ${count === 1 ? "is" : "are"} not shown.`;
 }

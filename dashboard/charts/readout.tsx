@@ -13,7 +13,7 @@ type ReadoutProps = {
   /** The position of the cursor and the width of the chart, in pixels. */
   at: number;
   width: number;
-  /** What is marked there. */
+  /** The names of the marks there. */
   marks: readonly ChartMark[];
   /** Says what a click does. */
   hint?: string | undefined;

@@ -56,7 +56,7 @@ test("the events of a search are marked on boards and above the feed, until they
   await until(async () => (await newestText()).includes("Marked: Deployment: Deployed 2.4.1"));
   await page.goto(`${dashboard.address}/p/default`);
   const histogram = page.getByRole("slider", { name: /^Events over time/ });
-  // Its bars are of seconds, so the newest one can be later than the event.
+  // Its bars are shorter than those of boards, so the newest one can be later than the event.
   await until(async () => (await textsOf(histogram)).includes("Marked: Deployment: Deployed 2.4.1"));
   await page.getByRole("button", { name: "Show as table" }).first().click();
   const link = page.getByRole("table", { name: /^Marks/ }).getByRole("link");

@@ -152,15 +152,16 @@ test("with more marks than a chart draws, the newest are listed and the others c
   const july = "from=2026-07-01T00:00:00Z&to=2026-08-01T00:00:00Z";
   const ticks = await annotate({ type: "events", name: "Ticks", q: "channel:ticks" });
   const older = await annotate({ ...note, name: "Older", at: "2026-07-01T00:00:30Z" });
+  const oldest = await annotate({ ...note, name: "Oldest", at: "2026-07-01T00:00:10Z" });
   const newer = await annotate({ ...note, name: "Newer", at: "2026-07-02" });
   const { marks, omitted } = await marksIn(july);
   expect(marks).toHaveLength(limits.annotationMarks);
   expect(marks.at(-1)!.name).toBe("Newer");
   expect(omitted).toEqual([
-    { annotation: older.id, name: "Older", count: 1 },
+    { annotation: null, name: "Notes", count: 2 },
     { annotation: ticks.id, name: "Ticks", count: many - limits.annotationMarks + 1 },
   ]);
-  for (const each of [ticks, older, newer]) await remove(each);
+  for (const each of [ticks, older, oldest, newer]) await remove(each);
 });
 
 test("a note of a day is in each range that the day is in, in any time zone", async () => {

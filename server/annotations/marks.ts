@@ -23,7 +23,7 @@ type Asked = MsRange & {
 /** The newest marks of an annotation, newest first, and how many it has in the range. */
 type Found = { annotation: Annotation; marks: Mark[]; total: number };
 
-/** The marks of a chart: the newest ones of all annotations together, and how many more each has. */
+/** The marks of a chart: the newest ones of all annotations together, and how many more there are. */
 export async function listMarks(
   { control, events }: Stores,
   asked: Asked,
@@ -44,14 +44,25 @@ export async function listMarks(
     .flatMap(({ marks }) => marks)
     .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
     .slice(0, limits.annotationMarks);
-  const drawn = Map.groupBy(newest, ({ annotation }) => annotation);
-  return {
-    marks: newest.toReversed(),
-    omitted: found.flatMap(({ annotation: { id, name }, total }) => {
-      const count = total - (drawn.get(id)?.length ?? 0);
-      return count > 0 ? [{ annotation: id, name, count }] : [];
-    }),
-  };
+  return { marks: newest.toReversed(), omitted: omittedOf(found, newest) };
+}
+
+/** How many marks are left out. A project has thousands of notes, so theirs are counted together. */
+function omittedOf(found: readonly Found[], drawn: readonly Mark[]): MarkList["omitted"] {
+  const drawnOf = Map.groupBy(drawn, ({ annotation }) => annotation);
+  const left = found.map(({ annotation, total }) => {
+    return { annotation, count: total - (drawnOf.get(annotation.id)?.length ?? 0) };
+  });
+  const notes = left.reduce(
+    (sum, { annotation, count }) => sum + (annotation.type === "note" ? count : 0),
+    0,
+  );
+  return [
+    ...(notes > 0 ? [{ annotation: null, name: "Notes", count: notes }] : []),
+    ...left
+      .filter(({ annotation, count }) => annotation.type === "events" && count > 0)
+      .map(({ annotation: { id, name }, count }) => ({ annotation: id, name, count })),
+  ];
 }
 
 async function eventsOf(

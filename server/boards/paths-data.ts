@@ -4,7 +4,7 @@ import type { TileDataOf } from "../schemas/tile-data.ts";
 import { pathsOf } from "../stats/paths.ts";
 import { type Context, timesOf } from "./tile-context.ts";
 
-/** What users do after or before a tile's event. */
+/** Counts the steps of users after or before a tile's event. */
 export async function pathsData(
   { anchor, direction, length, windowSeconds, names, repeats, q }: TileOf<"paths">,
   { store: { events }, projectId, range, progress }: Context,

@@ -1,27 +1,21 @@
 import { isoOf } from "../core/iso.ts";
 import { limits } from "../core/limits.ts";
 import { filterOf } from "../event/event-query.ts";
-import { type Progress, stepOf } from "../http/progress.ts";
+import type { Progress } from "../http/progress.ts";
 import type { TileOf } from "../schemas/tile.ts";
 import type { TileDataOf } from "../schemas/tile-data.ts";
 import { analysisSplitOf } from "../stats/filters.ts";
 import type { SessionsQuery, SessionsResult } from "../storage/analysis/sessions.ts";
-import type { Store } from "../storage/store.ts";
 import { bucketsOf, type Range, rangeBefore } from "./range.ts";
+import { type Context, stepsOf, timesOf } from "./tile-context.ts";
 
-type Context = {
-  store: Pick<Store, "events">;
-  projectId: number;
-  range: Range;
-  progress: Progress;
-};
 type SessionsTile = TileOf<"sessions">;
 type Figure = Exclude<SessionsTile["show"], "entries" | "exits" | "live">;
 
 const minuteMs = 60_000;
 const liveMinutes = 5;
 
-/** What a tile of sessions shows: a number, or a table of the first or last values of sessions. */
+/** Computes a tile of sessions: a number, or a table of the first or last values of sessions. */
 export function sessionsData(
   tile: SessionsTile,
   context: Context,
@@ -139,15 +133,6 @@ function sessionsOf(
   return events.sessions(query, progress);
 }
 
-function stepsOf(progress: Progress, { compares }: Range): [Progress, Progress] {
-  const end = compares ? 0.5 : 1;
-  return [stepOf(progress, 0, end), stepOf(progress, end, 1)];
-}
-
 function boundsOf({ fromMs, toMs }: Range): number[] {
   return [fromMs, toMs];
-}
-
-function timesOf({ fromMs, toMs, timeZone }: Pick<Range, "fromMs" | "toMs" | "timeZone">) {
-  return { from: isoOf(fromMs), to: isoOf(toMs), timeZone };
 }

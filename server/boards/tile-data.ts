@@ -6,7 +6,7 @@ import { problem } from "../core/problems.ts";
 import type { Event } from "../event/event.ts";
 import { filterOf } from "../event/event-query.ts";
 import { tagsInOrder } from "../event/tag-order.ts";
-import { type Progress, stepOf } from "../http/progress.ts";
+import type { Progress } from "../http/progress.ts";
 import { findInsight, insightPoints } from "../insights/insights.ts";
 import type { Tile, TileOf } from "../schemas/tile.ts";
 import type { TileData, TileDataOf } from "../schemas/tile-data.ts";
@@ -19,7 +19,7 @@ import { lifecycleData, stickinessData } from "./activity-data.ts";
 import { pathsData } from "./paths-data.ts";
 import { bucketsOf, type Range, rangeBefore, wholeWeeksOf } from "./range.ts";
 import { sessionsData } from "./sessions-data.ts";
-import { type Context, timesOf } from "./tile-context.ts";
+import { type Context, stepsOf, timesOf } from "./tile-context.ts";
 
 type Measured = Extract<Tile, { metric: string }>;
 
@@ -295,12 +295,6 @@ async function countEvents(events: Store["events"], query: CountQuery): Promise<
     series: series.map(({ value, counts }) => ({ value, total: sum(counts), values: counts })),
     rest: rest > 0 ? [{ value: null, total: rest, values: left }] : [],
   };
-}
-
-/** The progress of the range itself, and of the one before if they are compared. */
-function stepsOf(progress: Progress, { compares }: Range): [Progress, Progress] {
-  const end = compares ? 0.5 : 1;
-  return [stepOf(progress, 0, end), stepOf(progress, end, 1)];
 }
 
 function boundsBefore(range: Range): number[] {

@@ -23,7 +23,7 @@ const list = defineCommand({
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { id } = await findProject(control, args.project);
-      const { annotations } = await listAnnotations(control, id, { limit: limits.pageItems });
+      const annotations = await listAll(control, id);
       if (args.json) for (const each of annotations) console.log(JSON.stringify(each));
       else printTable([["ANNOTATION", "TYPE", "AT OR SEARCH", "ID"], ...annotations.map(columnsOf)]);
     }),
@@ -89,7 +89,10 @@ const remove = defineCommand({
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { id: projectId, slug } = await findProject(control, args.project);
-      const found = await findOne(control, projectId, args.annotation);
+      // Of several with a name, the newest.
+      const found = (await listAll(control, projectId)).find(
+        ({ id, name }) => id === args.annotation || name === args.annotation,
+      );
       if (!found)
         throw new UsageError(
           `The project "${slug}" has no annotation "${args.annotation}". List them with: tidings annotation list --project ${slug}`,
@@ -105,16 +108,13 @@ export const annotationCommand = defineCommand({
   subCommands: { list, create, delete: remove },
 });
 
-/** The newest annotation with an ID or name. */
-async function findOne(
-  control: Store["control"],
-  projectId: number,
-  text: string,
-): Promise<Annotation | undefined> {
+/** All annotations of a project, newest first: there are as many as `limits` allow. */
+async function listAll(control: Store["control"], projectId: number): Promise<Annotation[]> {
+  const all: Annotation[] = [];
   for (let cursor: string | undefined; ; ) {
     const page = await listAnnotations(control, projectId, { limit: limits.pageItems, cursor });
-    const found = page.annotations.find(({ id, name }) => id === text || name === text);
-    if (found || page.nextCursor === null) return found;
+    all.push(...page.annotations);
+    if (page.nextCursor === null) return all;
     cursor = page.nextCursor;
   }
 }

@@ -197,6 +197,13 @@ test("times, stickiness and new users lead to the users that they count", async 
   await page.getByRole("heading", { level: 1, name: /^Active on / }).waitFor();
   await until(async () => (await rows(page)).includes("dan"));
   await open();
+  await slider.focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: "Write a note…" }).click();
+  await page.getByRole("dialog").getByLabel("Note").fill("Campaign");
+  await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+  await until(async () => (await slider.getAttribute("aria-valuetext"))!.includes("Marked: Campaign"));
   await tile("Who is new")
     .getByRole("button", { name: /^Menu of/ })
     .click();

@@ -2,7 +2,7 @@ import type { TileOf } from "../schemas/tile.ts";
 import type { TileDataOf } from "../schemas/tile-data.ts";
 import { labelOf } from "../schemas/tile-texts.ts";
 import { shortAmount } from "./report-amounts.ts";
-import { colors, pathThrough, rectangle, round, seriesColor, textAt } from "./svg.ts";
+import { colors, lineThrough, pathThrough, rectangle, round, seriesColor, textAt } from "./svg.ts";
 
 type ChartData = TileDataOf<"line" | "area" | "bar">;
 type Chart = {
@@ -49,7 +49,10 @@ export function drawChart({ tile, data, before, timeZone }: Chart, box: Box): st
   );
   const dashed =
     earlier.length > 1
-      ? `<path d="${pathThrough(earlier.map((value, index) => (value === null ? null : [x(index), y(value)])))}" fill="none" stroke="${colors.rest}" stroke-width="1.5" stroke-dasharray="4 4"/>` +
+      ? lineThrough(
+          earlier.map((value, index) => (value === null ? null : [x(index), y(value)])),
+          { color: colors.rest, width: 1.5, attributes: ` stroke-dasharray="4 4"` },
+        ) +
         textAt(plot.x + plot.width, box.y + 2, "dashed: before", {
           size: 11,
           color: colors.muted,
@@ -101,10 +104,8 @@ function drawLine(
     top === null ? null : [x(index), y(top)],
   );
   const known = points.filter((point) => point !== null);
-  if (known.length === 1)
-    return `<circle cx="${round(known[0]![0])}" cy="${round(known[0]![1])}" r="3" fill="${color}"/>`;
-  const line = `<path d="${pathThrough(points)}" fill="none" stroke="${color}" stroke-width="2" stroke-linejoin="round"/>`;
-  if (!isArea) return line;
+  const line = lineThrough(points, { color, width: 2, attributes: ` stroke-linejoin="round"` });
+  if (!isArea || known.length === 1) return line;
   const below = bottoms.map((bottom, index): [number, number] => [x(index), y(bottom)]).reverse();
   const above = tops.map((top, index): [number, number] => [x(index), y(top ?? bottoms[index]!)]);
   return `<path d="${pathThrough([...above, ...below])}Z" fill="${color}" fill-opacity="0.25"/>${line}`;

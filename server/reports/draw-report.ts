@@ -5,7 +5,7 @@ import { drawChart } from "./draw-chart.ts";
 import { amountText, shareText } from "./report-amounts.ts";
 import { stepTexts } from "./report-sections.ts";
 import type { ComputedTile } from "./report-tiles.ts";
-import { colors, pathThrough, rectangle, round, seriesColor, textAt } from "./svg.ts";
+import { colors, lineThrough, rectangle, round, seriesColor, textAt } from "./svg.ts";
 
 type Drawing = {
   title: string;
@@ -75,7 +75,7 @@ function rowsOf(tiles: readonly DrawnTile[]): DrawnTile[][] {
   const runs: DrawnTile[][] = [];
   for (const tile of tiles) {
     const run = runs.at(-1);
-    if (run && isNumber(run[0]!.tile.type) && isNumber(tile.tile.type)) run.push(tile);
+    if (run && isNumber(run[0]!.data!.type) && isNumber(tile.data!.type)) run.push(tile);
     else runs.push([tile]);
   }
   return runs.flatMap((run) => {
@@ -145,7 +145,9 @@ function drawSpark(values: readonly (number | null)[], { x, y, width, height }: 
       ? null
       : [x + (index / (values.length - 1)) * width, y + height * (1 - (value - low) / span)],
   );
-  return `<path d="${pathThrough(points)}" fill="none" stroke="${seriesColor(0, false)}" stroke-width="1.5" stroke-linejoin="round"/>`;
+  return lineThrough(points, {
+    ...{ color: seriesColor(0, false), width: 1.5, attributes: ` stroke-linejoin="round"` },
+  });
 }
 
 function drawFunnel(names: readonly string[], { steps }: TileDataOf<"funnel">, { x, y, width }: Box): string {

@@ -56,8 +56,26 @@ export function rectangle(x: number, y: number, width: number, height: number, a
   return `<rect x="${round(x)}" y="${round(y)}" width="${round(Math.max(0, width))}" height="${round(Math.max(0, height))}" ${attributes}/>`;
 }
 
-/** A line through points; null begins a new one. */
-export function pathThrough(points: readonly ([x: number, y: number] | null)[]): string {
+type Point = readonly [x: number, y: number] | null;
+
+/** A line through points; null begins a new one. A point without another beside it is drawn as a dot. */
+export function lineThrough(
+  points: readonly Point[],
+  { color, width, attributes = "" }: { color: string; width: number; attributes?: string },
+): string {
+  const line = `<path d="${pathThrough(points)}" fill="none" stroke="${color}" stroke-width="${width}"${attributes}/>`;
+  const isAlone = (index: number) =>
+    (points[index - 1] ?? null) === null && (points[index + 1] ?? null) === null;
+  const dots = points.map((point, index) =>
+    point !== null && isAlone(index)
+      ? `<circle cx="${round(point[0])}" cy="${round(point[1])}" r="${1.5 * width}" fill="${color}"/>`
+      : "",
+  );
+  return line + dots.join("");
+}
+
+/** The commands of a line through points; null begins a new one. */
+export function pathThrough(points: readonly Point[]): string {
   let isOpen = false;
   return points
     .map((point) => {

@@ -177,8 +177,16 @@ export const MarkList = z
       description: `The newest ${limits.annotationMarks} of all annotations together, oldest first.`,
     }),
     omitted: z
-      .array(z.object({ annotation: z.string(), name: z.string(), count: z.int() }))
-      .openapi({ description: "How many more each annotation has in the range." }),
+      .array(
+        z.object({
+          annotation: z.string().nullable().openapi({ description: "Its ID. Null: all notes together." }),
+          name: z.string(),
+          count: z.int(),
+        }),
+      )
+      .openapi({
+        description: "How many more the range has: of each annotation of events, and of all notes together.",
+      }),
   })
   .openapi("MarkList");
 export type MarkList = z.infer<typeof MarkList>;

@@ -1,8 +1,8 @@
 import { parseSearch, SearchError } from "../event/search.ts";
 
 /**
- * What a funnel's step is called: the given name or, if its search is for one name or one channel and nothing else, that.
- * Null for all others, whose search a public board doesn't reveal.
+ * The name of a funnel's step, or of the event that paths begin or end at: the given name or, if its search is for one
+ * name or one channel and nothing else, that. Null for all others, whose search a public board doesn't reveal.
  */
 export function stepNameOf(q: string, given: string | undefined): string | null {
   if (given?.trim()) return given.trim();

@@ -63,7 +63,7 @@ export function titleOf(tile: TitledTile): string {
   return metricText(tile) + (tile.split === undefined ? "" : ` by ${splitText(tile.split)}`);
 }
 
-/** What the other event names of a path's step are called: "12 others". */
+/** The label of the other event names of a path's step: "12 others". */
 export function othersText({ names }: { names: number }): string {
   return `${names} ${names === 1 ? "other" : "others"}`;
 }

@@ -117,7 +117,7 @@ const RetentionTile = z
     description:
       "Of the users whose first matching event was in a week, how many came back in later weeks. Weeks are whole, whatever the range is.",
   });
-/** What a tile of sessions can show. */
+/** The figures and tables that a tile of sessions can show. */
 const sessionFigures = [
   "sessions",
   "bounceRate",

@@ -13,10 +13,7 @@ import { CountedUserList } from "../schemas/counted-users.ts";
 import type { Store } from "../storage/store.ts";
 import { activityQueryOf, lifecycleOf, lifecycleUsersOf, stickinessOf, stickyUsersOf } from "./activity.ts";
 import { computing } from "./computing.ts";
-import { listCountedUsers } from "./counted-users.ts";
-
-const listNote =
-  "Those with the newest event come first, each with the event that makes them count. To page through the same users, send `from` and `to`.";
+import { listCountedUsers, listNote } from "./counted-users.ts";
 
 export function addActivityRoutes(
   routes: Routes,

@@ -17,6 +17,10 @@ const pageEvents = 100;
 /** Milliseconds that are looked up at the same time. */
 const lookups = 4;
 
+/** How each list of users is described. */
+export const listNote =
+  "Those with the newest event come first, each with the event that makes them count. To page through the same users, send `from` and `to`.";
+
 type Options = { projectId: number; counted: CountedUsers; limit: number; cursor: string | undefined };
 type CountedUsersPage = Pick<z.input<typeof CountedUserList>, "total" | "users" | "nextCursor">;
 

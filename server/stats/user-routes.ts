@@ -11,15 +11,12 @@ import type { CountedUsers } from "../storage/analysis/queries.ts";
 import type { MsRange } from "../storage/block.ts";
 import type { Store } from "../storage/store.ts";
 import { timesOf } from "./computing.ts";
-import { listCountedUsers } from "./counted-users.ts";
+import { listCountedUsers, listNote } from "./counted-users.ts";
 import { filterAndRange } from "./filters.ts";
 import { pathUsersOf } from "./paths.ts";
 import { funnelQueryOf, retentionQueryOf, retentionQuestionOf } from "./questions.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
-
-const listNote =
-  "Those with the newest event come first, each with the event that makes them count. To page through the same users, send `from` and `to`.";
 
 /** The users behind each number. */
 export function addCountedUserRoutes(routes: Routes, { store }: { store: Store }): void {

@@ -136,7 +136,8 @@ async function followActivity(
   const periods = new Buckets(bounds);
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
   const before = { fromMs: Math.min(historyFromMs ?? range.fromMs, range.fromMs), toMs: range.fromMs };
-  const batches = new Batches(fields, [filter], new Users(await readPeople(projectId)));
+  const users = new Users(await readPeople(projectId), onEvent ? "followedUsers" : "users");
+  const batches = new Batches(fields, [filter], users);
   const followed = new FollowedActivity(batches.users, periods.length);
   /** The share of the time that is not before the range. */
   const share = (range.toMs - range.fromMs) / (range.toMs - before.fromMs);

@@ -59,6 +59,7 @@ function tooLarge(of: TooMany): ProblemError {
     });
   const what: Record<Exclude<TooMany, "properties">, string> = {
     users: `more than ${text(limits.analysisUsers)} different users`,
+    followedUsers: `more than ${text(limits.analysisFollowedUsers)} different users`,
     pairs: `more than ${text(limits.analysisPairs)} different pairs of a user and a value of "split"`,
     values: `more than ${text(limits.statsSplitValues)} values of "split"`,
     names: `more than ${text(limits.statsSplitValues)} different event names`,

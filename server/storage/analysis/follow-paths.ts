@@ -1,8 +1,10 @@
+import { Turns } from "../../scheduling/turns.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
 import { type Texts, Users } from "./numbered.ts";
 import type { FollowPathsQuery } from "./path-queries.ts";
 import type { Watch } from "./queries.ts";
+import { SameTime } from "./same-time.ts";
 import type { Sources } from "./scan.ts";
 import { TooLargeError, tooMany } from "./too-large.ts";
 
@@ -37,7 +39,7 @@ export async function followPaths(
 ): Promise<FollowedPaths> {
   const { projectId, range, anchor, steps, direction, windowMs, length, mergesRepeats } = query;
   const fields = { users: true, split: { by: "name" } } as const;
-  const first = new Batches(fields, [anchor], new Users(await readPeople(projectId)));
+  const first = new Batches(fields, [anchor], new Users(await readPeople(projectId), "followedUsers"));
   const anchors = new Anchors(first.values);
   await tooMany(
     "names",
@@ -60,11 +62,18 @@ export async function followPaths(
     mergesRepeats,
     keepsTimes,
   });
-  const group = new SameTime(names, direction === "after" ? 1 : -1, (user, name, ms) =>
-    ways.add(user, name, ms, anchors.nameOf(user)),
-  );
+  const group = new SameTime({
+    names,
+    users: users.count,
+    isAfter: direction === "after",
+    mergesRepeats,
+    // Before the anchor, the nearest step can be one with it, too.
+    most: length + 2,
+    turns: new Turns(projectId, watch.signal),
+    pass: (user, name, ms) => ways.add(user, name, ms, anchors.nameOf(user)),
+  });
   const isAnchorLeftOut = new Uint8Array(users.count + 1);
-  const take = ({ size, ms, masks, users: own, values }: Batch) => {
+  const take = async ({ size, ms, masks, users: own, values }: Batch) => {
     for (let at = 0; at < size; at++) {
       const user = own[at]!;
       if (user === 0 || !(masks[at]! & 1)) continue;
@@ -76,6 +85,8 @@ export async function followPaths(
         isAnchorLeftOut[user] = 1;
         continue;
       }
+      const flushing = time === group.ms ? null : group.flush();
+      if (flushing) await flushing;
       group.add(user, name, time);
     }
   };
@@ -88,7 +99,7 @@ export async function followPaths(
         onProgress: (done) => watch.onProgress?.(anchorShare + done * (1 - anchorShare)),
       }),
     );
-  group.flush();
+  await group.flush();
   return {
     users,
     names,
@@ -219,67 +230,5 @@ class Ways {
     const isOneWithAnchor = this.#merges && count > 0 && this.#last[user] === anchorName;
     const index = count - step - (isOneWithAnchor ? 1 : 0);
     return index < 0 ? null : user * this.#places + (index % this.#places);
-  }
-}
-
-/** Passes events on in the order of time; those of one user and millisecond by their names, ascending or descending. */
-class SameTime {
-  readonly #names: Texts;
-  readonly #order: 1 | -1;
-  readonly #pass: (user: number, name: number, ms: number) => void;
-  #ms = Number.NaN;
-  #size = 0;
-  #users = new Uint32Array(1_024);
-  #nameNumbers = new Uint32Array(1_024);
-
-  constructor(names: Texts, order: 1 | -1, pass: (user: number, name: number, ms: number) => void) {
-    this.#names = names;
-    this.#order = order;
-    this.#pass = pass;
-  }
-
-  /** Throws `TooLargeError`. */
-  add(user: number, name: number, ms: number): void {
-    if (ms !== this.#ms) {
-      this.flush();
-      this.#ms = ms;
-    }
-    if (this.#size === this.#users.length) {
-      TooLargeError.check("events", this.#size);
-      this.#users = grown(this.#users);
-      this.#nameNumbers = grown(this.#nameNumbers);
-    }
-    this.#users[this.#size] = user;
-    this.#nameNumbers[this.#size++] = name;
-  }
-
-  flush(): void {
-    const size = this.#size;
-    this.#size = 0;
-    if (size === 1) {
-      this.#pass(this.#users[0]!, this.#nameNumbers[0]!, this.#ms);
-      return;
-    }
-    if (size === 0) return;
-    const count = this.#names.texts.length + 1;
-    // A user's number and a name's fit into a double, and numbers sort without a call for each pair.
-    const keys = new Float64Array(size);
-    for (let at = 0; at < size; at++) keys[at] = this.#users[at]! * count + this.#nameNumbers[at]!;
-    keys.sort();
-    for (let from = 0; from < size; ) {
-      const user = Math.floor(keys[from]! / count);
-      const names: number[] = [];
-      const end = (user + 1) * count;
-      for (; from < size && keys[from]! < end; from++) names.push(keys[from]! - user * count);
-      if (names.length > 1) this.#sort(names);
-      for (const name of names) this.#pass(user, name, this.#ms);
-    }
-  }
-
-  /** Sorts only the names of one user: all names of a project are many, and each batch can bring new ones. */
-  #sort(names: number[]): void {
-    const { texts } = this.#names;
-    const order = this.#order;
-    names.sort((a, b) => (a === b ? 0 : texts[a - 1]! < texts[b - 1]! ? -order : order));
   }
 }

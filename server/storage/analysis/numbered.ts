@@ -23,10 +23,13 @@ export class Users {
   #usedSlots = 0;
   readonly #cached = new Map<string, number>();
   readonly #people: PersonHashes | null;
+  readonly #tooMany: "users" | "followedUsers";
   #isClosed = false;
 
-  constructor(people: PersonHashes | null = null) {
+  /** @param tooMany - what the analysis may have too many of: those with times of each user can have fewer */
+  constructor(people: PersonHashes | null = null, tooMany: "users" | "followedUsers" = "users") {
     this.#people = people;
+    this.#tooMany = tooMany;
   }
 
   /** Numbers no other users from now on: they all get 0, as if there was no user. */
@@ -56,7 +59,7 @@ export class Users {
       return number;
     }
     if (this.#isClosed) return 0;
-    TooLargeError.check("users", this.count);
+    TooLargeError.check(this.#tooMany, this.count);
     const added = ++this.count;
     this.#take(first, second, third, added);
     return added;

@@ -1,7 +1,7 @@
 import type { EventFilter } from "../../event/filter.ts";
 import type { MsRange } from "../block.ts";
 
-/** What users do after or before an event, the anchor. */
+/** Follows users after or before an event, the anchor. */
 export type FollowPathsQuery = {
   projectId: number;
   range: MsRange;

@@ -8,6 +8,7 @@ import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
 import { parseSearch } from "../../event/search.ts";
 import { userHashText } from "../../event/user-hash.ts";
+import { nextTurn } from "../../scheduling/turns.ts";
 import { type AnalysisStore, openAnalysisStore } from "../../testing/analysis-store.ts";
 import { effort, storeEngines } from "../../testing/engine.ts";
 import type { CountedPathUsers, PathNode, PathPlace, PathsQuery } from "./path-queries.ts";
@@ -85,7 +86,7 @@ test("new names in each batch, several in a millisecond, take no longer than oth
       for (let at = 0; at < count; at++) {
         const pair = at >> 1;
         batches.addEvent(eventOf(`name ${(at * 7_919) % count}`, `user ${pair % 100}`), startMs + pair);
-        if (at % 1_000 === 999) take(batches.take());
+        if (at % 1_000 === 999) await take(batches.take());
       }
     },
   };
@@ -99,6 +100,41 @@ test("new names in each batch, several in a millisecond, take no longer than oth
   expect(nodes[0]!.users).toBe(100);
   // Some 0.3 s, and 14 s when all names were sorted again for each batch.
   expect(process.cpuUsage(before).user / 1e6).toBeLessThan(4);
+}, 60_000);
+
+test("other work goes on while the events of one millisecond are put in order", async () => {
+  let others = 0;
+  let scans = 0;
+  let isDone = false;
+  const other = async () => {
+    for (; !isDone; others++) await nextTurn(2);
+  };
+  const sources: Sources = {
+    readPeople: async () => null,
+    readProperty: async () => {},
+    async scan(_query, batches, take) {
+      for (let at = 0; at < 300_000; at++)
+        batches.addEvent(
+          {
+            ...{ id: "", name: `name ${at % 50}`, userId: `user ${at % 500}` },
+            ...{ channelId: "c", notify: false, tags: {}, createdAt: "" },
+          },
+          startMs,
+        );
+      await take(batches.take());
+      if (++scans === 2) void other();
+    },
+  };
+  await paths(
+    sources,
+    {
+      ...{ projectId: 1, range: { fromMs: 0, toMs: startMs + 1 }, anchor: {}, steps: {}, direction: "after" },
+      ...{ windowMs: 1, length: 5, mergesRepeats: false, names: 10 },
+    },
+    {},
+  );
+  isDone = true;
+  expect(others).toBeGreaterThan(0);
 }, 60_000);
 
 describe.each([...storeEngines])("paths on %s", (engine) => {

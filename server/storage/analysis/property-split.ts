@@ -37,7 +37,7 @@ export function scanFor(
         batches,
         (batch) => {
           for (let at = 0; at < batch.size; at++) batch.values[at] = values[batch.users[at]!] ?? 0;
-          take(batch);
+          return take(batch);
         },
         watch,
       );

@@ -12,11 +12,14 @@ export type ScanQuery = {
   fields: Fields;
 };
 
-/** Reads the events of a query in the order of time, and yields to other work in between. Throws `TooLargeError`. */
+/**
+ * Reads the events of a query in the order of time, and yields to other work in between. Waits for `take`, which may
+ * yield, too. Throws `TooLargeError`.
+ */
 export type Scan = (
   query: ScanQuery,
   batches: Batches,
-  take: (batch: Batch) => void,
+  take: (batch: Batch) => void | Promise<void>,
   watch: Watch,
 ) => Promise<void>;
 

@@ -62,7 +62,11 @@ export async function sessions(
   const { scan, ofEvents } = scanFor(sources, split);
   const fields = { users: true, split: ofEvents };
   const filters = [counted, activity];
-  const batches = new Batches(fields, filters, new Users(await sources.readPeople(projectId)));
+  const batches = new Batches(
+    fields,
+    filters,
+    new Users(await sources.readPeople(projectId), "followedUsers"),
+  );
   const open = new OpenSessions(query, batches.values.texts);
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
   await scan({ projectId, filters, range, fields }, batches, (batch) => open.add(batch), watch);

@@ -2,6 +2,7 @@ import { limits } from "../../core/limits.ts";
 
 const maxima = {
   users: limits.analysisUsers,
+  followedUsers: limits.analysisFollowedUsers,
   pairs: limits.analysisPairs,
   values: limits.statsSplitValues,
   names: limits.statsSplitValues,

@@ -59,7 +59,7 @@ export function createScan(
               ordinalFrom(timestamps, toMs),
               columns,
             );
-            take(batches.take());
+            await take(batches.take());
             doneMs = toMs;
             await proceed(doneMs);
           }
@@ -73,7 +73,7 @@ export function createScan(
       for (let after: Cursor | null | undefined; after !== null; ) {
         const page = await readPage({ projectId, filter, order: "asc", ...(after && { after }) }, runRows);
         for (const { ms, body } of page.rows) batches.addEvent(JSON.parse(`{${body}}`) as Event, ms);
-        take(batches.take());
+        await take(batches.take());
         after = page.next;
         await proceed(after?.ms ?? part.toMs);
       }

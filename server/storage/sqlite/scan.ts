@@ -70,7 +70,7 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
       if (!next) continue;
       const { matched, columns, from, to, endMs } = next.scan;
       batches.addBlock(matched, from, to, columns);
-      take(batches.take());
+      await take(batches.take());
       ms = endMs;
       await proceed(ms);
     }
@@ -84,7 +84,7 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
           for (const [ms, , body] of rows) batches.addEvent(JSON.parse(`{${bodies.of(body)}}`) as Event, ms);
           return rows;
         });
-        take(batches.take());
+        await take(batches.take());
         const last = rows.at(-1);
         if (!last || rows.length < runRows) return;
         low = rowKeyAt(last[0], last[1]) + 1n;
