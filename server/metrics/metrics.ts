@@ -5,6 +5,7 @@ import { lastVerification } from "../backup/last-verification.ts";
 import type { SegmentShipper } from "../backup/segment-shipper.ts";
 import { version } from "../config/config.ts";
 import type { LiveStreams } from "../events/live.ts";
+import { type DiskGrowth, daysUntilFullMax } from "../process/disk-growth.ts";
 import { openFiles } from "../process/open-files.ts";
 import { programCommit } from "../process/version.ts";
 import { freeBytes } from "../storage/disk.ts";
@@ -24,12 +25,15 @@ const heldSeconds = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1,
 const batchEvents = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
 /** Database counts are reused for this long, so that frequent scrapes cost nothing. */
 const reuseMs = 5_000;
+const daySeconds = 86_400;
 
 type Deps = {
   store: Store;
   streams: LiveStreams;
   damage: { isFound: boolean };
   shipper: SegmentShipper | null;
+  /** Null if the database is another server's. */
+  diskGrowth: DiskGrowth | null;
 };
 
 /** A request's method, route and response, for its measurements and the log. */
@@ -49,7 +53,7 @@ export class Metrics {
   readonly #rejected: Counter;
   readonly #delay = monitorEventLoopDelay({ resolution: 20 });
 
-  constructor({ store, streams, damage, shipper }: Deps) {
+  constructor({ store, streams, damage, shipper, diskGrowth }: Deps) {
     const registers = [this.#registry];
     this.#requests = new Histogram({
       name: "tidings_request_duration_seconds",
@@ -117,6 +121,12 @@ export class Metrics {
         freeBytes(dataDirectory),
       );
     }
+    if (diskGrowth)
+      this.#databaseGauge(
+        "tidings_disk_full_seconds",
+        "Time until that disk is full, at the rate of the last two weeks; a century in the first day or if it does not fill",
+        async () => ((await diskGrowth.daysUntilFull()) ?? daysUntilFullMax) * daySeconds,
+      );
   }
 
   get contentType(): string {

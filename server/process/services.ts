@@ -40,6 +40,7 @@ import type { Store } from "../storage/store.ts";
 import type { UserActivity } from "../users/user-activity.ts";
 import type { WebhookReceiver } from "../webhooks/receive.ts";
 import type { WebsiteReceiver } from "../website/receive.ts";
+import type { DiskGrowth } from "./disk-growth.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** Services that routes share, wired up in `open-services.ts`. */
@@ -97,6 +98,8 @@ export type Services = {
   backups: BackupSchedule | null;
   /** Null unless backups are continuous. */
   shipper: SegmentShipper | null;
+  /** Null if the database is another server's. */
+  diskGrowth: DiskGrowth | null;
   /** The client's address, behind trusted proxies too; null if the connection is gone. */
   addressOf: (request: Request) => string | null;
   /** Closes a request's connection after this many idle seconds. 0 disables the timeout. */
