@@ -5,10 +5,10 @@ import { lastVerification } from "../backup/last-verification.ts";
 import type { SegmentShipper } from "../backup/segment-shipper.ts";
 import { version } from "../config/config.ts";
 import type { LiveStreams } from "../events/live.ts";
-import { type DiskGrowth, daysUntilFullMax } from "../process/disk-growth.ts";
 import { openFiles } from "../process/open-files.ts";
 import { programCommit } from "../process/version.ts";
 import { freeBytes } from "../storage/disk.ts";
+import { type DiskGrowth, daysUntilFullMax } from "../storage/disk-growth.ts";
 import type { Store } from "../storage/store.ts";
 import {
   countAll,

@@ -2,7 +2,7 @@ import type { SegmentShipper } from "../backup/segment-shipper.ts";
 import { settings } from "../config/settings.ts";
 import type { LiveStreams } from "../events/live.ts";
 import { listen } from "../http/listen.ts";
-import type { DiskGrowth } from "../process/disk-growth.ts";
+import type { DiskGrowth } from "../storage/disk-growth.ts";
 import type { Store } from "../storage/store.ts";
 import type { Metrics } from "./metrics.ts";
 

@@ -35,12 +35,12 @@ import type { UnsubscribeLinks } from "../notifications/unsubscribe.ts";
 import type { PictureLinks } from "../reports/report-links.ts";
 import type { ReportWorker } from "../reports/report-worker.ts";
 import type { WatchedEventsCache } from "../rules/watched-events.ts";
+import type { DiskGrowth } from "../storage/disk-growth.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserActivity } from "../users/user-activity.ts";
 import type { WebhookReceiver } from "../webhooks/receive.ts";
 import type { WebsiteReceiver } from "../website/receive.ts";
-import type { DiskGrowth } from "./disk-growth.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** Services that routes share, wired up in `open-services.ts`. */

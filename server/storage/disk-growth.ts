@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { freeBytes } from "../storage/disk.ts";
-import type { Store } from "../storage/store.ts";
+import { freeBytes } from "./disk.ts";
+import type { Store } from "./store.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

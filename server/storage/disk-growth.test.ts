@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { freeBytes } from "../storage/disk.ts";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
 import { makeStorage, removeStorage, testWatch } from "../testing/engine.ts";
+import { freeBytes } from "./disk.ts";
 import { DiskGrowth, type DiskSamples, daysUntilFull, daysUntilFullMax } from "./disk-growth.ts";
+import { openSqliteStore } from "./sqlite/index.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
