@@ -65,7 +65,7 @@ export class Machine {
 
   /** Filters or redirects what the machine receives and sends (nft). The name is that under which the rules are removed. */
   async addRules(name: string, rules: readonly [hook: keyof typeof hooks, rules: string][]): Promise<void> {
-    const chains = rules.map(([hook, text]) => `chain ${hook} {\ntype ${hooks[hook]};\n${text}\n}`);
+    const chains = rules.map(([hook, text]) => `chain on_${hook} {\ntype ${hooks[hook]};\n${text}\n}`);
     await this.run(["/usr/sbin/nft", "-f", "-"], `table ip ${name} {\n${chains.join("\n")}\n}\n`);
   }
 

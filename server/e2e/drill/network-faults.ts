@@ -55,7 +55,8 @@ export async function slowDown(nodes: readonly NodeMachine[], delayMs: number): 
   await Bun.sleep(resetMs);
   for (const { machine } of nodes) await reconnect(machine);
   return async () => {
-    for (const { machine } of nodes) await machine.removeRules(slowTable);
+    // While its rule exists, a redirected connection learns that it was closed.
     for (const { link } of links) link.close();
+    for (const { machine } of nodes) await machine.removeRules(slowTable);
   };
 }
