@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
+import { startDelayedLink } from "../../testing/delayed-link.ts";
 import { docExamples } from "../../testing/doc-examples.ts";
 import { Answers } from "./answers.ts";
 import {
@@ -14,7 +15,6 @@ import {
   nodeAddresses,
   readVariables,
 } from "./configuration.ts";
-import { startDelayedLink } from "./delayed-link.ts";
 import { Ledger, Successes } from "./ledger.ts";
 import { combine, compareStored, type Outcome } from "./outcome.ts";
 import { missingFrom } from "./readers.ts";

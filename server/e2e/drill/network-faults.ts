@@ -1,5 +1,5 @@
+import { type DelayedLink, startDelayedLink } from "../../testing/delayed-link.ts";
 import { addressOf, databaseNames } from "./configuration.ts";
-import { type DelayedLink, startDelayedLink } from "./delayed-link.ts";
 import type { NodeMachine } from "./installation.ts";
 import { loadAddress, type Machine } from "./machine.ts";
 
