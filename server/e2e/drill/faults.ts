@@ -50,7 +50,7 @@ export const faults: readonly Fault[] = [
     name: "node-paused",
     what: "a Tidings node hangs (SIGSTOP)",
     times: 3,
-    seconds: 15,
+    seconds: 10,
     async run(installation, lasts, nth) {
       const { node } = nodeOf(installation, nth);
       node.signal("SIGSTOP");
@@ -62,7 +62,7 @@ export const faults: readonly Fault[] = [
     name: "node-cut-off",
     what: "a Tidings node loses the network to the databases",
     times: 2,
-    seconds: 15,
+    seconds: 10,
     async run(installation, lasts, nth) {
       const { machine } = nodeOf(installation, nth);
       await dropDatabases(machine);
@@ -87,7 +87,7 @@ export const faults: readonly Fault[] = [
     name: "postgres-killed",
     what: "PostgreSQL is killed on the primary, Patroni stays",
     times: 3,
-    seconds: 10,
+    seconds: 8,
     async run({ databases }, lasts) {
       signalAll((await databases.primary()).postgresProcesses(), "SIGKILL");
       await lasts();
@@ -121,7 +121,7 @@ export const faults: readonly Fault[] = [
     name: "standby-killed",
     what: "the synchronous standby and its Patroni are killed",
     times: 3,
-    seconds: 15,
+    seconds: 10,
     async run({ databases }, lasts) {
       const standby = await databases.synchronousStandby();
       signalAll(standby.processes(), "SIGKILL");
@@ -134,7 +134,7 @@ export const faults: readonly Fault[] = [
     name: "switchover",
     what: "a planned switchover (`patronictl switchover`)",
     times: 3,
-    seconds: 10,
+    seconds: 6,
     async run({ databases }, lasts) {
       await databases.switchOver();
       await lasts();
@@ -144,7 +144,7 @@ export const faults: readonly Fault[] = [
     name: "etcd-killed",
     what: "the leader of etcd is killed",
     times: 2,
-    seconds: 10,
+    seconds: 8,
     async run({ databases }, lasts) {
       const { etcd } = await databases.etcdLeader();
       await etcd.end("SIGKILL");
@@ -156,7 +156,7 @@ export const faults: readonly Fault[] = [
     name: "etcd-paused",
     what: "all of etcd hangs: nobody can hold the leader's lock",
     times: 3,
-    seconds: 20,
+    seconds: 14,
     async run({ databases }, lasts) {
       for (const { etcd } of databases.machines) etcd.signal("SIGSTOP");
       await lasts();
@@ -167,7 +167,7 @@ export const faults: readonly Fault[] = [
     name: "disk-full",
     what: "the primary's disk is full",
     times: 3,
-    seconds: 15,
+    seconds: 8,
     async run({ databases }, lasts) {
       const primary = await databases.primary();
       primary.fillDisk();
@@ -179,7 +179,7 @@ export const faults: readonly Fault[] = [
     name: "databases-unreachable",
     what: "the network between nodes and databases drops everything",
     times: 3,
-    seconds: 15,
+    seconds: 10,
     async run({ nodes }, lasts) {
       await Promise.all(nodes.map(({ machine }) => dropDatabases(machine)));
       await lasts();
@@ -190,7 +190,7 @@ export const faults: readonly Fault[] = [
     name: "databases-refuse",
     what: "the network between nodes and databases rejects everything",
     times: 2,
-    seconds: 10,
+    seconds: 8,
     async run({ nodes }, lasts) {
       await Promise.all(nodes.map(({ machine }) => rejectDatabases(machine)));
       await lasts();
@@ -201,7 +201,7 @@ export const faults: readonly Fault[] = [
     name: "network-slow",
     what: `the network between nodes and databases takes ${2 * delayMs} ms longer for each round trip`,
     times: 2,
-    seconds: 15,
+    seconds: 10,
     async run({ nodes }, lasts) {
       const end = await slowDown(nodes, delayMs);
       await lasts();
