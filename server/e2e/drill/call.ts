@@ -3,7 +3,7 @@ import type { Answers } from "./answers.ts";
 /** Longer than Tidings takes to answer that its storage is unavailable. */
 const timeoutMs = 12_000;
 
-export type Answer = { status: number; body: string };
+type Answer = { status: number; body: string };
 export type Call = (path: string, init?: RequestInit) => Promise<Answer | null>;
 
 /** Returns a function that calls the service, and resolves to null if there is no complete answer. */

@@ -15,6 +15,7 @@ import {
   nodeAddresses,
   readVariables,
 } from "./configuration.ts";
+import { faults } from "./faults.ts";
 import { Ledger, Successes } from "./ledger.ts";
 import { combine, compareStored, type Outcome } from "./outcome.ts";
 import { missingFrom } from "./readers.ts";
@@ -33,6 +34,10 @@ describe("docs/postgres.md describes what the drill runs", () => {
   test("shows the Caddyfile", () => {
     const blocks = docExamples().map(({ text }) => text.trim());
     expect(blocks).toContain(readFileSync(configurationFile("Caddyfile"), "utf8").trim());
+  });
+
+  test("has a line with each fault", () => {
+    for (const { name, what } of faults) expect(page).toContain(`| \`${name}\`: ${what}`);
   });
 
   test("all files have the same addresses", () => {

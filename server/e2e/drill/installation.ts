@@ -1,8 +1,8 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { configurationFile, nodeAddresses } from "./configuration.ts";
 import { DatabaseCluster } from "./database-cluster.ts";
-import { passwords } from "./database-machine.ts";
+import { isRoot, passwords } from "./database-machine.ts";
 import { loadAddress, Machine } from "./machine.ts";
 import type { Program } from "./program.ts";
 
@@ -89,7 +89,7 @@ async function startNodeMachine(name: string, address: string, directory: string
   mkdirSync(data, { mode: 0o700 });
   const proxy = machine.program(
     "haproxy",
-    ["/usr/sbin/haproxy", "-db", "-f", configurationFile("haproxy.cfg")],
+    ["/usr/sbin/haproxy", "-db", "-f", proxyConfiguration(directory)],
     {},
   );
   proxy.start();
@@ -105,6 +105,15 @@ async function startNodeMachine(name: string, address: string, directory: string
     TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
   });
   return { machine, node, proxy, address: `http://${address}:4242` };
+}
+
+/** The configuration of HAProxy. Only root can become the user that it names, so without root, it names none. */
+function proxyConfiguration(directory: string): string {
+  const file = configurationFile("haproxy.cfg");
+  if (isRoot()) return file;
+  const copy = `${directory}/haproxy.cfg`;
+  writeFileSync(copy, readFileSync(file, "utf8").replace(/^ {2}(?:user|group) .*\n/gm, ""));
+  return copy;
 }
 
 /** What nodes and commands share. */
