@@ -43,6 +43,7 @@ import { createLateEvents } from "./late-events.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { peopleSource } from "./people.ts";
 import { createRead } from "./read.ts";
+import { createReadGroups } from "./read-groups.ts";
 import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { startingWith } from "./starting-with.ts";
@@ -119,6 +120,7 @@ const sources = {
   scan: createScan(database, vocabulary, blocks),
   readPeople: createReadPeople(peopleSource(database)),
   readProperty: createReadProperty(database),
+  readGroups: createReadGroups(database),
 };
 const users = createUsers(database, texts);
 const usersMatching = createUsersMatching(database);
