@@ -19,8 +19,8 @@ import {
   SavedGroupResponse,
 } from "../schemas/group.ts";
 import { UserProperties } from "../schemas/user.ts";
-import type { SecretBox } from "../storage/secret-box.ts";
 import { peopleIn } from "../storage/group-rows.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserActivity } from "../users/user-activity.ts";
 import { checkUserId } from "../users/users.ts";

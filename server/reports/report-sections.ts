@@ -77,14 +77,12 @@ export function sectionOf({ tile, data, before, problem }: ComputedTile, style: 
   }
 }
 
-type Rows = readonly { value: string | null; total: number | null }[];
+type Rows = readonly { value: string | null; name?: string | undefined; total: number | null }[];
 
 function tableOf(split: string, tile: Tile, rows: Rows): Pick<ReportSection, "head" | "rows"> {
   return {
     head: [splitHead(split), "metric" in tile || "show" in tile ? metricText(tile) : ""],
-    rows: rows
-      .slice(0, limits.reportRows)
-      .map(({ value, total }) => [labelOf(value, true), amountText(total)]),
+    rows: rows.slice(0, limits.reportRows).map((row) => [labelOf(row, true), amountText(row.total)]),
   };
 }
 

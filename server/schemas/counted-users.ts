@@ -90,11 +90,13 @@ export const CountedUserList = z
     from: z.string().openapi({ format: "date-time" }),
     to: z.string().openapi({ format: "date-time" }),
     total: z.int().openapi({ description: "Users on all pages; with `per`, groups." }),
-    users: z.array(
-      UserInList.extend({
-        event: Event.openapi({ description: "The event because of which the user counts." }),
-      }),
-    ).openapi({ description: "Empty with `per`." }),
+    users: z
+      .array(
+        UserInList.extend({
+          event: Event.openapi({ description: "The event because of which the user counts." }),
+        }),
+      )
+      .openapi({ description: "Empty with `per`." }),
     groups: z
       .array(CountedGroup)
       .optional()

@@ -15,7 +15,10 @@ export const metrics = ["events", "users", "sum", "average", "minimum", "maximum
 export const bucketUnits = ["minute", "hour", "day", "week", "month"] as const;
 
 /** A split of events by their own values, or by a property of their users. */
-const ofEvents = { form: /^(channel|name|tag\..+|user\..+)$/, text: '"channel", "name", "tag.KEY" or "user.KEY"' };
+const ofEvents = {
+  form: /^(channel|name|tag\..+|user\..+)$/,
+  text: '"channel", "name", "tag.KEY" or "user.KEY"',
+};
 /** One that can also be by groups. */
 const ofGroups = {
   form: /^(channel|name|tag\..+|user\..+|group\..+)$/,

@@ -49,12 +49,10 @@ const measure = {
 
 const per = perParameter.openapi({ description: perNote });
 
-const split = splitParameter
-  .unwrap()
-  .openapi({
-    description:
-      "`channel`, `name`, `tag.KEY`, `user.KEY`, a property of users, `group.TYPE`, such as `group.company`, or `group.TYPE:KEY`, a property of groups.",
-  });
+const split = splitParameter.unwrap().openapi({
+  description:
+    "`channel`, `name`, `tag.KEY`, `user.KEY`, a property of users, `group.TYPE`, such as `group.company`, or `group.TYPE:KEY`, a property of groups.",
+});
 
 const chart = {
   ...place,

@@ -143,7 +143,9 @@ async function eventsOf(
   /** The groups that an event belongs to: the one that it names, or else those of its person. */
   async function groupsBy(read: readonly Event[], type: string): Promise<(event: Event) => string[]> {
     const unnamed = read.filter(({ userId, tags }) => userId !== "" && !Object.hasOwn(tags, type));
-    const ofUsers = await groupIdsOf(control, projectId, type, [...new Set(unnamed.map(({ userId }) => userId))]);
+    const ofUsers = await groupIdsOf(control, projectId, type, [
+      ...new Set(unnamed.map(({ userId }) => userId)),
+    ]);
     return ({ userId, tags }) => (Object.hasOwn(tags, type) ? [tags[type]!] : (ofUsers.get(userId) ?? []));
   }
 }

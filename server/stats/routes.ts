@@ -55,7 +55,9 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       if (!isOfTag && tag !== undefined)
         throw problem("query-invalid", { detail: `"tag" is not used by "metric=${metric}".` });
       if (query.per !== undefined && metric !== "users")
-        throw problem("query-invalid", { detail: '"per" needs "metric=users": it counts groups in their place.' });
+        throw problem("query-invalid", {
+          detail: '"per" needs "metric=users": it counts groups in their place.',
+        });
       const starts = bucketStarts(by, timeZone, fromMs, toMs);
       const head = {
         by,

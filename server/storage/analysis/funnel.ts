@@ -82,11 +82,7 @@ export async function funnel(sources: Sources, query: FunnelQuery, watch: Watch)
  * Given a user who took the first step, the times of the steps, and what returns the split's values of the first step. Only
  * a split by groups has several; without any, it is undefined.
  */
-type TakeUser = (
-  user: number,
-  attempt: Attempt,
-  readValues: () => readonly (string | undefined)[],
-) => void;
+type TakeUser = (user: number, attempt: Attempt, readValues: () => readonly (string | undefined)[]) => void;
 
 /** Reads the events of steps. `follow` takes the users through these. */
 export async function followSteps(

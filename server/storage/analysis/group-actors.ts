@@ -46,7 +46,7 @@ export function scanPerGroup(
     memberships ??= await read(batches.users, watch);
     const entries = new Entries(memberships, groups);
     const turns = new Turns(projectId, watch.signal);
-    const valueOf = (label: number): number => {
+    const valueOfLabel = (label: number): number => {
       const id = memberships!.labels[label - 1]!;
       const text = valueOfId ? valueOfId.get(id) : id;
       return text === undefined ? 0 : batches.values.add(text);
@@ -56,14 +56,14 @@ export function scanPerGroup(
         const named = batch.named[at]!;
         if (named !== 0) {
           const label = memberships!.named(batches.groups.texts[named - 1]!);
-          entries.add(batch, at, label, split && label !== 0 ? valueOf(label) : batch.values[at]!);
+          entries.add(batch, at, label, split && label !== 0 ? valueOfLabel(label) : batch.values[at]!);
         } else {
           const labels = memberships!.of(batch.users[at]!);
           if (labels.length === 0) entries.add(batch, at, 0, split ? 0 : batch.values[at]!);
           for (let index = 0; index < labels.length; index++) {
             if (entries.isFull) await pass(batch);
             const label = labels[index]!;
-            entries.add(batch, at, label, split ? valueOf(label) : batch.values[at]!, index > 0);
+            entries.add(batch, at, label, split ? valueOfLabel(label) : batch.values[at]!, index > 0);
           }
         }
         if (entries.isFull) await pass(batch);

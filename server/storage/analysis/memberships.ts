@@ -85,7 +85,11 @@ export async function readMemberships(
     },
     watch,
   );
-  return new Memberships(labels, await members.byUser(users.count, new Turns(projectId, watch.signal)), labelOf);
+  return new Memberships(
+    labels,
+    await members.byUser(users.count, new Turns(projectId, watch.signal)),
+    labelOf,
+  );
 }
 
 /** Pairs of a user and a label. */
@@ -122,7 +126,8 @@ class Members {
       const own = ofUsers.subarray(starts[user], starts[user + 1]).sort();
       starts[user] = size;
       // The numbers move towards the beginning, over those that were taken before.
-      for (let at = 0; at < own.length; at++) if (at === 0 || own[at] !== own[at - 1]) ofUsers[size++] = own[at]!;
+      for (let at = 0; at < own.length; at++)
+        if (at === 0 || own[at] !== own[at - 1]) ofUsers[size++] = own[at]!;
       if (user % stepMembers === 0) await turns.next();
     }
     starts[users + 1] = size;

@@ -48,4 +48,9 @@ export type ReadGroups = {
 };
 
 /** What an analysis reads from: events, who their users are, properties of users, and groups. */
-export type Sources = { scan: Scan; readPeople: ReadPeople; readProperty: ReadProperty; readGroups: ReadGroups };
+export type Sources = {
+  scan: Scan;
+  readPeople: ReadPeople;
+  readProperty: ReadProperty;
+  readGroups: ReadGroups;
+};
