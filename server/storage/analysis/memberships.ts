@@ -14,6 +14,9 @@ type Wanted = { projectId: number; type: string; key?: string | undefined };
 /**
  * The groups of each person or, in their place, the values that these groups have of a property: _labels_, which are
  * numbered from 1 on. A person has each of them once, however many of their IDs are members.
+ *
+ * Invariant: an analysis counts an event for the groups for which a search finds it. Checked by
+ * `server/groups/group-analysis.test.ts`.
  */
 export class Memberships {
   readonly labels: readonly string[];
