@@ -156,7 +156,8 @@ test("the lists behind the numbers are of companies, with the event because of w
   ]);
   expect(groups![0]!.createdAt).toBeString();
   expect(await groupsOf(`/api/funnel/users?${steps}&reached=1&dropped=true&per=company&${range}`)).toEqual([
-    ["initech", "Opened", 4],
+    // Its attempts get equally far: the first one counts.
+    ["initech", "Opened", 3],
   ]);
   expect(await groupsOf(`/api/stats/users?per=company&${range}`)).toEqual([
     ["acme", "Opened", 192],
@@ -222,7 +223,7 @@ test("who joins, leaves and becomes another person counts at once", async () => 
     const { series } = await get<Stats>(`/api/stats?split=group.company&q=name:Opened&${range}`);
     return series.find(({ value }) => value === "acme")?.total;
   };
-  await call("POST", "/api/groups/company/acme/members", { userId: "visitor-1" }, 201);
+  await call("POST", "/api/groups/company/acme/members", { userId: "visitor-1" });
   expect(await acme()).toBe(3);
   await call("POST", "/api/alias", { userId: "dan", previousId: "visitor-1" });
   expect(await acme()).toBe(4);
