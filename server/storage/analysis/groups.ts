@@ -61,7 +61,7 @@ export class Groups {
         if (last === 0) this.#values[overall]!++;
         if (last !== bucket + 1 && this.#buckets > 0) this.#values[first + bucket]!++;
       }
-    } else if (this.#metric !== "events") {
+    } else if (this.#metric !== "events" && isCounted) {
       if (this.#buckets > 0) this.#addNumber(first + bucket, numbers, number);
       if (this.#buckets === 0 || !this.#isSummed) this.#addNumber(overall, numbers, number);
     }
