@@ -89,7 +89,7 @@ test("a tile is split by company, says that its rows don't add up, and leads to 
   await tile("By company").getByText("Whatever belongs to two companies counts for both.").waitFor();
   await tile("Active companies").getByText("3", { exact: true }).waitFor();
   await expectAccessible("a board by company", page);
-  await tile("By company").getByRole("link", { name: "initech" }).click();
+  await tile("By company").getByRole("link", { name: "initech", exact: true }).click();
   await page.getByText("Report opened").first().waitFor();
   expect(new URL(page.url()).searchParams.get("q")).toBe("company:initech");
   expect(await page.getByText("Invoice paid").count()).toBe(0);
@@ -100,9 +100,9 @@ test("a funnel of companies leads to a list of companies, which can't be a cohor
   await tile("Companies that pay")
     .getByRole("link", { name: /companies took “Report opened”/ })
     .click();
+  await page.getByText("2 companies").waitFor();
   await page.getByRole("link", { name: "ACME Inc." }).waitFor();
   await page.getByRole("link", { name: "initech" }).waitFor();
-  await page.getByText("2 companies").waitFor();
   expect(await button("Save as cohort").count()).toBe(0);
   await expectAccessible("a list of companies", page);
   await page.goBack();
