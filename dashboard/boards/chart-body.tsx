@@ -49,7 +49,7 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
   // On a public board, which leads to no channels, the names alone decide.
   const channelColors = useChannelColors(project ?? "");
   const metric = "metric" in tile ? tile.metric : "events";
-  const overlap = overlapText(split);
+  const overlap = overlapText(split, perOf(tile));
   const addsUp = (metric === "events" || metric === "sum") && overlap === null;
   const { marks, omitted } = useBoardMarks(range);
   if (data.series.length === 0) return <p className="tile-empty">No events in this period.</p>;

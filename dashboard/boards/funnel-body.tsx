@@ -18,7 +18,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
   const { steps, series, before } = data;
   const title = titleOf(tile);
   const several = countedWords(perOf(tile))[1];
-  const overlap = overlapText(splitOf(tile));
+  const overlap = overlapText(splitOf(tile), perOf(tile));
   if (!steps[0] || steps[0].users === 0)
     return <p className="tile-empty">No {several} took the first step in this period.</p>;
   const labels = steps.map((_, index) => stepText(tile, index));

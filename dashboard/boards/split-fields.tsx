@@ -84,7 +84,8 @@ export function CountedField({ form, change, types }: Props) {
 
 /** What a tile is split by: values of events, a property of users, or groups. */
 export function SplitFields({ form, change, types, isTable }: Props & { isTable: boolean }) {
-  const { splitBy, splitType } = form;
+  const { type, metric, splitBy, splitType, per } = form;
+  const counted = per !== "" && (type === "funnel" || metric === "users") ? per : undefined;
   const groupValue = (type: string) => `group ${type}`;
   const needsKey = splitBy === "tag" || splitBy === "user";
   const shown = splitBy === "group" ? groupValue(splitType) : splitBy;
@@ -102,7 +103,7 @@ export function SplitFields({ form, change, types, isTable }: Props & { isTable:
               : { splitBy: "group", splitType: type },
           );
         }}
-        hint={(splitBy === "group" && overlapText(`group.${splitType}`)) || undefined}
+        hint={(splitBy === "group" && overlapText(`group.${splitType}`, counted)) || undefined}
         member={needsKey ? undefined : "tile/split"}
       >
         {!isTable && <option value="">Nothing</option>}

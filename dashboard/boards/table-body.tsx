@@ -29,7 +29,7 @@ export function TableBody({ tile, data, range }: Props) {
   );
   const nameOf = (row: (typeof data.rows)[number]) =>
     (split === "tag.country" && countryOf(row.value)) || labelOf(row, true);
-  const overlap = overlapText(split);
+  const overlap = overlapText(split, perOf(tile));
   const several = countedWords(perOf(tile))[1];
   const metric = metricText("metric" in tile || "show" in tile ? tile : {});
   // Users with an event of the value are others than those whose sessions begin or end with it.

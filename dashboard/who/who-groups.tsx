@@ -1,18 +1,21 @@
 import { clsx } from "clsx";
 import type { CountedGroup } from "../../server/schemas/counted-users.ts";
+import { splitHead } from "../../server/schemas/tile-texts.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { GroupLink } from "../groups/group-link.tsx";
 import { groupName } from "../groups/group-text.ts";
 
+type WhoGroupsProps = { project: string; type: string; groups: readonly CountedGroup[] };
+
 /** The groups that a number counts, each with the event that makes it count. */
-export function WhoGroups({ project, groups }: { project: string; groups: readonly CountedGroup[] }) {
+export function WhoGroups({ project, type, groups }: WhoGroupsProps) {
   return (
     <div className="@container">
       <table className="w-full text-sm @max-xl:block @xl:table-fixed">
         <thead className="text-left text-muted text-xs @max-xl:sr-only">
           <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-2.5 [&>th]:font-medium [&>th:first-child]:pl-5 [&>th:last-child]:pr-5">
-            <th scope="col">Group</th>
+            <th scope="col">{splitHead(`group.${type}`)}</th>
             <th scope="col">Counted by</th>
             <th scope="col" className="text-right @xl:w-20">
               People

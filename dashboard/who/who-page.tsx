@@ -156,7 +156,7 @@ function Counted({ project, question, showsEvents }: CountedProps) {
                 note={`Each ${one} has one event here: ${eventText(question)}.`}
               />
             ) : per !== undefined ? (
-              <WhoGroups project={project} groups={groups} />
+              <WhoGroups project={project} type={per} groups={groups} />
             ) : (
               <UserTable
                 project={project}

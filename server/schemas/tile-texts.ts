@@ -56,10 +56,13 @@ function splitText(split: string): string {
   return split.replace(/^(?:tag|user)\./, "");
 }
 
-/** Says that the numbers of a split don't add up, because an event can be in several; null if they do. */
-export function overlapText(split: string | undefined): string | null {
+/**
+ * Says that the numbers of a split don't add up, because an event can be in several; null if they do. Groups that are
+ * counted themselves are in one.
+ */
+export function overlapText(split: string | undefined, per: string | undefined): string | null {
   const group = split === undefined ? null : groupSplitOf(split);
-  if (group === null) return null;
+  if (group === null || per !== undefined) return null;
   return `Whatever belongs to two ${countedWords(group.type)[1]} counts for both.`;
 }
 
