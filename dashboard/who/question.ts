@@ -26,7 +26,7 @@ export type Took = { from: number; to: number | null };
 
 type Time = { from: string; to: string };
 /** The type of the groups that are counted; without it, users are. */
-export type Counting = { per?: string };
+type Counting = { per?: string };
 
 export type Question =
   | ({

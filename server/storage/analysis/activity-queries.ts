@@ -1,5 +1,5 @@
 import type { EventFilter } from "../../event/filter.ts";
-import type { Counting } from "./queries.ts";
+import type { Counting } from "./counting.ts";
 
 /** In which periods users are active: those in which they have an event that matches. */
 export type ActivityQuery = Counting & {

@@ -3,6 +3,7 @@ import type { UserSet } from "../../event/user-set.ts";
 import type { MsRange } from "../block.ts";
 import type { Split } from "../split.ts";
 import type { CountedActiveUsers } from "./activity-queries.ts";
+import type { Counting } from "./counting.ts";
 import type { CountedPathUsers } from "./path-queries.ts";
 
 /** How an analysis is followed. */
@@ -23,15 +24,6 @@ export type PropertySplit = { by: "user"; key: string };
 export type GroupSplit = { by: "group"; type: string; key?: string | undefined };
 
 export type AnalysisSplit = Split | PropertySplit | GroupSplit;
-
-/**
- * Whom an analysis counts: people or, with a type, groups. An event counts for each group that it
- * belongs to.
- */
-export type Counting = {
-  /** The type of the groups. A split by groups must be of the same type then: a group has its own value. */
-  per?: string | undefined;
-};
 
 /** `users` are different users; all but `events` are of a tag's numbers. */
 export type Metric = "events" | "users" | "sum" | "average" | "minimum" | "maximum";

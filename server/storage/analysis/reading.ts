@@ -1,10 +1,11 @@
 import type { EventFilter } from "../../event/filter.ts";
 import { Batches, type Fields } from "./batch.ts";
+import type { Counting } from "./counting.ts";
 import { scanPerGroup } from "./group-actors.ts";
 import { type GroupScan, scanForGroups } from "./group-split.ts";
 import { Users } from "./numbered.ts";
 import { scanFor } from "./property-split.ts";
-import type { AnalysisSplit, Counting } from "./queries.ts";
+import type { AnalysisSplit } from "./queries.ts";
 import type { Scan, Sources } from "./scan.ts";
 
 /** How an analysis reads events: whom it counts, and the values that it is split by. */
