@@ -59,6 +59,8 @@ export const step = fc.oneof(
     arbitrary: fc.record({ do: doing("send"), events: fc.array(sent, { minLength: 20, maxLength: 60 }) }),
   },
   { weight: 7, arbitrary: fc.record({ do: doing("add"), group, id }) },
+  // Somebody who works for all companies.
+  { weight: 4, arbitrary: fc.record({ do: doing("add everywhere"), id }) },
   { weight: 2, arbitrary: fc.record({ do: doing("remove"), group, id }) },
   { weight: 1, arbitrary: fc.record({ do: doing("delete"), group }) },
   // More than a search looks up one by one.
@@ -151,6 +153,10 @@ export class GroupHistory {
           ),
         ).toEqual([null]);
         groups.add(each.group, each.id);
+        break;
+      case "add everywhere":
+        for (const groupId of groupIds)
+          await this.take({ do: "add", group: { type: "company", id: groupId }, id: each.id });
         break;
       case "fill": {
         const others = Array.from({ length: 250 }, (_, n) => `other ${n}`);
