@@ -5,6 +5,7 @@ import { Building2, Plus, Search } from "lucide-react";
 import { useDeferredValue, useEffect, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
 import type { GroupInList } from "../../server/schemas/group.ts";
+import { groupsTitle } from "../../server/schemas/group-texts.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
@@ -13,7 +14,7 @@ import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
 import { GroupLink } from "./group-link.tsx";
-import { groupName, groupsTitle } from "./group-text.ts";
+import { groupName } from "./group-text.ts";
 import { groupsQuery, groupTypesQuery } from "./groups.ts";
 import { NewGroupDialog } from "./new-group-dialog.tsx";
 

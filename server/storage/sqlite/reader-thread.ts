@@ -44,6 +44,7 @@ import { createLateEvents } from "./late-events.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { peopleSource } from "./people.ts";
 import { createRead } from "./read.ts";
+import { createReadGroups } from "./read-groups.ts";
 import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { startingWith } from "./starting-with.ts";
@@ -121,6 +122,7 @@ const sources = {
   scan: createScan(database, vocabulary, blocks, bodies),
   readPeople: createReadPeople(peopleSource(database)),
   readProperty: createReadProperty(database),
+  readGroups: createReadGroups(database),
 };
 const users = createUsers(database, texts);
 const usersMatching = createUsersMatching(database);
