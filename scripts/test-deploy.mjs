@@ -18,6 +18,7 @@ const programs = {
   mmdebstrap: "mmdebstrap",
   "systemd-nspawn": "systemd-container",
   shellcheck: "shellcheck",
+  catatonit: "catatonit",
   unzip: "unzip",
 };
 

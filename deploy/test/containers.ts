@@ -24,11 +24,12 @@ export const noContainers =
       ? `containers need ${missing.join(", ")}: on Debian, run "apt-get install --no-install-recommends buildah podman runc mmdebstrap"`
       : null;
 
-/** The most open files that a process may have here: podman's own limit can be higher, which fails. */
-function openFilesMax(): number {
-  return Number(
-    /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 1024,
-  );
+/** A limit that this process may pass on, such as "Max open files". Podman's own can be higher, which fails. */
+function limitOf(name: string, enough: number): string {
+  const limits = readFileSync("/proc/self/limits", "utf8");
+  const hard = new RegExp(`^${name}\\s+\\S+\\s+(\\d+)`, "m").exec(limits)?.[1] ?? enough;
+  const limit = Math.min(Number(hard), enough);
+  return `${limit}:${limit}`;
 }
 
 function containerEnvironment(): Record<string, string> {
@@ -48,7 +49,7 @@ function containerEnvironment(): Record<string, string> {
       "containers.conf",
       [
         "[containers]",
-        `default_ulimits = ["nofile=${openFilesMax()}:${openFilesMax()}"]`,
+        `default_ulimits = ["nofile=${limitOf("Max open files", 65_536)}", "nproc=${limitOf("Max processes", 4_096)}"]`,
         'log_driver = "k8s-file"',
         "[engine]",
         // No systemd is needed.
@@ -93,7 +94,7 @@ export async function buildImage(tag: string): Promise<void> {
   for (const name of bases) await provideBase(name);
   await runProgram(
     [
-      ...["buildah", "bud", "--isolation", "chroot", "--network", "host", "--pull-never"],
+      ...["buildah", "bud", "--isolation", "chroot", "--network", "host", "--pull-never", "--layers"],
       // Health checks are not part of OCI's format.
       ...[
         "--format",
@@ -183,7 +184,9 @@ async function settingsOf(name: string): Promise<string[]> {
   return settings.flatMap((setting) => ["--change", `ENV ${setting}`]);
 }
 
-/** Ends all containers of the tests, and removes them. */
+/** Ends all containers of the tests, and removes them with their volumes. */
 export async function removeContainers(): Promise<void> {
-  await podman("rm", "--all", "--force", "--time", "0", "--volumes");
+  await podman("pod", "rm", "--all", "--force", "--time", "0");
+  await podman("rm", "--all", "--force", "--time", "0");
+  await podman("volume", "prune", "--force");
 }

@@ -1,5 +1,5 @@
 /** A bare Debian that systemd boots in a container of systemd-nspawn, with a network of its own. */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { runProgram } from "../../clients/testing/programs.ts";
 import { until } from "../../server/testing/until.ts";
@@ -33,7 +33,7 @@ export async function bootDebian() {
     await runProgram(["mv", made, base], cache);
   }
   const directory = mkdtempSync(join(cache, "run-"));
-  cpSync(base, directory, { recursive: true, verbatimSymlinks: true });
+  await runProgram(["cp", "-a", `${base}/.`, directory], cache);
   const booting = Bun.spawn(
     [
       "systemd-nspawn",

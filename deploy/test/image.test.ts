@@ -4,10 +4,11 @@
  */
 // @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../server/config/config.ts";
+import { testSecretKey } from "../../server/testing/engine.ts";
 import { freePort } from "../../server/testing/postgres.ts";
 import { until } from "../../server/testing/until.ts";
 import {
@@ -51,22 +52,30 @@ describe.skipIf(noContainers !== null)("the image", () => {
 
   let containers = 0;
   /** Starts a container as `deploy/compose.yaml` does, and returns when the server in it is ready. */
-  async function start(volume: string) {
+  async function start(volume: string, variables: Record<string, string> = {}) {
     const name = `tidings-${++containers}`;
     const port = await freePort();
     const startedAt = performance.now();
     await podman(
       ...["run", "--detach", "--name", name, "--network", "host", "--volume", `${volume}:/data`],
       ...["--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges"],
-      ...["--env", "HOST=127.0.0.1", "--env", `PORT=${port}`, image],
+      ...Object.entries({ HOST: "127.0.0.1", PORT: `${port}`, ...variables }).map(
+        ([variable, value]) => `--env=${variable}=${value}`,
+      ),
+      image,
     );
     const address = `http://127.0.0.1:${port}`;
-    await until(async () => (await fetch(`${address}/readyz`).catch(() => null))?.status === 200);
+    await until(async () => {
+      const { stderr } = await tryPodman(["logs", name]);
+      if (stderr.includes("can't start")) throw new Error(stderr);
+      return (await fetch(`${address}/readyz`).catch(() => null))?.status === 200;
+    });
     const startMs = performance.now() - startedAt;
     return {
       address,
       startMs,
-      run: (...args: string[]) => tryPodman(["exec", "--interactive", name, "/tidings", ...args]),
+      run: (args: string[], stdin = "") =>
+        tryPodman(["exec", "--interactive", name, "/tidings", ...args], stdin),
       /** Runs `podman healthcheck run`. */
       checkHealth: () => tryPodman(["healthcheck", "run", name]),
       /** Sends SIGTERM, waits, and returns how the server ended. */
@@ -83,7 +92,9 @@ describe.skipIf(noContainers !== null)("the image", () => {
   type Container = Awaited<ReturnType<typeof start>>;
 
   async function createKey({ run }: Container): Promise<Record<string, string>> {
-    const { code, stdout, stderr } = await run("key", "create", "--project", "default", "--name", "CI");
+    const account = ["account", "create", "--email", "ada@example.com", "--password-stdin"];
+    expect(await run(account, "correct horse battery")).toMatchObject({ code: 0 });
+    const { code, stdout, stderr } = await run(["key", "create", "--project", "default", "--name", "CI"]);
     expect({ code, stderr }).toMatchObject({ code: 0 });
     return { "x-api-key": stdout.trim(), "content-type": "application/json" };
   }
@@ -118,8 +129,8 @@ describe.skipIf(noContainers !== null)("the image", () => {
       Entrypoint: ["/tidings"],
       Volumes: { "/data": {} },
       ExposedPorts: { "4242/tcp": {} },
-      Healthcheck: { Test: ["CMD", "/tidings", "healthcheck"] },
     });
+    expect(config.Healthcheck.Test).toEqual(["CMD", "/tidings", "healthcheck"]);
     expect(config.Config.Labels["org.opencontainers.image.title"]).toBe("Tidings");
     console.log(`The image has ${(config.Size / 1e6).toFixed(0)} MB.`);
     expect(config.Size).toBeLessThan(imageBytesMax);
@@ -142,15 +153,22 @@ describe.skipIf(noContainers !== null)("the image", () => {
     const server = await start(ownDirectory());
     console.log(`Ready ${server.startMs.toFixed(0)} ms after podman run, on a new volume.`);
     expect((await server.checkHealth()).code).toBe(0);
-    expect((await server.run("--version")).stdout).toStartWith(version);
+    expect((await server.run(["--version"])).stdout).toStartWith(version);
     const headers = await createKey(server);
     const body = JSON.stringify({ channel: "orders", name: "Order placed", notify: true });
     const posted = await fetch(`${server.address}/api/events`, { method: "POST", headers, body });
     expect(posted.status).toBe(201);
     const page = await fetch(server.address, { headers: { accept: "text/html" } });
     expect(await page.text()).toContain("<title>");
-    for (const args of [["doctor"], ["backup", "--to", "/data/backups"], ["project", "list"]]) {
-      const { code, stdout, stderr } = await server.run(...args);
+    // It warns of what this machine can't reach, and then ends with 1.
+    const diagnosis = (await server.run(["doctor"])).stdout;
+    expect(diagnosis).toContain("ok   database file: No fault found.");
+    expect(diagnosis).not.toContain("FAIL");
+    for (const args of [
+      ["backup", "--to", "/data/backups"],
+      ["project", "list"],
+    ]) {
+      const { code, stdout, stderr } = await server.run(args);
       expect({ args, code, stdout, stderr }).toMatchObject({ code: 0 });
     }
     const { ms, code } = await server.stop();
@@ -185,7 +203,7 @@ describe.skipIf(noContainers !== null)("the image", () => {
     const file = join(volume, "tidings.db");
     writeFileSync(file, Bun.gunzipSync(released), { mode: 0o600 });
     chownSync(file, imageUser, imageUser);
-    const server = await start(volume);
+    const server = await start(volume, { TIDINGS_SECRET_KEY: testSecretKey });
     // The key and the events of server/storage/upgrade.test.ts.
     const headers = { "x-api-key": "tdg_sk_OzIXnT3tLYXuSCFFtTosxXJKK3vQOn2agrOh" };
     expect((await listIds(server, headers)).size).toBe(301);
@@ -203,13 +221,17 @@ describe.skipIf(noContainers !== null)("the image", () => {
     expect(back).toMatchObject({ code: 0 });
   });
 
-  test("runs in the pod of the manifest for Kubernetes", async () => {
+  const hasPause = Bun.which("catatonit") !== null || existsSync("/usr/libexec/podman/catatonit");
+  if (!hasPause) console.log("Skipped: the pod of the manifest is not run, because catatonit is missing.");
+  test.skipIf(!hasPause)("runs in the pod of the manifest for Kubernetes", async () => {
     const port = await freePort();
     const [, statefulSet] = readManifests("deploy/kubernetes/sqlite.yaml") as [Manifest, Workload];
     const { template, volumeClaimTemplates } = statefulSet.spec;
     const { spec } = structuredClone(template);
     const [container] = spec.containers as [Workload["spec"]["template"]["spec"]["containers"][0]];
     container.image = image;
+    // Podman forwards ports only from networks that it makes.
+    delete (container as { ports?: object }).ports;
     container.env.push({ name: "HOST", value: "127.0.0.1" }, { name: "PORT", value: `${port}` });
     const [claim] = volumeClaimTemplates!;
     const documents = [

@@ -118,7 +118,9 @@ describe.skipIf(noDebian !== null)("the installer", () => {
     await ok(
       `curl -fsS -H "x-api-key: ${key}" -H "content-type: application/json" -d '{"channel":"a","name":"First"}' localhost:4242/api/events`,
     );
-    await ok("tidings-command doctor");
+    const diagnosis = (await debian.run("tidings-command doctor")).stdout;
+    expect(diagnosis).toContain("ok   database file: No fault found.");
+    expect(diagnosis).not.toContain("FAIL");
     await ok("install -d -o tidings -m 700 /mnt/backups");
     await ok("echo TIDINGS_BACKUP_TO=/mnt/backups >>/etc/tidings/tidings.env && systemctl restart tidings");
     await untilReady();
