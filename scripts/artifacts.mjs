@@ -62,7 +62,7 @@ export async function buildArtifacts({ releases, targets }) {
   }
 }
 
-/** Compressed, to a third of its size, except for Windows, which has no gzip. */
+/** Compressed, to half of its size, except for Windows, which has no gzip. */
 async function buildExecutable(target) {
   run("node", ["scripts/bundle.mjs", "binary", target]);
   const name = target.replace(/^bun/, "tidings");

@@ -113,14 +113,15 @@ export async function buildImage(tag: string): Promise<void> {
   );
 }
 
-async function provideBase(name: string): Promise<void> {
+/** Pulls an image, or makes its stand-in, unless it is there. Returns its full name. */
+export async function provideBase(name: string): Promise<string> {
   const full = name.includes(".") ? name : `docker.io/library/${name}`;
-  if ((await tryPodman(["image", "exists", full])).code === 0) return;
+  if ((await tryPodman(["image", "exists", full])).code === 0) return full;
   const pull = await Promise.race([
     tryPodman(["pull", "--quiet", full]),
     Bun.sleep(pullMs).then(() => ({ code: 1 })),
   ]);
-  if (pull.code === 0) return;
+  if (pull.code === 0) return full;
   const makeRoot = standIns.find(([pattern]) => pattern.test(name))?.[1];
   if (!makeRoot)
     throw new Error(`${name} can't be pulled, and has no stand-in in deploy/test/containers.ts.`);
@@ -132,6 +133,7 @@ async function provideBase(name: string): Promise<void> {
   });
   await podman("import", "--quiet", ...(await settingsOf(name)), archive, full);
   rmSync(directory, { recursive: true });
+  return full;
 }
 
 /** The stand-ins: how mmdebstrap makes the file system of each base image. */
@@ -184,9 +186,12 @@ async function settingsOf(name: string): Promise<string[]> {
   return settings.flatMap((setting) => ["--change", `ENV ${setting}`]);
 }
 
-/** Ends all containers of the tests, and removes them with their volumes. */
-export async function removeContainers(): Promise<void> {
-  await podman("pod", "rm", "--all", "--force", "--time", "0");
-  await podman("rm", "--all", "--force", "--time", "0");
-  await podman("volume", "prune", "--force");
+/** Marks the containers of a test file, which runs beside others. */
+export const labelOf = (testFile: string) => `--label=tidings-test=${testFile}`;
+
+/** Ends the containers with a test file's label, also those that an earlier run left, and removes them. */
+export async function removeContainers(testFile: string): Promise<void> {
+  const filter = `label=tidings-test=${testFile}`;
+  const ids = (await podman("ps", "--all", "--quiet", "--filter", filter)).trim();
+  if (ids !== "") await podman("rm", "--force", "--time", "0", "--volumes", ...ids.split("\n"));
 }

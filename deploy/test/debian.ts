@@ -1,5 +1,5 @@
 /** A bare Debian that systemd boots in a container of systemd-nspawn, with a network of its own. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { runProgram } from "../../clients/testing/programs.ts";
 import { until } from "../../server/testing/until.ts";
@@ -49,9 +49,12 @@ export async function bootDebian() {
   );
   let init = 0;
   await until(() => {
-    init = initOf(directory);
+    init = initOf(booting.pid);
     return init > 0;
-  }, bootMs);
+  }, bootMs).catch((error) => {
+    booting.kill("SIGKILL");
+    throw error;
+  });
   const enter = (namespaces: string[], command: string[], stdin = "") =>
     Bun.spawn(["nsenter", "--target", `${init}`, ...namespaces, ...command], {
       env: { PATH: process.env.PATH!, HOME: "/root", LC_ALL: "C.UTF-8" },
@@ -59,8 +62,8 @@ export async function bootDebian() {
       stdout: "pipe",
       stderr: "pipe",
     });
+  const beside: Bun.Subprocess[] = [];
   const debian = {
-    directory,
     /** Runs a line of shell inside. */
     async run(line: string, stdin = ""): Promise<Ended> {
       const path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -72,12 +75,14 @@ export async function bootDebian() {
       return { code: await child.exited, stdout, stderr };
     },
     /** Runs a program of this machine in the container's network, until the container ends. */
-    startBeside: (command: string[]) => enter(["--net"], command),
+    startBeside(command: string[]): void {
+      beside.push(enter(["--net"], command));
+    },
     async [Symbol.asyncDispose]() {
-      booting.kill("SIGKILL");
+      for (const child of beside) child.kill("SIGKILL");
+      // All of the container ends with its first process.
+      process.kill(init, "SIGKILL");
       await booting.exited;
-      if (initOf(directory) > 0) process.kill(init, "SIGKILL");
-      await until(() => initOf(directory) === 0);
       rmSync(directory, { recursive: true, force: true });
     },
   };
@@ -88,15 +93,14 @@ export async function bootDebian() {
   return debian;
 }
 
-/** The first process of the container with this root, by its number on this machine; 0 if there is none. */
-function initOf(directory: string): number {
+/** The container's first process, by its number on this machine; 0 if there is none. */
+function initOf(nspawnPid: number): number {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   const found = pids.find((pid) => {
     try {
-      return (
-        readlinkSync(`/proc/${pid}/root`) === directory &&
-        /^\S+systemd$/.test(readlinkSync(`/proc/${pid}/exe`))
-      );
+      // Its number inside comes second (proc_pid_status(5)).
+      const status = readFileSync(`/proc/${pid}/status`, "utf8");
+      return status.includes(`\nPPid:\t${nspawnPid}\n`) && /^NSpid:\t\d+\t1$/m.test(status);
     } catch {
       // It ended meanwhile.
       return false;

@@ -23,6 +23,9 @@ import {
 import { type Manifest, readManifests, type Workload } from "./manifests.ts";
 
 const image = "localhost/tidings:test";
+const pod = "tidings-test";
+const volume = "tidings-test";
+const claim = "tidings-test-claim";
 /** Docker and Kubernetes give a container 10 and 30 seconds after SIGTERM. */
 const stopMs = 10_000;
 /** The executable takes 120 MB, and the base image 30. */
@@ -35,13 +38,19 @@ describe.skipIf(noContainers !== null)("the image", () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), "tidings-image-"));
     chmodSync(directory, 0o755);
-    await removeContainers();
+    await removeAll();
     await buildImage(image);
   }, 900_000);
   afterAll(async () => {
-    await removeContainers();
+    await removeAll();
     rmSync(directory, { recursive: true, force: true });
   });
+
+  async function removeAll(): Promise<void> {
+    await tryPodman(["pod", "rm", "--force", "--time", "0", pod]);
+    await removeContainers("image");
+    await tryPodman(["volume", "rm", "--force", volume, claim]);
+  }
 
   /** A new directory to mount, of the image's user. */
   function ownDirectory(): string {
@@ -52,12 +61,22 @@ describe.skipIf(noContainers !== null)("the image", () => {
 
   let containers = 0;
   /** Starts a container as `deploy/compose.yaml` does, and returns when the server in it is ready. */
-  async function start(volume: string, variables: Record<string, string> = {}) {
+  async function start(mounted: string, variables: Record<string, string> = {}) {
     const name = `tidings-${++containers}`;
     const port = await freePort();
     const startedAt = performance.now();
     await podman(
-      ...["run", "--detach", "--name", name, "--network", "host", "--volume", `${volume}:/data`],
+      ...[
+        "run",
+        "--detach",
+        labelOf("image"),
+        "--name",
+        name,
+        "--network",
+        "host",
+        "--volume",
+        `${mounted}:/data`,
+      ],
       ...["--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges"],
       ...Object.entries({ HOST: "127.0.0.1", PORT: `${port}`, ...variables }).map(
         ([variable, value]) => `--env=${variable}=${value}`,
@@ -135,7 +154,7 @@ describe.skipIf(noContainers !== null)("the image", () => {
     console.log(`The image has ${(config.Size / 1e6).toFixed(0)} MB.`);
     expect(config.Size).toBeLessThan(imageBytesMax);
     const archive = join(directory, "image.tar");
-    const name = (await podman("create", image)).trim();
+    const name = (await podman("create", labelOf("image"), image)).trim();
     await podman("export", "--output", archive, name);
     const { stdout } = Bun.spawnSync(["tar", "-tvf", archive, "--numeric-owner"]);
     const lines = stdout.toString().split("\n");
@@ -233,7 +252,7 @@ describe.skipIf(noContainers !== null)("the image", () => {
     // Podman forwards ports only from networks that it makes.
     delete (container as { ports?: object }).ports;
     container.env.push({ name: "HOST", value: "127.0.0.1" }, { name: "PORT", value: `${port}` });
-    const [claim] = volumeClaimTemplates!;
+    const [requested] = volumeClaimTemplates!;
     const documents = [
       {
         apiVersion: "v1",
@@ -244,11 +263,11 @@ describe.skipIf(noContainers !== null)("the image", () => {
       {
         apiVersion: "v1",
         kind: "Pod",
-        metadata: { name: "tidings" },
+        metadata: { name: pod },
         spec: {
           ...spec,
           hostNetwork: true,
-          volumes: [{ name: "data", persistentVolumeClaim: { claimName: "tidings-claim" } }],
+          volumes: [{ name: "data", persistentVolumeClaim: { claimName: claim } }],
         },
       },
     ];
@@ -259,13 +278,11 @@ describe.skipIf(noContainers !== null)("the image", () => {
       async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.status === 200,
     );
     await podman("play", "kube", "--down", file);
-    await podman("volume", "rm", "--force", "tidings-claim");
   });
 
   test("owns a new volume, and says how to give it one that is root's", async () => {
-    const server = await start("tidings-named");
+    const server = await start(volume);
     await server.stop();
-    await podman("volume", "rm", "--force", "tidings-named");
 
     const ofRoot = mkdtempSync(join(directory, "root-"));
     const refused = await tryPodman([
