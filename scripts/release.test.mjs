@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import fc from "fast-check";
 import { releaseTargets } from "./artifacts.mjs";
 import {
   changelogWithVersion,
@@ -64,12 +63,13 @@ test("versions have the order of Semantic Versioning", () => {
     "2.1.1",
     "2.10.0",
   ];
-  const any = fc.nat({ max: ordered.length - 1 });
-  fc.assert(
-    fc.property(any, any, (a, b) => {
-      expect(Math.sign(compareVersions(ordered[a], ordered[b]))).toBe(Math.sign(a - b));
-    }),
-  );
+  for (const [a, first] of ordered.entries())
+    for (const [b, second] of ordered.entries())
+      expect([first, second, Math.sign(compareVersions(first, second))]).toEqual([
+        first,
+        second,
+        Math.sign(a - b),
+      ]);
   for (const text of ["1.2", "v1.2.3", "1.2.3+build", "1.2.3-", "1.2.3 ", ""])
     expect([text, isVersion(text)]).toEqual([text, false]);
 });

@@ -14,6 +14,7 @@ import { until } from "../../server/testing/until.ts";
 import {
   buildImage,
   imageUser,
+  labelOf,
   noContainers,
   podman,
   removeContainers,
@@ -24,11 +25,11 @@ import { type Manifest, readManifests, type Workload } from "./manifests.ts";
 
 const image = "localhost/tidings:test";
 const pod = "tidings-test";
-const volume = "tidings-test";
+const namedVolume = "tidings-test";
 const claim = "tidings-test-claim";
 /** Docker and Kubernetes give a container 10 and 30 seconds after SIGTERM. */
 const stopMs = 10_000;
-/** The executable takes 120 MB, and the base image 30. */
+/** The executable takes 128 MB, and the base image about 25. */
 const imageBytesMax = 200e6;
 
 if (noContainers !== null) console.log(`Skipped: ${noContainers}.`);
@@ -49,7 +50,7 @@ describe.skipIf(noContainers !== null)("the image", () => {
   async function removeAll(): Promise<void> {
     await tryPodman(["pod", "rm", "--force", "--time", "0", pod]);
     await removeContainers("image");
-    await tryPodman(["volume", "rm", "--force", volume, claim]);
+    await tryPodman(["volume", "rm", "--force", namedVolume, claim]);
   }
 
   /** A new directory to mount, of the image's user. */
@@ -258,7 +259,7 @@ describe.skipIf(noContainers !== null)("the image", () => {
         apiVersion: "v1",
         kind: "PersistentVolumeClaim",
         metadata: { name: "tidings-claim" },
-        spec: claim!.spec,
+        spec: requested!.spec,
       },
       {
         apiVersion: "v1",
@@ -281,7 +282,7 @@ describe.skipIf(noContainers !== null)("the image", () => {
   });
 
   test("owns a new volume, and says how to give it one that is root's", async () => {
-    const server = await start(volume);
+    const server = await start(namedVolume);
     await server.stop();
 
     const ofRoot = mkdtempSync(join(directory, "root-"));
