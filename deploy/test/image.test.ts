@@ -41,7 +41,8 @@ describe.skipIf(noContainers !== null)("the image", () => {
     chmodSync(directory, 0o755);
     await removeAll();
     await buildImage(image);
-  }, 900_000);
+    // npm installs as fast as the registry answers.
+  }, 1_800_000);
   afterAll(async () => {
     await removeAll();
     rmSync(directory, { recursive: true, force: true });
