@@ -27,6 +27,7 @@ import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
+import { requireAccess } from "./require-access.ts";
 import { keepReserve, makeRoom } from "./reserve.ts";
 import { hasResidue } from "./residue-scan.ts";
 import { removeDeadScratch, scratchIn } from "./scratch.ts";
@@ -74,6 +75,7 @@ export async function openSqliteStore(
   blockEvents = blockEventsUsual,
   migrations?: readonly string[],
 ): Promise<Store> {
+  requireAccess(dataDirectory);
   const lock =
     recordsAs && (may.mayCreate || wasUsed(dataDirectory)) && directoryRefusal(dataDirectory) === null
       ? await awaitDirectory(dataDirectory, recordsAs, onWaiting)
