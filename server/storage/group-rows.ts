@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from "kysely";
 import type { ControlTables } from "./control-tables.ts";
+import { groupMembers } from "./group-members.ts";
 import { joinedIdsOf, personsOf } from "./people.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -16,19 +17,11 @@ export async function peopleIn(
   ids: readonly string[],
 ): Promise<Map<string, number>> {
   if (ids.length === 0) return new Map();
-  const rows = await control
-    .selectFrom("userGroupMembers as members")
-    .leftJoin("personIds", (join) =>
-      join
-        .onRef("personIds.projectId", "=", "members.projectId")
-        .onRef("personIds.userId", "=", "members.userId"),
-    )
+  const rows = await groupMembers(control, projectId, type)
     .select((eb) => [
       "members.groupId",
       eb.fn.count<number>(eb.fn.coalesce("personIds.personId", "members.userId")).distinct().as("people"),
     ])
-    .where("members.projectId", "=", projectId)
-    .where("members.type", "=", type)
     .where("members.groupId", "in", ids)
     .groupBy("members.groupId")
     .execute();
