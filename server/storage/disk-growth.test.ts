@@ -67,6 +67,11 @@ test("samples are six hours apart, also after a restart, and those of two weeks 
     const times = (await stored()).map(([ms]) => Math.round((ms - startMs) / hourMs));
     expect(times).toEqual([0, 6, 12]);
     const growth = new DiskGrowth(deps);
+    await growth.look(startMs + 400 * dayMs);
+    await growth.look(startMs + 12 * hourMs + 1_000);
+    expect((await stored()).length).toBe(4);
+    await growth.look(startMs + 18 * hourMs + 1_000);
+    expect((await stored()).map(([ms]) => Math.round((ms - startMs) / hourMs))).toEqual([0, 6, 12, 18]);
     for (let hours = 18; hours < 15 * 24; hours += 3) await growth.look(startMs + hours * hourMs + 1_000);
     expect((await stored()).length).toBe(56);
     expect((await stored()).at(-1)![1]).toBeWithin(0, 2 * freeBytes(storage.dataDirectory));

@@ -41,12 +41,12 @@ export class DiskGrowth {
 
   /** Stores a sample, if it is time. */
   async look(nowMs: number): Promise<void> {
-    if (this.#newestMs !== null && nowMs - this.#newestMs < sampleEveryMs) return;
+    if (this.#newestMs !== null && isFresh(this.#newestMs, nowMs)) return;
     const { store, dataDirectory, onError } = this.#deps;
     try {
-      const samples = await this.#samples();
-      const newestMs = samples.at(-1)?.[0] ?? null;
-      if (newestMs === null || nowMs - newestMs >= sampleEveryMs) {
+      const samples = (await this.#samples()).filter(([ms]) => ms <= nowMs);
+      const newestMs = samples.at(-1)?.[0];
+      if (newestMs === undefined || !isFresh(newestMs, nowMs)) {
         samples.push([nowMs, freeBytes(dataDirectory)]);
         const value = JSON.stringify(samples.slice(-samplesMax));
         await store.control
@@ -78,6 +78,11 @@ export class DiskGrowth {
   stop(): void {
     if (this.#timer) clearInterval(this.#timer);
   }
+}
+
+/** One of a time to come is from a clock that was ahead. */
+function isFresh(sampleMs: number, nowMs: number): boolean {
+  return sampleMs <= nowMs && nowMs - sampleMs < sampleEveryMs;
 }
 
 /**
