@@ -38,7 +38,7 @@ function copyLinkedFiles(): void {
   for (const page of written)
     for (const link of linksOf(page.tokens)) {
       const resolved = resolveLink(page, link, written);
-      const name = "href" in resolved && /^\/docs\/(.+\.(?:webp|json))$/.exec(resolved.href)?.[1];
+      const name = "href" in resolved && /^\/docs\/(.+\.(?:webp|json|yaml))$/.exec(resolved.href)?.[1];
       if (!name) continue;
       mkdirSync(dirname(join(target, name)), { recursive: true });
       copyFileSync(join(docs, name), join(target, name));

@@ -54,6 +54,7 @@ export function findFaults(): string[] {
 /** Files beside the pages that they link to, and where the site has them. */
 const otherFiles: Record<string, string> = {
   "docs/openapi.json": "/openapi.json",
+  "docs/alerts.yaml": "/docs/alerts.yaml",
   "docs/grafana.json": "/docs/grafana.json",
 };
 

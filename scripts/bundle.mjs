@@ -4,8 +4,8 @@
  *   node scripts/bundle.mjs package            the npm package, in build/package
  *   node scripts/bundle.mjs client             the npm package of the client library, in build/
  *   node scripts/bundle.mjs binary [TARGET …]  an executable for each target, in build/: bun-linux-x64 (or what runs
- *                                              this), bun-linux-arm64, bun-darwin-x64, bun-darwin-arm64,
- * bun-windows-x64
+ *                                              this), bun-linux-arm64, bun-linux-x64-musl, bun-darwin-x64,
+ *                                              bun-darwin-arm64, bun-windows-x64
  *
  * `server/process/program-files.ts` is where the program finds its files in both.
  */

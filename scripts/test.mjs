@@ -77,7 +77,7 @@ runOrExit("node", ["scripts/build.mjs"]);
 mkdirSync(cache, { recursive: true });
 
 const plan = planFor(
-  ["server", "client", "clients", "integrations", "dashboard", "bench", "scripts"].flatMap(testsIn),
+  ["server", "client", "clients", "integrations", "dashboard", "bench", "scripts", "deploy"].flatMap(testsIn),
 );
 for (const engine of engines) plan[engine] = filesOfPart(plan[engine], engine);
 const postgres =

@@ -1,17 +1,32 @@
+import { userCount } from "../events.ts";
 import { runReads } from "../generators.ts";
 import { joinUsers } from "../joined.ts";
 import { loadMonth, type Month } from "../month.ts";
 import { processorMs } from "../processor.ts";
 import { count, type Line, median, milliseconds, type RowOptions, ratio } from "../table.ts";
 
-const questions = [
+type Question = {
+  what: string;
+  path: string;
+  /** Of the server without joined IDs, if only another one has the same events. */
+  plainPath?: string;
+};
+
+const user = 4_711;
+const page = "/api/events?limit=50&q=user:";
+
+const questions: Question[] = [
   { what: "users by day", path: "/api/stats?metric=users&by=day" },
   {
     what: "a funnel of three steps",
     path: "/api/funnel?step=channel:channel-1&step=channel:channel-2&step=channel:channel-3&window=7d",
   },
   { what: "retention by week", path: "/api/retention?by=week" },
-  { what: "a page of one user", path: "/api/events?limit=50&q=user:user_4711" },
+  {
+    what: "a page of one user",
+    path: `${page}user_${user}`,
+    plainPath: `${page}user_${user},user_${userCount - 1 - user}`,
+  },
 ];
 
 /**
@@ -26,10 +41,10 @@ export async function people(options: RowOptions): Promise<Line[]> {
     const { ids, seconds } = await joinUsers(joined, options);
     const firstMs = await readFirst(joined);
     const lines: Line[] = [];
-    for (const { what, path } of questions) {
+    for (const { what, path, plainPath = path } of questions) {
       const [withIds, without]: [number[], number[]] = [[], []];
       for (let round = 0; round < rounds; round++) {
-        without.push(await measure(plain, path, options));
+        without.push(await measure(plain, plainPath, options));
         withIds.push(await measure(joined, path, options));
       }
       const times = ratio(

@@ -160,6 +160,24 @@ func (c *Client) Identify(userID string, properties Properties) {
 	}
 }
 
+// Group saves a group of users, such as a company, in the background, like Track. It creates the group if it is new. It
+// needs a secret key with the scope "ingest".
+func (c *Client) Group(group Group) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			c.drop(Drop{Reason: Invalid, Events: group.report(), Err: fmt.Errorf("tidings: %v", thrown)})
+		}
+	}()
+	body, err := group.encode()
+	if err != nil {
+		c.drop(Drop{Reason: Invalid, Events: group.report(), Err: err})
+		return
+	}
+	if !c.options.Disabled {
+		c.queue.add(item{id: group.ID, json: body, path: groupsPath})
+	}
+}
+
 // Flush sends what was tracked before, and waits. It returns the last error if some of it is still waiting after all
 // retries, or the context's.
 func (c *Client) Flush(ctx context.Context) error {

@@ -67,6 +67,7 @@ func TestJournalIsReadAsWritten(t *testing.T) {
 		var items []item
 		for _, id := range ids {
 			items = append(items, item{id: id, json: []byte(`{"plan":"pro"}`), path: userPath(id)})
+			items = append(items, item{id: id, json: []byte(`{"type":"company"}`), path: groupsPath})
 			event := Event{Channel: "c", Name: "n", ID: "x" + strings.ToValidUTF8(id, "?")}
 			body, err := event.encode()
 			if err != nil {
@@ -197,8 +198,9 @@ func TestPointersAndPanicsOfValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.Identify("u1", Properties{"a": broken{}})
+	client.Group(Group{Type: "company", ID: "acme", Properties: Properties{"a": broken{}}})
 	client.Track(Event{Channel: "c", Name: "n", Tags: Tags{"a": broken{}}})
-	if len(dropped) != 2 || dropped[0].Reason != Invalid || dropped[1].Reason != Invalid {
+	if len(dropped) != 3 || dropped[0].Reason != Invalid || dropped[1].Reason != Invalid || dropped[2].Reason != Invalid {
 		t.Errorf("%v", dropped)
 	}
 }

@@ -3,6 +3,7 @@ package tidings
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -15,8 +16,20 @@ import (
 // strings, and pointers as what they point to; nil is omitted.
 type Tags map[string]any
 
-// Properties of a user. Times and fmt.Stringers are sent as strings; nil removes a property.
+// Properties of a user or a group. Times and fmt.Stringers are sent as strings; nil removes a property.
 type Properties map[string]any
+
+// Group is a group of users to save, such as a company. Type and ID are required.
+type Group struct {
+	// Type is "company", "team" or another kind of groups.
+	Type string
+	// ID is the one that your application gives the group.
+	ID string
+	// Properties are set, and all others stay.
+	Properties Properties
+	// UserID becomes a member of the group.
+	UserID string
+}
 
 // Event is an event to send. Channel and Name are required.
 type Event struct {
@@ -53,17 +66,27 @@ type sentEvent struct {
 	CreatedAt   int64             `json:"createdAt,omitempty"`
 }
 
-// item is what the queue sends: an event, or properties of a user.
+// groupsPath is where groups are saved.
+const groupsPath = "/api/groups"
+
+// item is what the queue sends: an event, properties of a user, or a group.
 type item struct {
 	id string
 	// The same bytes are sent each time.
 	json []byte
-	// The path of the user's properties; empty for an event.
+	// The path of the user's properties, or of groups; empty for an event.
 	path string
 }
 
+func (i item) method() string {
+	if i.path == "" || i.path == groupsPath {
+		return http.MethodPost
+	}
+	return http.MethodPatch
+}
+
 func (i item) report() json.RawMessage {
-	if i.path == "" {
+	if i.method() == http.MethodPost {
 		return i.json
 	}
 	report, _ := json.Marshal(map[string]any{"userId": i.id, "properties": json.RawMessage(i.json)})
@@ -109,6 +132,41 @@ func (e Event) report() []json.RawMessage {
 }
 
 func encodeProperties(properties Properties) ([]byte, error) {
+	sent, err := propertyValues(properties)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(sent)
+}
+
+// sentGroup is a group as the server takes it.
+type sentGroup struct {
+	Type       string         `json:"type"`
+	ID         string         `json:"id"`
+	Properties map[string]any `json:"properties,omitempty"`
+	UserID     string         `json:"userId,omitempty"`
+}
+
+func (g Group) encode() ([]byte, error) {
+	for _, text := range []string{g.Type, g.ID, g.UserID} {
+		if !utf8.ValidString(text) {
+			return nil, fmt.Errorf("tidings: %q is not UTF-8", text)
+		}
+	}
+	properties, err := propertyValues(g.Properties)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(sentGroup{Type: g.Type, ID: g.ID, Properties: properties, UserID: g.UserID})
+}
+
+// report returns a group whose properties can't be sent.
+func (g Group) report() []json.RawMessage {
+	report, _ := json.Marshal(sentGroup{Type: g.Type, ID: g.ID, UserID: g.UserID})
+	return []json.RawMessage{report}
+}
+
+func propertyValues(properties Properties) (map[string]any, error) {
 	sent := make(map[string]any, len(properties))
 	for key, value := range properties {
 		value = pointee(value)
@@ -123,7 +181,7 @@ func encodeProperties(properties Properties) ([]byte, error) {
 			sent[key] = text
 		}
 	}
-	return json.Marshal(sent)
+	return sent, nil
 }
 
 func tagStrings(tags Tags) (map[string]string, error) {

@@ -201,7 +201,7 @@ func (c *Client) send(ctx context.Context, items []item) outcome {
 	if items[0].path != "" {
 		var content struct{ OK bool }
 		isExpected := func() bool { return content.OK }
-		errs[0] = c.attempt(ctx, http.MethodPatch, items[0].path, items[0].json, &content, isExpected)
+		errs[0] = c.attempt(ctx, items[0].method(), items[0].path, items[0].json, &content, isExpected)
 		return outcome{items, errs}
 	}
 	body := []byte{'['}

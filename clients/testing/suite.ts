@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type HostileProxy, hostileProxy, type Mishap } from "../../client/src/testing/hostile-proxy.ts";
+import type { Group } from "../../server/schemas/group.ts";
 import { effort, patienceMs } from "../../server/testing/engine.ts";
 import { longTest } from "../../server/testing/long-test.ts";
 import { testProcess } from "../../server/testing/server-process.ts";
@@ -169,7 +170,7 @@ export function clientSuite(
       expect(readdirSync(directory)).toEqual([]);
     });
 
-    test("reads pages, and sets properties of users", async () => {
+    test("reads pages, sets properties of users, and saves groups", async () => {
       await app.request("/api/events", {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -185,6 +186,8 @@ export function clientSuite(
           .properties;
       expect(await propertiesOf("u1")).toEqual({ plan: "pro", seats: 5 });
       expect(await propertiesOf("~..")).toEqual({ plan: "dots" });
+      const { group } = (await (await app.request("/api/groups/company/acme")).json()) as { group: Group };
+      expect(group).toMatchObject({ properties: { plan: "team", seats: 5 }, people: 1 });
     });
 
     test("a live stream goes on where its connection broke", async () => {

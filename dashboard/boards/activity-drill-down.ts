@@ -1,7 +1,7 @@
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import type { ActivityQuestion } from "../who/activity-question.ts";
 import { addressOf } from "../who/question.ts";
-import type { ShownTile } from "./boards.ts";
+import { countingOf, type ShownTile } from "./boards.ts";
 import type { DrillDown } from "./drill-down.tsx";
 
 /** The users of a tile about activity. Null on public boards, which have no searches. */
@@ -14,6 +14,6 @@ export function activityDrillDown(
   const first = "first" in data ? data.first : "range";
   return {
     page: "who",
-    search: addressOf({ of: type, from, to, by, timeZone, q: tile.q, first, which }),
+    search: addressOf({ of: type, from, to, by, timeZone, q: tile.q, first, which, ...countingOf(tile) }),
   };
 }

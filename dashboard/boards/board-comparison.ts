@@ -1,4 +1,5 @@
 import { inReadingOrder, type Place } from "../../server/boards/reading-order.ts";
+import { countedWords } from "../../server/schemas/group-texts.ts";
 import type { Tile } from "../../server/schemas/tile.ts";
 import { metricText, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
 import { countOf } from "../components/counts.ts";
@@ -118,6 +119,7 @@ function tileText(tile: Tile): string {
     lines.push(...tile.steps.map((q, at) => `${at + 1}. ${q.trim() || "Any event"}`));
     lines.push(`Within ${tile.windowSeconds / 3_600} hours`);
   }
+  if ("per" in tile && tile.per && !("metric" in tile)) lines.push(`Counts ${countedWords(tile.per)[1]}`);
   if ("split" in tile && tile.split) lines.push(`Split by ${splitHead(tile.split)}`);
   if ("limit" in tile) lines.push(`At most ${limitOf(tile)} of them`);
   if ("key" in tile) lines.push(tile.key);

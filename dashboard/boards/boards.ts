@@ -43,7 +43,19 @@ type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & 
   show?: string;
   anchorName?: string | null;
   direction?: string;
+  per?: string;
 };
+
+/** The groups that a tile counts, as a part of a question; nothing for users. */
+export function countingOf(tile: ShownTile): { per?: string } {
+  const per = perOf(tile);
+  return per === undefined ? {} : { per };
+}
+
+/** The type of the groups that a tile counts; undefined: users. */
+export function perOf(tile: ShownTile): string | undefined {
+  return "per" in tile ? tile.per : undefined;
+}
 
 type LoadOptions = { signal: AbortSignal; onProgress?: (share: number) => void };
 

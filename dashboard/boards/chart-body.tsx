@@ -1,6 +1,6 @@
 import { Suspense, useEffect, useRef, useState } from "react";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
-import { labelOf, metricText, titleOf } from "../../server/schemas/tile-texts.ts";
+import { labelOf, metricText, overlapText, titleOf } from "../../server/schemas/tile-texts.ts";
 import { assignChannelColors } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { colorsOfValues, distinctColors, type SeriesColor } from "../charts/colors.ts";
@@ -11,7 +11,7 @@ import { TimeChart, type TimeSeries } from "../charts/time-chart.tsx";
 import { TimeTable } from "../charts/time-table.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { amountText, shortAmount } from "./amounts.ts";
-import { type ShownTile, useTileSource } from "./boards.ts";
+import { perOf, type ShownTile, useTileSource } from "./boards.ts";
 import { isLastPartial, lastEndOf } from "./buckets.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
 import { drillDownsOf } from "./drill-down.tsx";
@@ -49,6 +49,8 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
   // On a public board, which leads to no channels, the names alone decide.
   const channelColors = useChannelColors(project ?? "");
   const metric = "metric" in tile ? tile.metric : "events";
+  const overlap = overlapText(split, perOf(tile));
+  const addsUp = (metric === "events" || metric === "sum") && overlap === null;
   const { marks, omitted } = useBoardMarks(range);
   if (data.series.length === 0) return <p className="tile-empty">No events in this period.</p>;
 
@@ -60,11 +62,11 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
         colorsOfValues(`${project ?? source.key.join(" ")} ${split}`, values);
   const colorFor = (value: string | null): SeriesColor =>
     value !== null ? (colors.get(value) ?? "rest") : isSplit ? "rest" : 0;
-  const series: LegendSeries[] = data.series.map(({ value, values, total }) => ({
+  const series: LegendSeries[] = data.series.map(({ value, name, values, total }) => ({
     // No value contains this character.
     key: value ?? "\0rest",
     value,
-    name: labelOf(value, isSplit, metricText("metric" in tile ? tile : {})),
+    name: labelOf({ value, name }, isSplit, metricText("metric" in tile ? tile : {})),
     color: colorFor(value),
     values,
     total,
@@ -97,7 +99,8 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
       box.current?.querySelector<HTMLElement>("[role=slider]")?.focus();
     };
     const annotate = () => setNoted(new Date(starts[bucket]!));
-    return { project, title, series: leading, events: all.events, users: all.users, leftPx, close, annotate };
+    const { events, users } = all;
+    return { project, title, series: leading, events, users, counted: perOf(tile), leftPx, close, annotate };
   }
   if (isTable)
     return (
@@ -124,7 +127,7 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
             starts={starts}
             endMs={endMs}
             series={shown}
-            totals={totalsOf(data, shown, { isSplit, metric, isWhole: hidden.size === 0 })}
+            totals={totalsOf(data, shown, { isSplit, addsUp, isWhole: hidden.size === 0 })}
             height={height}
             isCount={metric === "events" || metric === "users"}
             format={amountText}
@@ -141,6 +144,7 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
       </div>
       {series.length > 1 && (
         <div className="tile-legend">
+          {overlap && <p className="tile-overlap">{overlap}</p>}
           <Legend
             items={series.map(({ key, name, color, total }) => ({
               key,
@@ -162,17 +166,17 @@ export function ChartBody({ tile, data, range, isTable }: ChartBodyProps) {
 }
 
 /**
- * The total of all series in each bucket. Events and sums add up. Users don't, because a user can be in several series,
- * and averages don't either: their total is known only if all series are shown.
+ * The total of all series in each bucket. Events and sums add up. Users and groups don't, because a user or an event can
+ * be in several series, and averages don't either: their total is known only if all series are shown.
  */
 function totalsOf(
   data: ChartData,
   shown: readonly LegendSeries[],
-  { isSplit, metric, isWhole }: { isSplit: boolean; metric: string | undefined; isWhole: boolean },
+  { isSplit, addsUp, isWhole }: { isSplit: boolean; addsUp: boolean; isWhole: boolean },
 ): readonly (number | null)[] | undefined {
   if (!isSplit || shown.length < 2) return undefined;
   if (isWhole) return data.values;
-  if (metric !== "events" && metric !== "sum") return data.values.map(() => null);
+  if (!addsUp) return data.values.map(() => null);
   return data.starts.map((_, bucket) => shown.reduce((sum, { values }) => sum + (values[bucket] ?? 0), 0));
 }
 

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { Newspaper, StickyNote, UserRound } from "lucide-react";
+import { countedTitle, countedWords } from "../../server/schemas/group-texts.ts";
 import type { SeriesColor } from "../charts/colors.ts";
 import { Swatch } from "../charts/readout.tsx";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
@@ -16,6 +17,8 @@ export type ChartMenuProps = {
   /** The events of all series, if a page lists them. */
   events?: DrillDown;
   users: DrillDown;
+  /** The type of the groups that are counted in place of users. */
+  counted: string | undefined;
   /** The bucket's position, in pixels from the chart's left edge. */
   leftPx: number;
   close: () => void;
@@ -25,7 +28,7 @@ export type ChartMenuProps = {
 
 /** The menu of a chart's bucket. It leads to the events and users that the bucket counts, of all series or of one. */
 export default function ChartMenu(props: ChartMenuProps) {
-  const { project, title, series, events, users, leftPx, close, annotate } = props;
+  const { project, title, series, events, users, counted, leftPx, close, annotate } = props;
   const canAnnotate = useCan()("annotations:change");
   const isDark = useDark();
   const link = ({ page, search }: DrillDown) => ({
@@ -68,7 +71,7 @@ export default function ChartMenu(props: ChartMenuProps) {
         <MenuItem asChild>
           <Link {...link(users)}>
             <UserRound aria-hidden />
-            {series.length > 1 ? "All users" : "Users"}
+            {series.length > 1 ? `All ${countedWords(counted)[1]}` : countedTitle(counted)}
           </Link>
         </MenuItem>
         {canAnnotate && (

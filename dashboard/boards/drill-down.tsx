@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { parseSearch, printSearch, type Search } from "../../server/event/search.ts";
+import { groupSplitOf } from "../../server/schemas/group-split.ts";
 import type { TileData, TileDataOf } from "../../server/schemas/tile-data.ts";
 import type { Filters } from "../feed/filters.ts";
 import { addressOf, type Question, type Took } from "../who/question.ts";
-import type { ShownTile } from "./boards.ts";
+import { countingOf, type ShownTile } from "./boards.ts";
 import { type BoardRange, feedTimeOf } from "./ranges.ts";
 
 /** A link from a number to the page of the project that lists what the number counts. */
@@ -21,7 +22,11 @@ export function drillDownsOf(
   { data, range, bucket, part }: { data: TileData; range: BoardRange; bucket?: Bucket; part?: Part },
 ): { events: DrillDown; users: DrillDown; main: DrillDown } | null {
   if (!("q" in tile) || tile.q === undefined || !("from" in data)) return null;
-  const property = part && propertyOf(tile);
+  const split = splitOf(tile);
+  const group = split === undefined ? null : groupSplitOf(split);
+  // Searches know no properties of groups, and can't tell what belongs to other groups as well.
+  if (part && group && (group.key !== undefined || "not" in part)) return null;
+  const property = part && propertyOf(split);
   if (property !== undefined) {
     // Searches know no properties, so that only users can be listed, of one value.
     if (!("value" in part!) || tile.type === "sessions") return null;
@@ -29,6 +34,7 @@ export function drillDownsOf(
     const users = drillDownOf({
       of: "events",
       filters: filtersOf(tile, time),
+      ...countingOf(tile),
       property: { key: property, value: part.value },
     });
     return { events: users, users, main: users };
@@ -36,13 +42,16 @@ export function drillDownsOf(
   const computed = bucket ?? { from: data.from, to: data.to };
   // The feed of a time that grows is live.
   const events: DrillDown = { page: "feed", search: filtersOf(tile, bucket ?? feedTimeOf(range), part) };
-  const users = drillDownOf({ of: "events", filters: filtersOf(tile, computed, part) });
+  const users = drillDownOf({ of: "events", filters: filtersOf(tile, computed, part), ...countingOf(tile) });
   return { events, users, main: "metric" in tile && tile.metric === "users" ? users : events };
 }
 
+function splitOf(tile: ShownTile): string | undefined {
+  return "split" in tile ? tile.split : undefined;
+}
+
 /** The property of users that a tile is split by. */
-function propertyOf(tile: ShownTile): string | undefined {
-  const split = "split" in tile ? tile.split : undefined;
+function propertyOf(split: string | undefined): string | undefined {
   return split?.startsWith("user.") ? split.slice("user.".length) : undefined;
 }
 
@@ -59,7 +68,7 @@ function filtersOf(tile: Extract<ShownTile, { q: string }>, time: Time, part?: P
   if ("tag" in tile && tile.tag !== undefined) terms.push(isNumber(tile.tag));
   const values = part && ("value" in part ? [part.value] : part.not);
   // An address has no filter for an empty value.
-  const isPlain = part !== undefined && "value" in part && part.value !== "";
+  const isPlain = part !== undefined && "value" in part && part.value !== "" && !split?.startsWith("group.");
   if (split !== undefined && values && values.length > 0 && !isPlain) {
     const term = termOf(split, [...values]);
     terms.push("value" in part! ? term : { kind: "not", of: term });
@@ -75,6 +84,8 @@ function filtersOf(tile: Extract<ShownTile, { q: string }>, time: Time, part?: P
 
 function termOf(split: string, values: string[]): Search {
   if (split === "channel" || split === "name") return { kind: "field", field: split, values };
+  const group = groupSplitOf(split);
+  if (group) return { kind: "group", type: group.type, ids: values };
   return { kind: "tag", key: split.slice("tag.".length), values };
 }
 
@@ -101,6 +112,7 @@ export function stepDrillDown(
   const { steps, stepNames = [], windowSeconds, split } = tile;
   return drillDownOf({
     ...{ of: "funnel", from, to, steps, names: stepNames, windowSeconds, reached: step, isDropped },
+    ...countingOf(tile),
     ...(took && { took }),
     ...(value !== undefined && split !== undefined && { split: { by: split, value } }),
   });
@@ -116,7 +128,7 @@ export function cohortDrillDown(
   if (!("again" in tile)) return null;
   return drillDownOf({
     ...{ of: "cohort", from, to, timeZone, first, cohort, week: starts[cohort]! },
-    ...{ start: tile.q, again: tile.again },
+    ...{ start: tile.q, again: tile.again, ...countingOf(tile) },
     ...(returned !== undefined && { returned }),
   });
 }

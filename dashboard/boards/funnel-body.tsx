@@ -1,10 +1,11 @@
 import { Fragment } from "react";
+import { countedTitle, countedWords } from "../../server/schemas/group-texts.ts";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
-import { labelOf, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
+import { labelOf, overlapText, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
 import { secondsText } from "../components/durations.ts";
 import { formatShare } from "../components/locale.ts";
 import { amountText, changeText, stepText } from "./amounts.ts";
-import { type ShownTile, useTileSource } from "./boards.ts";
+import { perOf, type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";
 import { TileScroll } from "./tile-scroll.tsx";
 
@@ -16,8 +17,10 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
   const { project } = useTileSource();
   const { steps, series, before } = data;
   const title = titleOf(tile);
+  const several = countedWords(perOf(tile))[1];
+  const overlap = overlapText(splitOf(tile), perOf(tile));
   if (!steps[0] || steps[0].users === 0)
-    return <p className="tile-empty">No users took the first step in this period.</p>;
+    return <p className="tile-empty">No {several} took the first step in this period.</p>;
   const labels = steps.map((_, index) => stepText(tile, index));
   return (
     <TileScroll label={`Steps of ${title}`}>
@@ -36,18 +39,20 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                     project={project}
                     drillDown={stepDrillDown(tile, data, index + 1)}
                     className="tile-drill-down font-semibold"
-                    more={` users took “${labels[index]}”: show them`}
+                    more={` ${several} took “${labels[index]}”: show them`}
                   >
                     {amountText(users)}
                   </DrillDownLink>
-                  <span title="Of the users who took the first step">{formatShare(conversion ?? 0)}</span>
+                  <span title={`Of the ${several} that took the first step`}>
+                    {formatShare(conversion ?? 0)}
+                  </span>
                 </p>
                 <div className="tile-step-bar">
                   <span style={{ width: `${(conversion ?? 0) * 100}%` }} />
                 </div>
                 <p className="tile-step-note">
                   {change && (
-                    <span title={`Before: ${amountText(before[index]!.users)} users`}>{change}</span>
+                    <span title={`Before: ${amountText(before[index]!.users)} ${several}`}>{change}</span>
                   )}
                   {medianSeconds !== null && <span>typically after {secondsText(medianSeconds)}</span>}
                 </p>
@@ -58,7 +63,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                     project={project}
                     drillDown={stepDrillDown(tile, data, index + 1, { isDropped: true })}
                     className="tile-drill-down"
-                    more={` users, after “${labels[index]}”: show them`}
+                    more={` ${several}, after “${labels[index]}”: show them`}
                   >
                     −{formatShare(dropped / users)} dropped out
                     <span className="text-faint"> · {amountText(dropped)}</span>
@@ -71,18 +76,20 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
       </ol>
       {series && series.length > 0 && (
         <table className="tile-table">
+          {overlap && <caption className="tile-caption">{overlap}</caption>}
           <thead>
             <tr>
               <th scope="col">
-                {splitOf(tile)?.startsWith("user.") ? splitHead(splitOf(tile)!) : "First step by"}
+                {/^(?:user|group)\./.test(splitOf(tile)!) ? splitHead(splitOf(tile)!) : "First step by"}
               </th>
-              <th scope="col">Users</th>
+              <th scope="col">{countedTitle(perOf(tile))}</th>
               <th scope="col">All steps</th>
             </tr>
           </thead>
           <tbody>
-            {series.map(({ value, steps }) => {
-              const name = labelOf(value, true);
+            {series.map((each) => {
+              const { value, steps } = each;
+              const name = labelOf(each, true);
               const ofValue = value === null ? null : { value };
               return (
                 <tr key={value ?? "\0"}>
@@ -94,7 +101,7 @@ export function FunnelBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"
                       project={project}
                       drillDown={ofValue && stepDrillDown(tile, data, 1, ofValue)}
                       className="tile-drill-down"
-                      more={` users of ${name}: show them`}
+                      more={` ${several} of ${name}: show them`}
                     >
                       {amountText(steps[0]?.users ?? 0)}
                     </DrillDownLink>

@@ -1,4 +1,5 @@
 import { Suspense, useEffect, useRef, useState } from "react";
+import { countedWords } from "../../server/schemas/group-texts.ts";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { titleOf } from "../../server/schemas/tile-texts.ts";
 import { bucketLabel } from "../charts/labels.ts";
@@ -9,7 +10,7 @@ import { TimeTable } from "../charts/time-table.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { activityDrillDown } from "./activity-drill-down.ts";
 import { amountText, shortAmount } from "./amounts.ts";
-import { type ShownTile, useTileSource } from "./boards.ts";
+import { perOf, type ShownTile, useTileSource } from "./boards.ts";
 import type { ChartMenuProps } from "./chart-menu.tsx";
 import { NewNote } from "./new-note.tsx";
 import type { BoardRange } from "./ranges.ts";
@@ -43,7 +44,8 @@ export function LifecycleBody({ tile, data, range, isTable }: LifecycleBodyProps
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  if (data.users === 0) return <p className="tile-empty">No user was active in this period.</p>;
+  if (data.users === 0)
+    return <p className="tile-empty">No {countedWords(perOf(tile))[0]} was active in this period.</p>;
   const starts = data.starts.map((start) => Date.parse(start));
   const endMs = Date.parse(data.to);
   const series = [
@@ -56,7 +58,7 @@ export function LifecycleBody({ tile, data, range, isTable }: LifecycleBodyProps
     return (
       <TileScroll label={`${titleOf(tile)}, as a table`}>
         <TimeTable
-          caption="Times without users are left out."
+          caption={`Times without ${countedWords(perOf(tile))[1]} are left out.`}
           {...{ starts, endMs, series, format: amountText, isLastPartial }}
         />
         {project !== null && <MarkTable marks={marks} omitted={omitted} project={project} />}
@@ -77,7 +79,7 @@ export function LifecycleBody({ tile, data, range, isTable }: LifecycleBodyProps
     };
     const title = bucketLabel(starts[bucket]!, starts[bucket + 1] ?? endMs);
     const annotate = () => setNoted(new Date(starts[bucket]!));
-    return { project, title, series: leading, users: all, leftPx, close, annotate };
+    return { project, title, series: leading, users: all, counted: perOf(tile), leftPx, close, annotate };
   }
   const menu = picked && picked.bucket < starts.length ? menuOf(picked) : null;
   return (

@@ -1,10 +1,11 @@
+import { countedTitle, countedWords } from "../../server/schemas/group-texts.ts";
 import { stepNameOf } from "../../server/schemas/step-name.ts";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { titleOf } from "../../server/schemas/tile-texts.ts";
 import { formatDate } from "../components/dates.ts";
 import { formatShare } from "../components/locale.ts";
 import { amountText } from "./amounts.ts";
-import { type ShownTile, useTileSource } from "./boards.ts";
+import { perOf, type ShownTile, useTileSource } from "./boards.ts";
 import { cohortDrillDown, DrillDownLink } from "./drill-down.tsx";
 import { TileScroll } from "./tile-scroll.tsx";
 
@@ -15,7 +16,8 @@ const weekMs = (7 * 24 - 1) * 3_600_000;
 export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"retention"> }) {
   const { project } = useTileSource();
   const { cohorts, starts, users, first } = data;
-  if (users === 0) return <p className="tile-empty">Nobody began in this period.</p>;
+  if (users === 0)
+    return <p className="tile-empty">{perOf(tile) ? `No ${perOf(tile)}` : "Nobody"} began in this period.</p>;
   const last = starts.length - 1;
   const isLastOver = Date.parse(data.to) - Date.parse(starts[last]!) >= weekMs;
   return (
@@ -30,7 +32,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
               Week of
             </th>
             <th className="font-normal text-muted" scope="col">
-              Users
+              {countedTitle(perOf(tile))}
             </th>
             {starts.slice(1).map((start, index) => (
               <th
@@ -56,7 +58,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
                   project={project}
                   drillDown={users > 0 ? cohortDrillDown(tile, data, index) : null}
                   className="tile-drill-down"
-                  more=" users began in this week: show them"
+                  more={` ${countedWords(perOf(tile))[1]} began in this week: show them`}
                 >
                   {amountText(users)}
                 </DrillDownLink>

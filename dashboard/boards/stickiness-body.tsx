@@ -1,10 +1,11 @@
+import { countedWords } from "../../server/schemas/group-texts.ts";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { titleOf } from "../../server/schemas/tile-texts.ts";
 import { countOf } from "../components/counts.ts";
 import { formatShare } from "../components/locale.ts";
 import { activityDrillDown } from "./activity-drill-down.ts";
 import { amountText } from "./amounts.ts";
-import { type ShownTile, useTileSource } from "./boards.ts";
+import { perOf, type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink } from "./drill-down.tsx";
 import { TileScroll } from "./tile-scroll.tsx";
 
@@ -16,7 +17,8 @@ const windowNames: Record<number, string> = { 7: "DAU/WAU", 30: "DAU/MAU" };
 export function StickinessBody({ tile, data }: { tile: ShownTile; data: StickinessData }) {
   const { project } = useTileSource();
   const { users, average, stickiness, distribution, ratios, by } = data;
-  if (users === 0) return <p className="tile-empty">No user was active in this period.</p>;
+  const [one, several] = countedWords(perOf(tile));
+  if (users === 0) return <p className="tile-empty">No {one} was active in this period.</p>;
   const most = Math.max(...distribution);
   const last = distribution.findLastIndex((count) => count > 0);
   const links = (which: Parameters<typeof activityDrillDown>[2]) => activityDrillDown(tile, data, which);
@@ -35,7 +37,7 @@ export function StickinessBody({ tile, data }: { tile: ShownTile; data: Stickine
                   project={project}
                   drillDown={links({ last: window.days })}
                   className="tile-drill-down"
-                  more={` users of the last ${window.days} days: show them`}
+                  more={` ${several} of the last ${window.days} days: show them`}
                 >
                   {amountText(window.users)}
                 </DrillDownLink>
@@ -66,7 +68,7 @@ export function StickinessBody({ tile, data }: { tile: ShownTile; data: Stickine
               project={project}
               drillDown={count > 0 ? links({ periods: index + 1 }) : null}
               className="tile-drill-down text-right"
-              more={` users (${formatShare(count / users)}) were active on so many ${by}s: show them`}
+              more={` ${several} (${formatShare(count / users)}) were active on so many ${by}s: show them`}
             >
               {amountText(count)}
             </DrillDownLink>

@@ -1,11 +1,12 @@
+import { countedWords } from "../../server/schemas/group-texts.ts";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
-import { labelOf, metricText, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
+import { labelOf, metricText, overlapText, splitHead, titleOf } from "../../server/schemas/tile-texts.ts";
 import { assignChannelColors, suggestedColor } from "../channels/channel-colors.ts";
 import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
 import { formatShare } from "../components/locale.ts";
 import { amountText } from "./amounts.ts";
-import { type ShownTile, useTileSource } from "./boards.ts";
+import { perOf, type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, drillDownsOf } from "./drill-down.tsx";
 import { Change } from "./number-body.tsx";
 import type { BoardRange } from "./ranges.ts";
@@ -26,8 +27,10 @@ export function TableBody({ tile, data, range }: Props) {
   const drillDowns = data.rows.map(({ value }) =>
     drillDownsOf(tile, { data, range, part: value === null ? { not: values } : { value } }),
   );
-  const nameOf = (value: string | null) =>
-    (split === "tag.country" && countryOf(value)) || labelOf(value, true);
+  const nameOf = (row: (typeof data.rows)[number]) =>
+    (split === "tag.country" && countryOf(row.value)) || labelOf(row, true);
+  const overlap = overlapText(split, perOf(tile));
+  const several = countedWords(perOf(tile))[1];
   const metric = metricText("metric" in tile || "show" in tile ? tile : {});
   // Users with an event of the value are others than those whose sessions begin or end with it.
   const countsSessions = "show" in tile;
@@ -37,6 +40,7 @@ export function TableBody({ tile, data, range }: Props) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
     <section className="tile-scroll tile-rows" tabIndex={0} aria-label={`Table of ${titleOf(tile)}`}>
       <table className="tile-table">
+        {overlap && <caption className="tile-caption">{overlap}</caption>}
         <thead>
           <tr>
             <th scope="col">{splitHead(split)}</th>
@@ -51,16 +55,19 @@ export function TableBody({ tile, data, range }: Props) {
           </tr>
         </thead>
         <tbody>
-          {data.rows.map(({ value, total, before }, index) => (
-            <tr key={value ?? "\0"}>
+          {data.rows.map((row, index) => (
+            <tr key={row.value ?? "\0"}>
               <th scope="row">
                 <span
                   aria-hidden
                   className="tile-bar"
                   style={{ width: `${(shares[index]! / largest) * 100}%` }}
                 />
-                {split === "channel" && value !== null && (
-                  <ChannelMark color={colors.get(value) ?? suggestedColor(value)} className="mr-1.5" />
+                {split === "channel" && row.value !== null && (
+                  <ChannelMark
+                    color={colors.get(row.value) ?? suggestedColor(row.value)}
+                    className="mr-1.5"
+                  />
                 )}
                 <span className="hostile-line">
                   <DrillDownLink
@@ -68,23 +75,23 @@ export function TableBody({ tile, data, range }: Props) {
                     drillDown={drillDowns[index]?.events}
                     className="hover:underline"
                   >
-                    {nameOf(value)}
+                    {nameOf(row)}
                   </DrillDownLink>
                 </span>
               </th>
-              <td title={isShare && data.total ? formatShare((total ?? 0) / data.total) : undefined}>
+              <td title={isShare && data.total ? formatShare((row.total ?? 0) / data.total) : undefined}>
                 <DrillDownLink
                   project={project}
                   drillDown={countsSessions ? undefined : drillDowns[index]?.users}
                   className="tile-drill-down"
-                  more={` (${labelOf(value, true)}): show the users`}
+                  more={` (${labelOf(row, true)}): show the ${several}`}
                 >
-                  {amountText(total)}
+                  {amountText(row.total)}
                 </DrillDownLink>
               </td>
               {compares && (
                 <td>
-                  <Change value={total} before={before} compact />
+                  <Change value={row.total} before={row.before} compact />
                 </td>
               )}
             </tr>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
-import type { Metric, Tile, TileType } from "../../server/schemas/tile.ts";
+import type { Tile, TileType } from "../../server/schemas/tile.ts";
 import { titleOf } from "../../server/schemas/tile-texts.ts";
 import { Choice, Choices, Field, SelectField, TextField } from "../components/ui/field.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";
@@ -12,6 +12,7 @@ import { SearchField } from "../rules/search-field.tsx";
 import { draftTiles, TileSourceContext, tileDataQuery } from "./boards.ts";
 import { PathFields } from "./path-fields.tsx";
 import { type BoardRange, rangeQuery } from "./ranges.ts";
+import { CountedField, MetricField, SplitFields, useGroupTypes } from "./split-fields.tsx";
 import { TileBox } from "./tile.tsx";
 import { FirstField, InsightField, StepFields, TagField } from "./tile-fields.tsx";
 import {
@@ -33,14 +34,6 @@ type Props = {
   close: () => void;
 };
 
-const metricLabels: Record<Metric, string> = {
-  events: "Number of events",
-  users: "Number of users",
-  sum: "Sum of a tag",
-  average: "Average of a tag",
-  minimum: "Minimum of a tag",
-  maximum: "Maximum of a tag",
-};
 const sessionLabels: Record<TileForm["figure"], string> = {
   sessions: "Number of sessions",
   bounceRate: "Bounce rate: share with a single event",
@@ -82,10 +75,12 @@ export default function TileEditor({ tile, range, save, close }: Props) {
   const fieldsError = memberError(preview.error, "tile") ? preview.error : null;
   const change = (next: Partial<TileForm>) => setForm({ ...form, ...next });
   const { type } = form;
+  const groupTypes = useGroupTypes(project, form);
   const isChart = type === "line" || type === "area" || type === "bar";
   const hasMetric = isChart || type === "number" || type === "table";
   const ofSessions = isTableOfSessions(form);
   const isTable = type === "table" || ofSessions;
+  const countsActors = ["funnel", "retention", "stickiness", "lifecycle"].includes(type);
 
   return (
     <FormDialog
@@ -197,21 +192,10 @@ export default function TileEditor({ tile, range, save, close }: Props) {
       {type === "lifecycle" && (
         <FirstField label="A user is new with" hint={newHints[form.first]} {...{ form, change }} />
       )}
+      {countsActors && <CountedField types={groupTypes} {...{ form, change }} />}
       {hasMetric && (
         <div className="flex gap-4 max-md:flex-col">
-          <SelectField
-            label="Show"
-            className="flex-1"
-            value={form.metric}
-            onChange={(event) => change({ metric: event.target.value as Metric })}
-            member="tile/metric"
-          >
-            {Object.entries(metricLabels).map(([each, label]) => (
-              <option key={each} value={each}>
-                {label}
-              </option>
-            ))}
-          </SelectField>
+          <MetricField types={groupTypes} {...{ form, change }} />
           {needsTag(form.metric) && (
             <TagField label="Tag" value={form.tag} onChange={(tag) => change({ tag })} member="tile/tag" />
           )}
@@ -219,28 +203,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
       )}
       {(isChart || isTable || type === "funnel") && (
         <div className="flex gap-4 max-md:flex-col">
-          <SelectField
-            label={isTable ? "A row for each" : "Split by"}
-            className="flex-1"
-            value={isTable ? form.splitBy || "name" : form.splitBy}
-            onChange={(event) => change({ splitBy: event.target.value as TileForm["splitBy"] })}
-            member={form.splitBy === "tag" || form.splitBy === "user" ? undefined : "tile/split"}
-          >
-            {!isTable && <option value="">Nothing</option>}
-            <option value="channel">Channel</option>
-            <option value="name">Name</option>
-            <option value="tag">Tag</option>
-            <option value="user">Property of the user</option>
-          </SelectField>
-          {(form.splitBy === "tag" || form.splitBy === "user") && (
-            <TagField
-              label={form.splitBy === "tag" ? "Tag to split by" : "Property to split by"}
-              placeholder={form.splitBy === "tag" ? "amount" : "plan"}
-              value={form.splitKey}
-              onChange={(splitKey) => change({ splitKey })}
-              member="tile/split"
-            />
-          )}
+          <SplitFields types={ofSessions ? [] : groupTypes} isTable={isTable} {...{ form, change }} />
           {type !== "funnel" && (
             <Field
               label={isTable ? "Rows" : "Series"}

@@ -1,8 +1,9 @@
 import { cellOf } from "../../server/event/event-format.ts";
+import { countedTitle } from "../../server/schemas/group-texts.ts";
 import type { TileData } from "../../server/schemas/tile-data.ts";
 import { labelOf, metricText, splitHead } from "../../server/schemas/tile-texts.ts";
 import { stepText } from "./amounts.ts";
-import type { ShownTile } from "./boards.ts";
+import { perOf, type ShownTile } from "./boards.ts";
 import { type BoardRange, boundsOf, dayOf } from "./ranges.ts";
 
 type Cell = string | number | null | undefined;
@@ -16,6 +17,7 @@ export function csvOf(tile: ShownTile, data: TileData): string {
 
 function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
   const metric = metricText("metric" in tile || "show" in tile ? tile : {});
+  const counted = countedTitle(perOf(tile));
   switch (data.type) {
     case "number":
       return [["from", metric], ...data.starts.map((start, index) => [start, data.values[index]])];
@@ -24,18 +26,18 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
     case "bar": {
       const isSplit = "split" in tile && tile.split !== undefined;
       return [
-        ["from", ...data.series.map(({ value }) => labelOf(value, isSplit, metric))],
+        ["from", ...data.series.map((each) => labelOf(each, isSplit, metric))],
         ...data.starts.map((start, index) => [start, ...data.series.map(({ values }) => values[index])]),
       ];
     }
     case "table":
       return [
         [splitHead("split" in tile && tile.split ? tile.split : "name"), metric, "Before"],
-        ...data.rows.map(({ value, total, before }) => [labelOf(value, true), total, before]),
+        ...data.rows.map((row) => [labelOf(row, true), row.total, row.before]),
       ];
     case "funnel":
       return [
-        ["Step", "Users", "Conversion", "Median seconds", "90% within seconds"],
+        ["Step", counted, "Conversion", "Median seconds", "90% within seconds"],
         ...data.steps.map(({ users, conversion, medianSeconds, p90Seconds }, index) => [
           stepText(tile, index),
           users,
@@ -46,7 +48,7 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
       ];
     case "retention":
       return [
-        ["Week of", "Users", ...data.starts.slice(1).map((_, index) => `Week ${index + 1}`)],
+        ["Week of", counted, ...data.starts.slice(1).map((_, index) => `Week ${index + 1}`)],
         ...data.cohorts.map(({ users, returned }, index) => [
           data.starts[index],
           users,
@@ -54,7 +56,7 @@ function rowsOf(tile: ShownTile, data: TileData): Cell[][] {
         ]),
       ];
     case "stickiness":
-      return [[`${data.by}s`, "Users"], ...data.distribution.map((users, index) => [index + 1, users])];
+      return [[`${data.by}s`, counted], ...data.distribution.map((users, index) => [index + 1, users])];
     case "lifecycle":
       return [
         ["from", "New", "Returning"],

@@ -23,7 +23,7 @@ export function StepFields({ form: { steps, windowHours, show }, change }: StepP
         onChange={(event) => change({ show: event.target.value as TileForm["show"] })}
         member="tile/show"
       >
-        <option value="steps">how many users take each step</option>
+        <option value="steps">how many take each step</option>
         <option value="times">how long they take from step to step</option>
       </SelectField>
       {steps.map((step, index) => (

@@ -1,3 +1,4 @@
+import { groupSplitOf } from "../../server/schemas/group-split.ts";
 import type { Metric, Tile, TileOf, TileType } from "../../server/schemas/tile.ts";
 
 /** The fields of the tile editor. They keep their values when another type is chosen. */
@@ -8,9 +9,14 @@ export type TileForm = {
   metric: Metric;
   tag: string;
   /** Empty: no split. */
-  splitBy: "" | "channel" | "name" | "tag" | "user";
+  splitBy: "" | "channel" | "name" | "tag" | "user" | "group";
   /** The key of the tag, or the name of the users' property. */
   splitKey: string;
+  /** The type of the groups to split by, and the name of their property; empty: by the groups themselves. */
+  splitType: string;
+  splitProperty: string;
+  /** The type of the groups that are counted; empty: users. */
+  per: string;
   limit: string;
   /** Of a funnel. */
   steps: { q: string; name: string }[];
@@ -66,6 +72,9 @@ export const newTileForm: TileForm = {
   tag: "",
   splitBy: "",
   splitKey: "",
+  splitType: "",
+  splitProperty: "",
+  per: "",
   limit: "",
   steps: [newStep(), newStep()],
   windowHours: "168",
@@ -88,14 +97,17 @@ export const newTileForm: TileForm = {
 export function formOf(tile: Tile): TileForm {
   const split = "split" in tile ? (tile.split ?? "") : "";
   const [, of, key] = /^(tag|user)\.(.*)$/s.exec(split) ?? [];
+  const group = groupSplitOf(split);
   return {
     ...newTileForm,
     type: tile.type,
     title: tile.title,
     ...("q" in tile && { q: tile.q }),
     ...("metric" in tile && { metric: tile.metric, tag: tile.tag ?? "" }),
-    splitBy: (of ?? split) as TileForm["splitBy"],
+    splitBy: group ? "group" : ((of ?? split) as TileForm["splitBy"]),
     splitKey: key ?? "",
+    ...(group && { splitType: group.type, splitProperty: group.key ?? "" }),
+    per: "per" in tile ? (tile.per ?? "") : "",
     ...("limit" in tile && { limit: String(tile.limit) }),
     ...("steps" in tile && {
       steps: tile.steps.map((q, index) => ({ q, name: tile.stepNames?.[index] ?? "" })),
@@ -155,7 +167,8 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
   const { type, title, q, metric, tag } = form;
   const { id, x, y, w, h } = place;
   const common = { id, title: title.trim(), x, y, w, h };
-  const measure = { q, metric, ...(needsTag(metric) && { tag }) };
+  const counting = form.per === "" ? {} : { per: form.per };
+  const measure = { q, metric, ...(needsTag(metric) && { tag }), ...(metric === "users" && counting) };
   const limit = form.limit === "" ? {} : { limit: Number(form.limit) };
   const split = splitOf(form);
   switch (type) {
@@ -178,9 +191,10 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
         windowSeconds: Math.round(Number(form.windowHours) * 3_600),
         show: form.show,
         ...(split && { split }),
+        ...counting,
       };
     case "retention":
-      return { type, ...common, q, again: form.again, first: form.first };
+      return { type, ...common, q, again: form.again, first: form.first, ...counting };
     case "sessions": {
       const { figure: show, activity } = form;
       return { type, ...common, q, activity, show, split: split ?? "name", ...limit } as Tile;
@@ -193,9 +207,9 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
         windowSeconds: Math.round(Number(form.pathHours) * 3_600),
       };
     case "stickiness":
-      return { type, ...common, q };
+      return { type, ...common, q, ...counting };
     case "lifecycle":
-      return { type, ...common, q, first: form.first };
+      return { type, ...common, q, first: form.first, ...counting };
     case "feed":
       return { type, ...common, q };
     case "alerts":
@@ -207,7 +221,9 @@ export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" 
   }
 }
 
-function splitOf({ splitBy, splitKey }: TileForm): string | undefined {
+function splitOf({ splitBy, splitKey, splitType, splitProperty }: TileForm): string | undefined {
+  if (splitBy === "group")
+    return `group.${splitType}${splitProperty.trim() === "" ? "" : `:${splitProperty.trim()}`}`;
   if (splitBy === "tag" || splitBy === "user") return `${splitBy}.${splitKey}`;
   return splitBy === "" ? undefined : splitBy;
 }

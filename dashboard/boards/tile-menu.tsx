@@ -1,6 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Bell, ChartLine, Image, Newspaper, Table, Table2, UserRound } from "lucide-react";
 import type { RefObject } from "react";
+import { countedWords } from "../../server/schemas/group-texts.ts";
 import type { TileData } from "../../server/schemas/tile-data.ts";
 import { titleOf } from "../../server/schemas/tile-texts.ts";
 import { errorMessage } from "../api.ts";
@@ -11,7 +12,7 @@ import { useCan } from "../projects/can.ts";
 import type { RuleForm } from "../rules/rule-form.ts";
 import { ruleFormOfTile } from "../rules/rule-of-tile.ts";
 import { toast } from "../shell/toasts.tsx";
-import { type ShownTile, useTileSource } from "./boards.ts";
+import { perOf, type ShownTile, useTileSource } from "./boards.ts";
 import { drillDownsOf } from "./drill-down.tsx";
 import { type BoardRange, feedTimeOf } from "./ranges.ts";
 import { csvOf, fileNameOf, pngOf } from "./tile-export.ts";
@@ -57,7 +58,7 @@ export default function TileMenu(props: TileMenuProps) {
           }
         >
           <UserRound aria-hidden />
-          Show the users
+          Show the {countedWords(perOf(tile))[1]}
         </MenuItem>
       )}
       {project !== null && q !== undefined && (
@@ -71,7 +72,8 @@ export default function TileMenu(props: TileMenuProps) {
                 ...feedTimeOf(range),
                 ...("split" in tile &&
                   tile.split &&
-                  !tile.split.startsWith("user.") && { split: tile.split }),
+                  // The feed's bars know only what events say themselves.
+                  !/^(?:user|group)\./.test(tile.split) && { split: tile.split }),
               },
             })
           }

@@ -1,20 +1,22 @@
 import { ArrowRight } from "lucide-react";
 import { Fragment } from "react";
+import { countedWords } from "../../server/schemas/group-texts.ts";
 import type { TileDataOf } from "../../server/schemas/tile-data.ts";
 import { titleOf } from "../../server/schemas/tile-texts.ts";
 import { secondsText } from "../components/durations.ts";
 import { formatShare } from "../components/locale.ts";
 import { tookText } from "../who/question.ts";
 import { amountText, stepText } from "./amounts.ts";
-import { type ShownTile, useTileSource } from "./boards.ts";
+import { perOf, type ShownTile, useTileSource } from "./boards.ts";
 import { DrillDownLink, stepDrillDown } from "./drill-down.tsx";
 
 /** How long users took from each step of a funnel to the next: median, the time of nine in ten, and a histogram. */
 export function TimesBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"funnel"> }) {
   const { project } = useTileSource();
   const { steps } = data;
+  const several = countedWords(perOf(tile))[1];
   if (!steps[1] || steps[1].users === 0)
-    return <p className="tile-empty">No users took two steps in this period.</p>;
+    return <p className="tile-empty">No {several} took two steps in this period.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
     <section className="tile-scroll" tabIndex={0} aria-label={`Times of ${titleOf(tile)}`}>
@@ -48,7 +50,7 @@ export function TimesBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"f
                       project={project}
                       drillDown={some > 0 ? stepDrillDown(tile, data, index + 1, { took }) : null}
                       className="tile-drill-down text-right"
-                      more={` users (${formatShare(some / users)}) took “${name}” then: show them`}
+                      more={` ${several} (${formatShare(some / users)}) took “${name}” then: show them`}
                     >
                       {amountText(some)}
                     </DrillDownLink>

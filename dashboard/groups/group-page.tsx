@@ -3,6 +3,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { ArrowLeft, Building2, ListFilter, Trash2, UserRoundPlus, X } from "lucide-react";
 import { useState } from "react";
 import type { Group } from "../../server/schemas/group.ts";
+import { groupsTitle } from "../../server/schemas/group-texts.ts";
 import type { UserInList } from "../../server/schemas/user.ts";
 import { ApiError } from "../api.ts";
 import { countOf } from "../components/counts.ts";
@@ -22,7 +23,7 @@ import { Names } from "../users/names.tsx";
 import { Properties } from "../users/properties.tsx";
 import { UserLink } from "../users/user-link.tsx";
 import { AddMemberDialog } from "./add-member-dialog.tsx";
-import { groupName, groupsTitle } from "./group-text.ts";
+import { groupName } from "./group-text.ts";
 import {
   deleteGroup,
   groupEventsQuery,

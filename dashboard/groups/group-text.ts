@@ -5,11 +5,6 @@ export function shownTypes(types: readonly TypeOfGroups[] | undefined): readonly
   return types?.length ? types : [{ type: "company" }];
 }
 
-/** How the dashboard calls the groups of a type: "Companies", or the type with a capital. */
-export function groupsTitle(type: string): string {
-  return type === "company" ? "Companies" : type.charAt(0).toLocaleUpperCase() + type.slice(1);
-}
-
 /** What people call a group: its name, if it has one. */
 export function groupName({
   id,

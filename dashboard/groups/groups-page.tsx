@@ -1,19 +1,19 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { clsx } from "clsx";
 import { Building2, Plus, Search } from "lucide-react";
 import { useDeferredValue, useEffect, useState } from "react";
 import { limits } from "../../server/core/limits.ts";
 import type { GroupInList } from "../../server/schemas/group.ts";
+import { groupsTitle } from "../../server/schemas/group-texts.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
+import { LineName, LineRow, LineTable } from "../components/ui/line-table.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
-import { GroupLink } from "./group-link.tsx";
-import { groupName, groupsTitle } from "./group-text.ts";
+import { GroupLineLink, PeopleCount } from "./group-line.tsx";
 import { groupsQuery, groupTypesQuery } from "./groups.ts";
 import { NewGroupDialog } from "./new-group-dialog.tsx";
 
@@ -139,63 +139,44 @@ type GroupTableProps = { project: string; groups: readonly GroupInList[]; faded:
 
 function GroupTable({ project, groups, faded }: GroupTableProps) {
   return (
-    <div className="@container">
-      <table className={clsx("w-full text-sm @max-xl:block @xl:table-fixed", faded && "opacity-60")}>
-        <thead className="text-left text-muted text-xs @max-xl:sr-only">
-          <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-2.5 [&>th]:font-medium [&>th:first-child]:pl-5 [&>th:last-child]:pr-5">
-            <th scope="col">Group</th>
-            <th scope="col" className="@xl:w-20 text-right">
-              People
-            </th>
-            <th scope="col" className="@xl:w-20 text-right">
-              Events
-            </th>
-            <th scope="col" className="@xl:w-28 text-right">
-              Last seen
-            </th>
-          </tr>
-        </thead>
-        <tbody className="@max-xl:block">
-          {groups.map((group) => (
-            <tr
-              key={group.id}
-              className={clsx(
-                "relative border-line border-b hover:bg-hover",
-                "@max-xl:grid @max-xl:grid-cols-[1fr_auto] @max-xl:gap-x-3 @max-xl:px-4 @max-xl:py-2.5",
-                "@xl:h-10 @xl:[&>*:first-child]:pl-5 @xl:[&>*:last-child]:pr-5 @xl:[&>*]:px-2.5",
-              )}
-            >
-              <th scope="row" className="min-w-0 text-left font-medium">
-                <GroupLink
-                  project={project}
-                  group={group}
-                  className="hostile-line block after:absolute after:inset-0 after:content-[''] focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:outline-accent focus-visible:after:-outline-offset-2"
-                >
-                  {groupName(group)}
-                  {groupName(group) !== group.id && (
-                    <span className="ml-2 font-normal text-faint text-xs">{group.id}</span>
-                  )}
-                </GroupLink>
-              </th>
-              <td className="@xl:text-right text-muted @max-xl:col-start-1 @max-xl:text-xs">
-                {formatNumber(group.people)}
-                <span className="@xl:hidden"> {group.people === 1 ? "person" : "people"}</span>
-              </td>
-              <td className="@max-xl:col-start-2 @max-xl:row-start-2 text-right text-muted @max-xl:text-xs">
-                {formatNumber(group.events)}
-                <span className="@xl:hidden"> {group.events === 1 ? "event" : "events"}</span>
-              </td>
-              <td className="@max-xl:col-start-2 @max-xl:row-start-1 text-right text-muted">
-                {group.lastSeenAt === null ? (
-                  "–"
-                ) : (
-                  <RelativeTime at={group.lastSeenAt} className="relative whitespace-nowrap" />
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <LineTable
+      faded={faded}
+      head={
+        <>
+          <th scope="col">Group</th>
+          <th scope="col" className="@xl:w-20 text-right">
+            People
+          </th>
+          <th scope="col" className="@xl:w-20 text-right">
+            Events
+          </th>
+          <th scope="col" className="@xl:w-28 text-right">
+            Last seen
+          </th>
+        </>
+      }
+    >
+      {groups.map((group) => (
+        <LineRow key={group.id}>
+          <LineName>
+            <GroupLineLink {...{ project, group }} />
+          </LineName>
+          <td className="@xl:text-right text-muted @max-xl:col-start-1 @max-xl:text-xs">
+            <PeopleCount people={group.people} />
+          </td>
+          <td className="@max-xl:col-start-2 @max-xl:row-start-2 text-right text-muted @max-xl:text-xs">
+            {formatNumber(group.events)}
+            <span className="@xl:hidden"> {group.events === 1 ? "event" : "events"}</span>
+          </td>
+          <td className="@max-xl:col-start-2 @max-xl:row-start-1 text-right text-muted">
+            {group.lastSeenAt === null ? (
+              "–"
+            ) : (
+              <RelativeTime at={group.lastSeenAt} className="relative whitespace-nowrap" />
+            )}
+          </td>
+        </LineRow>
+      ))}
+    </LineTable>
   );
 }

@@ -26,6 +26,7 @@ import {
   UsersRound,
 } from "lucide-react";
 import type { ReactNode } from "react";
+import { groupsTitle } from "../../server/schemas/group-texts.ts";
 import { useMe } from "../account/me.ts";
 import { boardsQuery } from "../boards/boards.ts";
 import { orderChannels, useChannelOrder } from "../channels/channel-order.ts";
@@ -38,7 +39,7 @@ import {
   connectionTitles,
   useConnectionStates,
 } from "../connections/connections.ts";
-import { groupsTitle, shownTypes } from "../groups/group-text.ts";
+import { shownTypes } from "../groups/group-text.ts";
 import { groupTypesQuery } from "../groups/groups.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";

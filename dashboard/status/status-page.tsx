@@ -12,6 +12,10 @@ import { PageHeader } from "../shell/page-header.tsx";
 const refetchMs = 5_000;
 /** Below this, recording could end soon. */
 const freeBytesMin = 1e9;
+/** Before that, it should be known what to do. */
+const fullSoonDays = 14;
+/** Further away, a rate says nothing. */
+const farDays = 3_650;
 /** Commits that take longer make clients wait. */
 const slowCommitMs = 100;
 /** A backup should not be older than two days. */
@@ -57,6 +61,14 @@ function Sections({ status }: { status: ServerStatus }) {
         {database.freeBytes !== null && (
           <Fact label="Free disk space" warning={database.freeBytes < freeBytesMin && "Free some space soon"}>
             {sizeOf(database.freeBytes)}
+          </Fact>
+        )}
+        {database.freeBytes !== null && (
+          <Fact
+            label="Full at this rate"
+            warning={isFullSoon(database) && "Free some space, or keep events for less time"}
+          >
+            {timeUntilFull(database.daysUntilFull)}
           </Fact>
         )}
         <Fact label="Last backup" warning={backup.failure ?? backupWarning(backup)}>
@@ -110,6 +122,15 @@ function Sections({ status }: { status: ServerStatus }) {
       </Section>
     </>
   );
+}
+
+function isFullSoon({ daysUntilFull }: ServerStatus["database"]): boolean {
+  return daysUntilFull !== null && daysUntilFull < fullSoonDays;
+}
+
+function timeUntilFull(days: number | null): string {
+  if (days === null) return "Known after a day";
+  return days > farDays ? "Not within ten years" : `In ${countOf(Math.floor(days), "day")}`;
 }
 
 function backupWarning({ last, isScheduled }: ServerStatus["backup"]): string | false {

@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { groupsTitle } from "../../server/schemas/group-texts.ts";
 import { GroupLink } from "../groups/group-link.tsx";
-import { groupName, groupsTitle } from "../groups/group-text.ts";
+import { groupName } from "../groups/group-text.ts";
 import { groupsOfUserQuery } from "../groups/groups.ts";
 import { cohortsOfUserQuery } from "./users.ts";
 

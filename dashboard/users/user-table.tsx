@@ -3,6 +3,7 @@ import type { Event } from "../../server/event/event.ts";
 import type { UserInList } from "../../server/schemas/user.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
+import { LineName, LineRow, LineTable, lineLink } from "../components/ui/line-table.tsx";
 import { UserLink } from "./user-link.tsx";
 
 type UserTableProps = {
@@ -19,19 +20,12 @@ type UserTableProps = {
  * The table of users. If the columns don't fit, the last properties disappear first, then the column "First seen". On
  * the narrowest screens, each user has a line for each property.
  */
-export function UserTable(props: UserTableProps) {
+export function UserTable({ project, users, columns, faded, counted }: UserTableProps) {
   return (
-    <div className="@container">
-      <Table {...props} />
-    </div>
-  );
-}
-
-function Table({ project, users, columns, faded, counted }: UserTableProps) {
-  return (
-    <table className={clsx("w-full text-sm @max-xl:block @xl:table-fixed", faded && "opacity-60")}>
-      <thead className="text-left text-muted text-xs @max-xl:sr-only">
-        <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-2.5 [&>th]:font-medium [&>th:first-child]:pl-5 [&>th:last-child]:pr-5">
+    <LineTable
+      faded={faded}
+      head={
+        <>
           <th scope="col" className={counted ? "@xl:w-[20%]" : "@xl:w-[24%] @6xl:w-[30%]"}>
             User
           </th>
@@ -54,54 +48,42 @@ function Table({ project, users, columns, faded, counted }: UserTableProps) {
           <th scope="col" className="@xl:w-28 @6xl:w-32 text-right">
             Last seen
           </th>
-        </tr>
-      </thead>
-      <tbody className="@max-xl:block">
-        {users.map((user) => (
-          <tr
-            key={user.userId}
-            className={clsx(
-              "relative border-line border-b hover:bg-hover",
-              "@max-xl:grid @max-xl:grid-cols-[1fr_auto] @max-xl:gap-x-3 @max-xl:px-4 @max-xl:py-2.5",
-              "@xl:h-10 @xl:[&>*:first-child]:pl-5 @xl:[&>*:last-child]:pr-5 @xl:[&>*]:px-2.5",
-            )}
-          >
-            <th scope="row" className="min-w-0 text-left font-medium">
-              <UserLink
-                project={project}
-                userId={user.userId}
-                className="hostile-line block after:absolute after:inset-0 after:content-[''] focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:outline-accent focus-visible:after:-outline-offset-2"
-              >
-                {user.userId.trim() === "" ? <span className="text-faint">blank</span> : user.userId}
-                {user.ids.length > 1 && (
-                  <span className="ml-2 font-normal text-faint text-xs" title={user.ids.join("\n")}>
-                    {user.ids.length} IDs
-                  </span>
-                )}
-              </UserLink>
-            </th>
-            {counted && <CountedBy event={counted.get(user.userId)!} />}
-            {columns.map((name, index) => (
-              <td
-                key={name}
-                className={clsx("hostile-line @max-xl:col-start-1 text-muted", propertyClass(index))}
-                title={valueText(user.properties[name])}
-              >
-                {valueText(user.properties[name])}
-              </td>
-            ))}
-            <td className="@max-xl:col-start-2 @max-xl:row-start-2 text-right text-muted @max-xl:text-xs">
-              {formatNumber(user.events)}
-              <span className="@xl:hidden"> {user.events === 1 ? "event" : "events"}</span>
+        </>
+      }
+    >
+      {users.map((user) => (
+        <LineRow key={user.userId}>
+          <LineName>
+            <UserLink project={project} userId={user.userId} className={lineLink}>
+              {user.userId.trim() === "" ? <span className="text-faint">blank</span> : user.userId}
+              {user.ids.length > 1 && (
+                <span className="ml-2 font-normal text-faint text-xs" title={user.ids.join("\n")}>
+                  {user.ids.length} IDs
+                </span>
+              )}
+            </UserLink>
+          </LineName>
+          {counted && <CountedBy event={counted.get(user.userId)!} />}
+          {columns.map((name, index) => (
+            <td
+              key={name}
+              className={clsx("hostile-line @max-xl:col-start-1 text-muted", propertyClass(index))}
+              title={valueText(user.properties[name])}
+            >
+              {valueText(user.properties[name])}
             </td>
-            <td className="text-right text-muted @max-4xl:hidden">{seen(user.firstSeenAt)}</td>
-            <td className="@max-xl:col-start-2 @max-xl:row-start-1 text-right text-muted">
-              {seen(user.lastSeenAt)}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+          ))}
+          <td className="@max-xl:col-start-2 @max-xl:row-start-2 text-right text-muted @max-xl:text-xs">
+            {formatNumber(user.events)}
+            <span className="@xl:hidden"> {user.events === 1 ? "event" : "events"}</span>
+          </td>
+          <td className="text-right text-muted @max-4xl:hidden">{seen(user.firstSeenAt)}</td>
+          <td className="@max-xl:col-start-2 @max-xl:row-start-1 text-right text-muted">
+            {seen(user.lastSeenAt)}
+          </td>
+        </LineRow>
+      ))}
+    </LineTable>
   );
 }
 

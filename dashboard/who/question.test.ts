@@ -103,6 +103,17 @@ test("an address asks the question that it was made for", () => {
   );
 });
 
+test("a question about companies stays one in its address and its request", () => {
+  fc.assert(
+    fc.property(fc.oneof(funnel, cohort, activity, events), (asked) => {
+      const question: Question = { ...asked, per: "company" };
+      expect(questionIn(shared(addressOf(question)))).toEqual(question);
+      expect(requestOf(question).query).toContainEqual(["per", "company"]);
+      expect(requestOf(asked).query.map(([name]) => name)).not.toContain("per");
+    }),
+  );
+});
+
 test("an address that isn't complete asks nothing", () => {
   for (const search of [
     {},

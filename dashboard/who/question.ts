@@ -1,5 +1,6 @@
 // The users and events that a page lists, as in its URL: those of a search, of a funnel's step, or of a cohort.
 import { limits } from "../../server/core/limits.ts";
+import { countedTitle } from "../../server/schemas/group-texts.ts";
 import { stepNameOf } from "../../server/schemas/step-name.ts";
 import { formatDate } from "../components/dates.ts";
 import { secondsText } from "../components/durations.ts";
@@ -24,14 +25,16 @@ import {
 export type Took = { from: number; to: number | null };
 
 type Time = { from: string; to: string };
+/** The type of the groups that are counted; without it, users are. */
+type Counting = { per?: string };
 
 export type Question =
-  | {
+  | ({
       of: "events";
       filters: Filters;
       /** Only users whose property has this value. */
       property?: { key: string; value: string };
-    }
+    } & Counting)
   | ({
       of: "funnel";
       steps: string[];
@@ -46,7 +49,8 @@ export type Question =
       took?: Took;
       /** Only those whose first step has this value. */
       split?: { by: string; value: string };
-    } & Time)
+    } & Time &
+      Counting)
   | ({
       of: "cohort";
       start: string;
@@ -58,14 +62,25 @@ export type Question =
       cohort: number;
       /** How many weeks later they returned; undefined: whether or not they did. */
       returned?: number;
-    } & Time)
+    } & Time &
+      Counting)
   | PathQuestion
-  | ActivityQuestion;
+  | (ActivityQuestion & Counting);
 
 const steps = Array.from({ length: limits.funnelSteps }, (_, index) => index + 1);
 
+/** The type of the groups that a question lists; undefined: users. */
+export function perOf(question: Question): string | undefined {
+  return question.of === "paths" ? undefined : question.per;
+}
+
 /** The address of a question. `show` is left out, so users are shown. */
 export function addressOf(question: Question): Record<string, string> {
+  const per = perOf(question);
+  return { ...plainAddressOf(question), ...(per !== undefined && { per }) };
+}
+
+function plainAddressOf(question: Question): Record<string, string> {
   const { of } = question;
   if (of === "events") {
     const { filters, property } = question;
@@ -99,6 +114,13 @@ function isOfActivity(question: Question): question is ActivityQuestion {
 
 /** The question of an address; null if it is none. */
 export function questionIn(search: Record<string, unknown>): Question | null {
+  const question = plainQuestionIn(search);
+  const { per } = search;
+  if (question === null || question.of === "paths") return question;
+  return typeof per !== "string" || per === "" ? question : { ...question, per };
+}
+
+function plainQuestionIn(search: Record<string, unknown>): Question | null {
   const text = (name: string) => (typeof search[name] === "string" ? search[name] : "");
   if (search.of === "events") {
     const key = text("property");
@@ -142,8 +164,14 @@ function numberIn(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The request that lists the users of a question. */
+/** The request that lists the users, or groups, of a question. */
 export function requestOf(question: Question): { path: string; query: [string, string][] } {
+  const { path, query } = plainRequestOf(question);
+  const per = perOf(question);
+  return { path, query: per === undefined ? query : [...query, ["per", per]] };
+}
+
+function plainRequestOf(question: Question): { path: string; query: [string, string][] } {
   if (question.of === "events") {
     // Without a start, the API would list the last 30 days.
     const query = { from: new Date(0).toISOString(), ...queryOf(question.filters) };
@@ -190,7 +218,7 @@ export function titleOf(question: Question): string {
   if (question.of === "events")
     return question.property
       ? `Users with ${question.property.key} “${question.property.value}”`
-      : "Users of matching events";
+      : `${countedTitle(question.per)} of matching events`;
   if (isOfActivity(question)) return activityTitleOf(question);
   if (question.of === "paths") return pathTitleOf(question);
   if (question.of === "cohort") {
@@ -215,12 +243,13 @@ export function tookText({ from, to }: Took): string {
   return unit === unitOfMost ? `${least} – ${most} ${unit}` : `${least} ${unit} – ${most} ${unitOfMost}`;
 }
 
-/** The event that is listed for each user, as the second half of "Each user has one event: …". */
+/** The event that is listed for each, as the second half of "Each user has one event here: …". */
 export function eventText(question: Question): string {
+  const their = perOf(question) === undefined ? "their" : "its";
   if (question.of === "funnel") return "the one that took the step";
-  if (question.of === "events") return "their last one that matches";
-  if (isOfActivity(question)) return "period" in question.which ? "the first one then" : "their last one";
+  if (question.of === "events") return `${their} last one that matches`;
+  if (isOfActivity(question)) return "period" in question.which ? "the first one then" : `${their} last one`;
   if (question.of === "paths")
     return question.target === "end" ? "the last one of their path" : "the one that took the step";
-  return question.returned === undefined ? "their first one" : "the first one of their return";
+  return question.returned === undefined ? `${their} first one` : `the first one of ${their} return`;
 }

@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Link2Off, Newspaper, UserRound, UserRoundX } from "lucide-react";
+import { Building2, Link2Off, Newspaper, UserRound, UserRoundX } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
+import { countedTitle, countedWords } from "../../server/schemas/group-texts.ts";
 import { SaveAsCohort } from "../cohorts/save-as-cohort.tsx";
 import { countOf } from "../components/counts.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
@@ -16,10 +17,11 @@ import { useColumns } from "../users/columns.ts";
 import { UserTable } from "../users/user-table.tsx";
 import { conditionsOf, whyNotSaved } from "./cohort-of-question.ts";
 import { countedUsersQuery } from "./counted-users.ts";
-import { addressOf, eventText, type Question, questionIn, titleOf } from "./question.ts";
+import { addressOf, eventText, perOf, type Question, questionIn, titleOf } from "./question.ts";
 import { WhoEvents } from "./who-events.tsx";
+import { WhoGroups } from "./who-groups.tsx";
 
-/** The users and the events that a number of a chart counts. Its address says which, so it can be shared. */
+/** The users or groups, and the events, that a number of a chart counts. Its address says which, so it can be shared. */
 export function WhoPage() {
   const project = useProjectSlug();
   const search: Record<string, string> = useSearch({ strict: false });
@@ -52,6 +54,10 @@ function Counted({ project, question, showsEvents }: CountedProps) {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isFetching } =
     useInfiniteQuery(countedUsersQuery(project, question));
   const users = data?.pages.flatMap((page) => page.users);
+  const groups = data?.pages.flatMap((page) => page.groups ?? []);
+  const per = perOf(question);
+  const counted = per === undefined ? users : groups;
+  const [one, several] = countedWords(per);
   const columns = useColumns(project, users ?? []);
   const total = data?.pages[0]?.total;
   const title = titleOf(question);
@@ -85,18 +91,19 @@ function Counted({ project, question, showsEvents }: CountedProps) {
       <PageHeader title={title} />
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-line border-b px-4 py-2 md:px-5">
         <nav aria-label="What is listed" className="flex gap-1">
-          {tab(false, UserRound, "Users")}
+          {tab(false, per === undefined ? UserRound : Building2, countedTitle(per))}
           {tab(true, Newspaper, "Events")}
         </nav>
         <p className="min-w-0 flex-1 text-muted text-sm" aria-live="polite">
-          {total !== undefined && <b className="font-medium text-ink">{countOf(total, "user")}</b>}
+          {total !== undefined && <b className="font-medium text-ink">{countOf(total, one, several)}</b>}
           {question.of === "events" ? (
             <Filters question={question} />
           ) : (
             ` · ${timeLabel({ from: question.from, to: question.to }, Date.now())}`
           )}
         </p>
-        {total !== undefined && (
+        {/* A cohort is made of people. */}
+        {total !== undefined && per === undefined && (
           <SaveAsCohort
             conditions={() => conditionsOf(project, question)}
             disabledBecause={whyNotSaved(question, total)}
@@ -118,15 +125,24 @@ function Counted({ project, question, showsEvents }: CountedProps) {
         )}
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto" aria-busy={isFetching}>
-        {error && !users ? (
-          <ErrorState title="The users couldn't be listed" error={error} retry={() => void refetch()} />
-        ) : !users ? (
+        {error && !counted ? (
+          <ErrorState
+            title={`The ${several} couldn't be listed`}
+            error={error}
+            retry={() => void refetch()}
+          />
+        ) : !counted || !users || !groups ? (
           <div className="flex flex-col gap-3 p-5">
             <Skeleton className="h-8" />
             <Skeleton className="h-8" />
             <Skeleton className="h-8" />
           </div>
-        ) : users.length === 0 ? (
+        ) : counted.length === 0 && per !== undefined ? (
+          <EmptyState icon={<Building2 aria-hidden />} title="None">
+            No {one} is counted here. Events count for the {one} that a tag{" "}
+            <code className="hostile font-mono text-xs">{per}</code> names, or else for those of their user.
+          </EmptyState>
+        ) : counted.length === 0 ? (
           <EmptyState icon={<UserRoundX aria-hidden />} title="Nobody">
             No user is counted here. Events without a <code className="font-mono text-xs">userId</code> have
             none.
@@ -136,9 +152,11 @@ function Counted({ project, question, showsEvents }: CountedProps) {
             {showsEvents ? (
               <WhoEvents
                 project={project}
-                events={users.map(({ event }) => event)}
-                note={`Each user has one event here: ${eventText(question)}.`}
+                events={counted.map(({ event }) => event)}
+                note={`Each ${one} has one event here: ${eventText(question)}.`}
               />
+            ) : per !== undefined ? (
+              <WhoGroups project={project} type={per} groups={groups} />
             ) : (
               <UserTable
                 project={project}

@@ -6,7 +6,8 @@ export const synonyms: { words: string[]; means: string[] }[] = [
     means: ["several ids", "one person"],
   },
   { words: ["segments", "segment of users", "audience", "audiences"], means: ["cohorts"] },
-  { words: ["kubernetes", "k8s", "helm", "docker", "podman"], means: ["in containers"] },
+  { words: ["docker", "podman"], means: ["in containers"] },
+  { words: ["k8s", "helm chart", "gke", "eks"], means: ["kubernetes"] },
   { words: ["nextjs", "next.js"], means: ["next js"] },
   {
     words: ["page views", "pageviews", "pageview", "web analytics", "google analytics"],

@@ -13,10 +13,10 @@ import { type Context, timesOf } from "./tile-context.ts";
 
 /** On how many days users are active. */
 export async function stickinessData(
-  { q }: TileOf<"stickiness">,
+  tile: TileOf<"stickiness">,
   context: Context,
 ): Promise<TileDataOf<"stickiness">> {
-  const { by, starts, activity } = await activityOf(q, "range", context);
+  const { by, starts, activity } = await activityOf(tile, "range", context);
   return {
     type: "stickiness",
     ...timesOf(context.range),
@@ -27,26 +27,26 @@ export async function stickinessData(
 
 /** New and returning users. */
 export async function lifecycleData(
-  { q, first }: TileOf<"lifecycle">,
+  tile: TileOf<"lifecycle">,
   context: Context,
 ): Promise<TileDataOf<"lifecycle">> {
-  const { by, starts, activity } = await activityOf(q, first, context);
+  const { by, starts, activity } = await activityOf(tile, tile.first, context);
   return {
     type: "lifecycle",
     ...timesOf(context.range),
-    ...{ by, starts: starts.map(isoOf), first },
+    ...{ by, starts: starts.map(isoOf), first: tile.first },
     ...lifecycleOf(activity),
   };
 }
 
 async function activityOf(
-  q: string,
+  { q, per }: TileOf<"stickiness" | "lifecycle">,
   first: "ever" | "range",
   { store: { events }, projectId, range, progress }: Context,
 ): Promise<{ by: ActivityUnit; starts: number[]; activity: Activity }> {
   const { by, starts } = periodsOf(range);
   const query = {
-    ...{ projectId, filter: filterOf({ q }, []) },
+    ...{ projectId, per, filter: filterOf({ q }, []) },
     bounds: [range.fromMs, ...starts.slice(1), range.toMs],
     historyFromMs: first === "ever" ? await firstEventMs(events, projectId) : null,
   };

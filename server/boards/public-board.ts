@@ -11,6 +11,7 @@ function publicTile(tile: Tile): Record<string, unknown> {
     ...{ id, type, title, x, y, w, h },
     ...("metric" in tile && { metric: tile.metric, tag: tile.tag }),
     ...("split" in tile && { split: tile.split }),
+    ...("per" in tile && { per: tile.per }),
     ...(tile.type === "funnel" && {
       stepNames: tile.steps.map((q, index) => stepNameOf(q, tile.stepNames?.[index])),
       show: tile.show,

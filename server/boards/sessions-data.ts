@@ -4,7 +4,7 @@ import { filterOf } from "../event/event-query.ts";
 import type { Progress } from "../http/progress.ts";
 import type { TileOf } from "../schemas/tile.ts";
 import type { TileDataOf } from "../schemas/tile-data.ts";
-import { analysisSplitOf } from "../stats/filters.ts";
+import { userSplitOf } from "../stats/filters.ts";
 import type { SessionsQuery, SessionsResult } from "../storage/analysis/sessions.ts";
 import { bucketsOf, type Range, rangeBefore } from "./range.ts";
 import { type Context, stepsOf, timesOf } from "./tile-context.ts";
@@ -68,7 +68,7 @@ async function valuesData(
 ): Promise<TileDataOf<"table">> {
   const { range, progress } = context;
   const [first, second] = stepsOf(progress, range);
-  const split = analysisSplitOf(tile.split);
+  const split = userSplitOf(tile.split);
   const result = await sessionsOf(tile, context, boundsOf(range), first, { split, top: tile.limit });
   const top = result[show];
   // The same values, however few sessions they had: the largest ones of the period before may be others.

@@ -12,16 +12,14 @@ import type { Tile, TileOf } from "../schemas/tile.ts";
 import type { TileData, TileDataOf } from "../schemas/tile-data.ts";
 import { analysisSplitOf } from "../stats/filters.ts";
 import { funnelOf } from "../stats/funnel.ts";
+import { withGroupNames } from "../stats/group-names.ts";
 import { retentionQueryOf } from "../stats/questions.ts";
-import type { CountQuery } from "../storage/event-queries.ts";
-import type { Store } from "../storage/store.ts";
 import { lifecycleData, stickinessData } from "./activity-data.ts";
+import { measure } from "./measure-tile.ts";
 import { pathsData } from "./paths-data.ts";
 import { bucketsOf, type Range, rangeBefore, wholeWeeksOf } from "./range.ts";
 import { sessionsData } from "./sessions-data.ts";
 import { type Context, stepsOf, timesOf } from "./tile-context.ts";
-
-type Measured = Extract<Tile, { metric: string }>;
 
 /** Computes a tile. Throws `query-too-expensive` if a split has too many values. */
 export async function tileData(tile: Tile, context: Context): Promise<TileData> {
@@ -79,7 +77,7 @@ async function chartData(
   tile: TileOf<"line" | "area" | "bar">,
   context: Context,
 ): Promise<TileDataOf<"line" | "area" | "bar">> {
-  const { range, progress } = context;
+  const { store, projectId, range, progress } = context;
   const { by, starts, bounds } = bucketsOf(range);
   const [first, second] = stepsOf(progress, range);
   const { all, total, series, rest } = await measure(tile, context, {
@@ -94,7 +92,10 @@ async function chartData(
     ...timesOf(range),
     by,
     starts: starts.map(isoOf),
-    series: tile.split === undefined ? [{ value: null, total, values: all }] : [...series, ...rest],
+    series:
+      tile.split === undefined
+        ? [{ value: null, total, values: all }]
+        : await withGroupNames(store.control, projectId, analysisSplitOf(tile.split), [...series, ...rest]),
     total,
     values: all,
     ...(before && { before: { total: before.total, values: before.all } }),
@@ -102,7 +103,7 @@ async function chartData(
 }
 
 async function tableData(tile: TileOf<"table">, context: Context): Promise<TileDataOf<"table">> {
-  const { range, progress } = context;
+  const { store, projectId, range, progress } = context;
   const [first, second] = stepsOf(progress, range);
   const { series, rest, total } = await measure(tile, context, {
     bounds: [range.fromMs, range.toMs],
@@ -121,11 +122,14 @@ async function tableData(tile: TileOf<"table">, context: Context): Promise<TileD
   // Of no events there are none, but their average is unknown.
   const missing = ["average", "minimum", "maximum"].includes(tile.metric) ? null : 0;
   const earlier = new Map(before ? before.series.map((each) => [each.value, each.total]) : []);
+  const rows = [...series, ...rest];
+  const named = await withGroupNames(store.control, projectId, analysisSplitOf(tile.split), rows);
   return {
     type: "table",
     ...timesOf(range),
-    rows: [...series, ...rest].map((row) => ({
+    rows: named.map((row) => ({
       value: row.value,
+      ...(row.name !== undefined && { name: row.name }),
       total: row.total,
       ...(before && row.value !== null && { before: earlier.get(row.value) ?? missing }),
     })),
@@ -134,10 +138,11 @@ async function tableData(tile: TileOf<"table">, context: Context): Promise<TileD
 }
 
 async function funnelData(
-  { steps, windowSeconds, split }: TileOf<"funnel">,
-  { store: { events }, projectId, range, progress }: Context,
+  { steps, windowSeconds, split: by, per }: TileOf<"funnel">,
+  { store: { events, control }, projectId, range, progress }: Context,
 ): Promise<TileDataOf<"funnel">> {
   const [first, second] = stepsOf(progress, range);
+  const split = analysisSplitOf(by, per);
   const compute = ({ fromMs, toMs }: Range, isSplit: boolean, progress: Progress) =>
     events.funnel(
       {
@@ -145,16 +150,18 @@ async function funnelData(
         range: { fromMs, toMs },
         steps: steps.map((q) => filterOf({ q }, [])),
         windowMs: windowSeconds * 1_000,
-        ...(isSplit && split !== undefined && { split: analysisSplitOf(split) }),
+        per,
+        ...(isSplit && { split }),
         series: limits.tileSeries,
       },
       progress,
     );
-  const isSplit = split !== undefined;
+  const { series, ...computed } = funnelOf(await compute(range, true, first), split !== undefined);
   return {
     type: "funnel",
     ...timesOf(range),
-    ...funnelOf(await compute(range, true, first), isSplit),
+    ...computed,
+    ...(series && { series: await withGroupNames(control, projectId, split, series) }),
     ...(range.compares && {
       before: funnelOf(await compute(rangeBefore(range), false, second), false).steps,
     }),
@@ -162,7 +169,7 @@ async function funnelData(
 }
 
 async function retentionData(
-  { q, again, first = "ever" }: TileOf<"retention">,
+  { q, again, per, first = "ever" }: TileOf<"retention">,
   { store: { events }, projectId, range, progress }: Context,
 ): Promise<TileDataOf<"retention">> {
   const { starts, ...whole } = wholeWeeksOf(range);
@@ -172,6 +179,7 @@ async function retentionData(
     });
   const query = await retentionQueryOf(events, {
     projectId,
+    per,
     first,
     range: whole,
     starts,
@@ -232,68 +240,6 @@ async function valueData(
     ...timesOf(range),
     insight: await findInsight(control, { projectId, key }),
     points: await insightPoints(control, { projectId, key }, range),
-  };
-}
-
-type Series = { value: string | null; total: number | null; values: (number | null)[] };
-type Measurement = {
-  /** One for each bucket. */
-  all: (number | null)[];
-  total: number | null;
-  /** Of a split: its largest values, and the others together if there are several. One alone is in `series`. */
-  series: Series[];
-  rest: Series[];
-};
-
-type Measuring = {
-  /** Where each bucket begins, and where the last one ends. */
-  bounds: number[];
-  progress: Progress;
-  /** Without it, all events are measured together. */
-  splitBy?: { split?: string | undefined; limit: number; values?: string[] };
-};
-
-/** Computes a tile's metric for each bucket, in all and for the given or the largest values of its split. */
-async function measure(
-  { q, metric, tag }: Measured,
-  { store: { events }, projectId }: Context,
-  { bounds, progress, splitBy: { split: by, limit, values } = { limit: 1 } }: Measuring,
-): Promise<Measurement> {
-  const split = by === undefined ? undefined : analysisSplitOf(by);
-  const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit, values };
-  if (metric === "events" && split?.by !== "user")
-    return countEvents(events, { ...query, ...(split && { split }) });
-  const { all, series, rest } = await events.measure({ ...query, metric, tag, split }, progress);
-  const shown = (rest ? [...series, rest] : series).map(({ value, values, overall }) => ({
-    value,
-    total: overall,
-    values,
-  }));
-  return {
-    all: all.values,
-    total: all.overall,
-    series: shown.filter(({ value }) => value !== null),
-    rest: shown.filter(({ value }) => value === null),
-  };
-}
-
-async function countEvents(events: Store["events"], query: CountQuery): Promise<Measurement> {
-  // One more, in case it is all of the rest.
-  const counts = await events.count({ ...query, series: query.series + 1 });
-  if (!counts)
-    throw problem("query-too-expensive", {
-      detail: `The split has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Use a shorter range, or a search that finds fewer events.`,
-    });
-  const { all } = counts;
-  const isComplete = sum(all) === sum(counts.series.map(({ counts }) => sum(counts)));
-  const series = isComplete ? counts.series : counts.series.slice(0, query.series);
-  const left = all.map((count, bucket) => series.reduce((rest, { counts }) => rest - counts[bucket]!, count));
-  const rest = sum(left);
-  return {
-    all,
-    total: sum(all),
-    series: series.map(({ value, counts }) => ({ value, total: sum(counts), values: counts })),
-    rest: rest > 0 ? [{ value: null, total: rest, values: left }] : [],
   };
 }
 

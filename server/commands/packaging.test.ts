@@ -2,6 +2,8 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readPages } from "../../docs-site/pages.ts";
+import { version } from "../config/config.ts";
 import type { Event } from "../event/event.ts";
 import type { Channel } from "../schemas/channel.ts";
 import type { Job } from "../schemas/job.ts";
@@ -75,6 +77,8 @@ test("an image is not built from data, keys, settings and history", () => {
     "scripts/bundle.mjs",
     "docs/api.md",
     "clients/python/README.md",
+    // Without a page, links to it would lead nowhere.
+    ...readPages().flatMap(({ pages }) => pages.map(({ file }) => file)),
   ])
     expect([file, isSent(file)]).toEqual([file, true]);
 });
@@ -89,7 +93,7 @@ async function mainPath(program: string[]): Promise<void> {
   const account = ["account", "create", "--email", "ada@example.com", "--password-stdin"];
   const { stdout: head } = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], { cwd: root });
   expect((await runTidings(["--version"], {}, "", program)).stdout).toBe(
-    `0.1.0 (${head.toString().trim()})\n`,
+    `${version} (${head.toString().trim()})\n`,
   );
   expect((await runTidings(account, environment, "password123", program)).stderr).toContain("easy to guess");
   expect((await runTidings(account, environment, password, program)).stderr).toContain("Created the account");

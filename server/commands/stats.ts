@@ -17,7 +17,11 @@ export const statsCommand = defineCommand({
       default: "day",
       description: "Size of a bar",
     },
-    split: { type: "string", description: "A line for each channel, name or tag.KEY", valueHint: "S" },
+    split: {
+      type: "string",
+      description: "A line for each channel, name, tag.KEY, user.KEY or group.TYPE",
+      valueHint: "S",
+    },
     limit: { type: "string", default: "10", description: "With --split: number of lines", valueHint: "N" },
     "time-zone": {
       type: "string",
@@ -41,8 +45,8 @@ export const statsCommand = defineCommand({
       const rest = args.split === undefined ? "all events" : "(others)";
       printTable([
         [args.split?.toUpperCase() ?? "", "EVENTS", `BY ${args.by.toUpperCase()}`],
-        ...stats.series.map(({ value, total, counts }) => [
-          value === null ? rest : onOneLine(value),
+        ...stats.series.map(({ value, name, total, counts }) => [
+          value === null ? rest : onOneLine(name ?? value),
           total.toLocaleString("en"),
           sparkline(counts),
         ]),

@@ -21,7 +21,8 @@ const hrefsOf = (query: string) => search(query).map(({ id }) => id as string);
 const searches = {
   gdpr: "/docs/retention#erasing-a-user",
   "GDPR user": "/docs/retention#erasing-a-user",
-  kubernetes: "/docs/production#in-containers",
+  kubernetes: "/docs/kubernetes",
+  k8s: "/docs/kubernetes",
   "docker compose": "/docs/production#in-containers",
   nextjs: "/docs/javascript#nextjs",
   "Next.js": "/docs/javascript#nextjs",

@@ -171,7 +171,13 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/search/alternatives", 200, { as: "key", query: "?q=user=u1" });
   await call("GET /api/stats", 200, { as: "key", query: "?split=channel&users=true" });
   await call("GET /api/stats", 200, { as: "key", query: "?metric=sum&tag=amount" });
+  await call("GET /api/stats", 200, { as: "key", query: "?split=group.company" });
+  await call("GET /api/stats", 200, { as: "key", query: "?metric=users&per=company" });
   await call("GET /api/funnel", 200, { as: "key", query: "?step=payment&step=refund" });
+  await call("GET /api/funnel", 200, {
+    as: "key",
+    query: "?step=payment&step=refund&per=company&split=group.company",
+  });
   await call("GET /api/retention", 200, { as: "key" });
   await call("GET /api/paths", 200, { as: "key", query: "?anchor=payment&direction=before" });
   await call("GET /api/paths/users", 200, { as: "key", query: "?anchor=payment&source=0&target=end" });
@@ -180,6 +186,7 @@ test("events, channels, users and numbers", async () => {
   await call("GET /api/lifecycle", 200, { as: "key", query: "?by=week" });
   await call("GET /api/lifecycle/users", 200, { as: "key", query: "?period=29&users=new" });
   await call("GET /api/stats/users", 200, { as: "key" });
+  await call("GET /api/stats/users", 200, { as: "key", query: "?per=company" });
   await call("GET /api/funnel/users", 200, { as: "key", query: "?step=payment&step=refund&reached=1" });
   await call("GET /api/retention/users", 200, { as: "key", query: "?cohort=0" });
   await call("POST /api/channels", 201, { as: "key", body: { name: "orders", icon: "📦" } });

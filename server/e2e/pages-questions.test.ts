@@ -203,7 +203,12 @@ test("times, stickiness and new users lead to the users that they count", async 
   await page.getByRole("menuitem", { name: "Write a note…" }).click();
   await page.getByRole("dialog").getByLabel("Note").fill("Campaign");
   await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
-  await until(async () => (await slider.getAttribute("aria-valuetext"))!.includes("Marked: Campaign"));
+  const newestText = async () => {
+    await slider.focus();
+    await page.keyboard.press("End");
+    return (await slider.getAttribute("aria-valuetext"))!;
+  };
+  await until(async () => (await newestText()).includes("Marked: Campaign"));
   await tile("Who is new")
     .getByRole("button", { name: /^Menu of/ })
     .click();

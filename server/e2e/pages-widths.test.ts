@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { addAwkwardTexts } from "../testing/awkward-texts.ts";
-import { memberPages, openPages, type SampleShop, startShop } from "../testing/sample-shop.ts";
+import { memberPages, openPages } from "../testing/sample-pages.ts";
+import { type SampleShop, startShop } from "../testing/sample-shop.ts";
 import { launchChromium } from "./browser/chromium.ts";
 import { layoutFaults } from "./browser/layout-faults.ts";
 

@@ -10,6 +10,7 @@ import { Turns } from "../scheduling/turns.ts";
 import type { Group, GroupsOfUser } from "../schemas/group.ts";
 import type { UserProperties } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { peopleIn } from "../storage/group-rows.ts";
 import { idsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { applyChanges } from "../users/user-change.ts";
@@ -98,33 +99,6 @@ async function timeOf(
 ): Promise<string | null> {
   const [json] = (await events.page({ projectId, filter, order }, 1)).events;
   return json === undefined ? null : (JSON.parse(json) as Event).createdAt;
-}
-
-/** How many people are in groups of a type, by the group's ID. Groups without members are missing. */
-export async function peopleIn(
-  control: Control,
-  projectId: number,
-  type: string,
-  ids: readonly string[],
-): Promise<Map<string, number>> {
-  if (ids.length === 0) return new Map();
-  const rows = await control
-    .selectFrom("userGroupMembers as members")
-    .leftJoin("personIds", (join) =>
-      join
-        .onRef("personIds.projectId", "=", "members.projectId")
-        .onRef("personIds.userId", "=", "members.userId"),
-    )
-    .select((eb) => [
-      "members.groupId",
-      eb.fn.count<number>(eb.fn.coalesce("personIds.personId", "members.userId")).distinct().as("people"),
-    ])
-    .where("members.projectId", "=", projectId)
-    .where("members.type", "=", type)
-    .where("members.groupId", "in", ids)
-    .groupBy("members.groupId")
-    .execute();
-  return new Map(rows.map(({ groupId, people }) => [groupId, Number(people)]));
 }
 
 /** The groups of a person, by any of their IDs. */

@@ -4,10 +4,11 @@ import { Turns } from "../scheduling/turns.ts";
 import type { GroupInList, GroupList } from "../schemas/group.ts";
 import type { UserProperties } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { peopleIn } from "../storage/group-rows.ts";
 import type { Store } from "../storage/store.ts";
 import { matchesUser, parseUserSearch } from "../users/user-search.ts";
 import { cursorOfText } from "../validation/page-query.ts";
-import { activityOf, peopleIn } from "./groups.ts";
+import { activityOf } from "./groups.ts";
 
 type Listed = Pick<Selectable<ControlTables["userGroups"]>, "groupId" | "properties" | "createdAt">;
 

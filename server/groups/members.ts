@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import { problem } from "../core/problems.ts";
 import type { GroupMembers } from "../schemas/group.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { groupMembers } from "../storage/group-members.ts";
 import { idsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { exactCounts } from "../users/exact-users.ts";
@@ -45,17 +46,9 @@ async function personsAfter(
   after: string,
   limit: number,
 ): Promise<string[]> {
-  const rows = await control
-    .selectFrom("userGroupMembers as members")
-    .leftJoin("personIds", (join) =>
-      join
-        .onRef("personIds.projectId", "=", "members.projectId")
-        .onRef("personIds.userId", "=", "members.userId"),
-    )
+  const rows = await groupMembers(control, projectId, type)
     .select((eb) => eb.fn.coalesce("personIds.personId", "members.userId").as("person"))
     .distinct()
-    .where("members.projectId", "=", projectId)
-    .where("members.type", "=", type)
     .where("members.groupId", "=", id)
     .where((eb) => eb(eb.fn.coalesce("personIds.personId", "members.userId"), ">", after))
     .orderBy("person")

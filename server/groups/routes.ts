@@ -19,12 +19,13 @@ import {
   SavedGroupResponse,
 } from "../schemas/group.ts";
 import { UserProperties } from "../schemas/user.ts";
+import { peopleIn } from "../storage/group-rows.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserActivity } from "../users/user-activity.ts";
 import { checkUserId } from "../users/users.ts";
 import { textOfCursor } from "../validation/page-query.ts";
-import { changeGroup, deleteGroup, findGroup, groupsOfUser, listTypes, peopleIn, rowOf } from "./groups.ts";
+import { changeGroup, deleteGroup, findGroup, groupsOfUser, listTypes, rowOf } from "./groups.ts";
 import { listGroups } from "./list-groups.ts";
 import { listMembers, removeMember } from "./members.ts";
 import { saveGroups } from "./save-groups.ts";

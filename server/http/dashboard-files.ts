@@ -52,7 +52,7 @@ export function addPages(app: Hono): void {
     const { path } = context.req;
     if (!/^\/docs(?:\/|$)/.test(path)) return next();
     if (files.has(docsFile(path))) return serveDocs(context, next);
-    if (/\.(?:webp|json)$/.test(path) || !files.has("/docs/404.html")) return next();
+    if (/\.(?:webp|json|yaml)$/.test(path) || !files.has("/docs/404.html")) return next();
     context.status(404);
     return serveMissingDocs(context, next);
   };

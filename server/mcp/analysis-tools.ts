@@ -5,13 +5,14 @@ import { Funnel } from "../schemas/funnel.ts";
 import { Paths, pathDirections } from "../schemas/paths.ts";
 import { Retention } from "../schemas/retention.ts";
 import { bucketUnits, metrics, Stats } from "../schemas/stats.ts";
-import { filters, split, timeZone } from "./inputs.ts";
+import { filters, per, split, timeZone } from "./inputs.ts";
 import { type Tool, withQuery } from "./tool.ts";
 
 const activityInput = {
   q: z.string().optional().describe("Users are active with an event that matches. Default: with any"),
   by: z.enum(activityUnits).default("day").describe("Length of a period"),
   timeZone,
+  per,
   from: filters.from,
   to: filters.to,
 };
@@ -22,7 +23,7 @@ export const analysisTools: readonly Tool[] = [
     name: "event_stats",
     title: "Count events over time",
     description:
-      "Counts events or users, or sums a tag's numbers, in each minute, hour, day, week or month; optionally by channel, name or tag.",
+      "Counts events or users, or sums a tag's numbers, in each minute, hour, day, week or month; optionally by channel, name, tag, or groups such as companies.",
     permission: "events:read",
     isReadOnly: true,
     input: z.object({
@@ -32,6 +33,7 @@ export const analysisTools: readonly Tool[] = [
       metric: z.enum(metrics).default("events").describe("What is computed"),
       tag: z.string().optional().describe("The key of the tag, for sum, average, minimum and maximum"),
       split,
+      per: per.describe("With the metric users: counts groups of this type, such as company, instead"),
       limit: z.int().min(1).max(50).default(10).describe("With split: how many series, largest first"),
     }),
     output: Stats,
@@ -47,6 +49,7 @@ export const analysisTools: readonly Tool[] = [
       step: z.array(z.string()).min(2).describe('A search for each step, such as: name:"Cart opened"'),
       window: z.string().default("7d").describe("Longest time from first to last step: 30m, 12h, 7d"),
       split,
+      per,
       from: filters.from,
       to: filters.to,
     }),
@@ -115,6 +118,7 @@ export const analysisTools: readonly Tool[] = [
         .enum(["ever", "range"])
         .optional()
         .describe("Whether a user begins with the first event ever, or in the range. Default: ever"),
+      per,
       from: filters.from,
       to: filters.to,
     }),

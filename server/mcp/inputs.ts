@@ -22,7 +22,13 @@ export const timeZone = z
 export const split = z
   .string()
   .optional()
-  .describe("A series for each channel, name, tag.KEY or user.KEY, a property of users");
+  .describe(
+    "A series for each channel, name, tag.KEY, user.KEY (a property of users), group.TYPE (such as group.company) or group.TYPE:KEY (a property of groups)",
+  );
+export const per = z
+  .string()
+  .optional()
+  .describe("Counts groups of this type, such as company, instead of users. list_group_types has the types");
 
 export const listing = {
   limit: z.int().min(1).max(itemsMax).default(20).describe("How many on a page"),

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { type BlockCoverage, blockCoverageSql, unindexedOf } from "../storage/unindexed.ts";
+import { type BlockCoverage, blockCoverageSql, uncompressedSql, unindexedOf } from "../storage/unindexed.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -26,6 +26,12 @@ export async function countAll(control: Control, table: "outbox" | "rejectedEven
 export async function countUnindexed(control: Control): Promise<number> {
   const { rows } = await sql<BlockCoverage>`${sql.raw(blockCoverageSql)}`.execute(control);
   return unindexedOf(rows[0]!);
+}
+
+/** Events in blocks whose bodies are not compressed yet. */
+export async function countUncompressed(control: Control): Promise<number> {
+  const { rows } = await sql<{ events: number }>`${sql.raw(uncompressedSql)}`.execute(control);
+  return rows[0]!.events;
 }
 
 export async function countUnfinishedJobs(control: Control): Promise<number> {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -94,6 +94,18 @@ test("metrics are well-formed, named as Prometheus advises, and all in the docum
   expect([...families.keys()].sort()).toEqual(documented.sort());
 });
 
+const alerts = Bun.file(join(import.meta.dir, "../../docs/alerts.yaml"));
+
+const testFiles = ["alerts.test.yaml", "alerts-after-weeks.test.yaml"];
+
+test("each alert is in the documentation, and has tests", async () => {
+  const names = [...(await alerts.text()).matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
+  const documented = [...monitoring.matchAll(/^\| `(Tidings\w+)`/gm)].map(([, name]) => name!);
+  expect(documented).toEqual(names);
+  const tests = testFiles.map((file) => readFileSync(join(import.meta.dir, file), "utf8")).join("");
+  for (const name of names) expect(tests).toContain(`alertname="${name}"`);
+});
+
 describe.skipIf(!Bun.which("promtool"))("promtool", () => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-promtool-"));
   afterAll(() => rmSync(directory, { recursive: true }));
@@ -113,15 +125,11 @@ describe.skipIf(!Bun.which("promtool"))("promtool", () => {
   });
 
   test("accepts the documented alerts, which fire when they should", async () => {
-    const alerts = /^```yaml\n(groups:\n.*?)^```/ms.exec(monitoring)![1]!;
-    writeFileSync(join(directory, "alerts.yaml"), alerts);
-    writeFileSync(
-      join(directory, "tests.yaml"),
-      await Bun.file(join(import.meta.dir, "alerts.test.yaml")).text(),
-    );
+    writeFileSync(join(directory, "alerts.yaml"), await alerts.text());
+    for (const file of testFiles) copyFileSync(join(import.meta.dir, file), join(directory, file));
     for (const args of [
       ["check", "rules", "--lint=all", "alerts.yaml"],
-      ["test", "rules", "tests.yaml"],
+      ["test", "rules", ...testFiles],
     ]) {
       const { exitCode, output } = promtool(args);
       expect(exitCode, output).toBe(0);

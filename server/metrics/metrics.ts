@@ -8,10 +8,12 @@ import type { LiveStreams } from "../events/live.ts";
 import { openFiles } from "../process/open-files.ts";
 import { programCommit } from "../process/version.ts";
 import { freeBytes } from "../storage/disk.ts";
+import { type DiskGrowth, daysUntilFullMax } from "../storage/disk-growth.ts";
 import type { Store } from "../storage/store.ts";
 import {
   countAll,
   countFailingDestinations,
+  countUncompressed,
   countUnfinishedJobs,
   countUnindexed,
   deliveriesByState,
@@ -23,12 +25,15 @@ const heldSeconds = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1,
 const batchEvents = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
 /** Database counts are reused for this long, so that frequent scrapes cost nothing. */
 const reuseMs = 5_000;
+const daySeconds = 86_400;
 
 type Deps = {
   store: Store;
   streams: LiveStreams;
   damage: { isFound: boolean };
   shipper: SegmentShipper | null;
+  /** Null if the database is another server's. */
+  diskGrowth: DiskGrowth | null;
 };
 
 /** A request's method, route and response, for its measurements and the log. */
@@ -48,7 +53,7 @@ export class Metrics {
   readonly #rejected: Counter;
   readonly #delay = monitorEventLoopDelay({ resolution: 20 });
 
-  constructor({ store, streams, damage, shipper }: Deps) {
+  constructor({ store, streams, damage, shipper, diskGrowth }: Deps) {
     const registers = [this.#registry];
     this.#requests = new Histogram({
       name: "tidings_request_duration_seconds",
@@ -107,10 +112,21 @@ export class Metrics {
       this.#gauge("tidings_database_damaged", "1 if damage was found since the start, otherwise 0", () =>
         damage.isFound ? 1 : 0,
       );
+      this.#databaseGauge(
+        "tidings_uncompressed_events",
+        "Events in blocks of the index whose content is not compressed yet",
+        () => countUncompressed(store.control),
+      );
       this.#gauge("tidings_disk_free_bytes", "Free space on the data directory's disk", () =>
         freeBytes(dataDirectory),
       );
     }
+    if (diskGrowth)
+      this.#databaseGauge(
+        "tidings_disk_full_seconds",
+        "Time until that disk is full, at the rate of the last two weeks; a century in the first day or if it does not fill",
+        async () => ((await diskGrowth.daysUntilFull()) ?? daysUntilFullMax) * daySeconds,
+      );
   }
 
   get contentType(): string {

@@ -2,6 +2,7 @@ import type { SegmentShipper } from "../backup/segment-shipper.ts";
 import { settings } from "../config/settings.ts";
 import type { LiveStreams } from "../events/live.ts";
 import { listen } from "../http/listen.ts";
+import type { DiskGrowth } from "../storage/disk-growth.ts";
 import type { Store } from "../storage/store.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -11,6 +12,7 @@ export async function openMetrics(deps: {
   streams: LiveStreams;
   damage: { isFound: boolean };
   shipper: SegmentShipper | null;
+  diskGrowth: DiskGrowth | null;
 }): Promise<Metrics> {
   const { Metrics } = await import("./metrics.ts");
   return new Metrics(deps);

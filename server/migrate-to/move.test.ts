@@ -241,7 +241,7 @@ test("events with the same arrival are moved, even more than fit in a batch", as
 test("no table of the source is forgotten", () => {
   const made = ["events", "sent_ids", "counters", "channel_counters", "uncounted"];
   made.push("blocks", "block_tokens", "block_timestamps", "block_columns", "late_events", "unsorted_ms");
-  made.push("user_activity", "user_activity_positions", "property_changes");
+  made.push("body_groups", "removed_bodies", "user_activity", "user_activity_positions", "property_changes");
   const known = [...tables.map(({ name }) => name), ...made, "leases"];
   expect(withSource(filled.directory, tablesOf)).toEqual(known.toSorted());
 });

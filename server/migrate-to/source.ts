@@ -2,6 +2,7 @@ import { Database, type SQLiteError } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { dashed } from "../storage/event-row.ts";
+import { type Bodies, createBodies } from "../storage/sqlite/bodies.ts";
 import { createCounterWriter } from "../storage/sqlite/counter-writer.ts";
 import { lockDirectory } from "../storage/sqlite/directory-lock.ts";
 import type { FileLock } from "../storage/sqlite/file-lock.ts";
@@ -27,6 +28,7 @@ export class Source {
   readonly #lock: FileLock;
   readonly #columns = new Map<string, Column[]>();
   readonly #isNotified;
+  readonly #bodies: Bodies;
 
   /**
    * Migrates the directory to this program's version. Throws if it has no database, is newer than the program, or is in
@@ -51,6 +53,7 @@ export class Source {
       const all = columns.all(name).map(({ name, type }) => ({ name, isText: type === "TEXT" }));
       this.#columns.set(name, all);
     }
+    this.#bodies = createBodies(this.#database);
     this.#isNotified = this.#database.prepare<unknown, [string, number]>(
       `SELECT 1 FROM outbox WHERE event_id = ?1 AND project_id = ?2
        UNION ALL SELECT 1 FROM deliveries WHERE event_id = ?1 AND project_id = ?2 LIMIT 1`,
@@ -162,6 +165,7 @@ export class Source {
       .iterate(parameter);
     for (const row of rows) {
       row.id = dashed(row.id);
+      row.body = this.#bodies.of(row.body);
       // No string inside the JSON contains these characters: its quotes would have backslashes.
       const canNotify = row.body.includes('"notify":true');
       yield storedEvent(row, canNotify && this.#isNotified.get(row.id, row.projectId) !== null);

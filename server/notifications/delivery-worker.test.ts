@@ -53,7 +53,10 @@ for (const engine of stores) {
       await storage.remove();
     });
 
-    function newWorker(clock = () => now): DeliveryWorker {
+    function newWorker(
+      clock = () => now,
+      changes: Partial<ConstructorParameters<typeof DeliveryWorker>[0]> = {},
+    ): DeliveryWorker {
       const fail = (error: unknown) => {
         throw error;
       };
@@ -71,6 +74,7 @@ for (const engine of stores) {
         onError: fail,
         now: clock,
         random: () => random,
+        ...changes,
       });
       workers.push(worker);
       return worker;
@@ -303,6 +307,27 @@ for (const engine of stores) {
       expect(service.received).toHaveLength(0);
       now += second;
       expect(await attempted(worker, 2)).toMatchObject([{ state: "delivered" }]);
+    });
+
+    test("records what was sent after a failover of the database, and doesn't send it again", async () => {
+      await browser();
+      await record();
+      let failures = 0;
+      const together: Store["together"] = (kind, run) => {
+        if (failures > 0) return store.together(kind, run);
+        failures++;
+        now += 30 * second;
+        return Promise.reject(new Error("no database"));
+      };
+      const errors: unknown[] = [];
+      now += second;
+      const worker = newWorker(undefined, {
+        store: { ...store, together },
+        onError: (error) => errors.push(error),
+      });
+      worker.wake();
+      await until(async () => (await rows())[0]!.state === "delivered");
+      expect([failures, errors.length, service.received.length]).toEqual([1, 1, 1]);
     });
 
     test("doesn't record a failed attempt after another worker claimed the delivery again", async () => {

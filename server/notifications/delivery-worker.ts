@@ -32,8 +32,11 @@ const restMsMax = 500;
 const recordDelayMs = 20;
 /** After this time, a delivery can be claimed again: the process that claimed it has died. */
 const leaseMs = 60_000;
-/** How long to retry recording an outcome. Together with sending, less than the lease. */
-const recordTimeoutMs = 10_000;
+/**
+ * How long after a claim its outcomes can be recorded: a little less than the lease, after which they are sent again. A
+ * failover of the database is shorter.
+ */
+const recordMs = 55_000;
 const idleMs = 60_000;
 
 /**
@@ -121,7 +124,7 @@ export class DeliveryWorker extends WorkLoop {
     const claimed =
       shares.length > 0 ? await this.#deps.store.claimDeliveries(now, now + leaseMs, shares) : [];
     await this.#release(due, shares, claimed);
-    if (claimed.length > 0) await this.#start(claimed);
+    if (claimed.length > 0) await this.#start(claimed, now + recordMs);
     this.#hasFullQueues = due.some((queue) => this.#isQueueFull(queue));
     // A claim that got all that it asked for may have left some.
     const asked = shares.reduce((sum, { count }) => sum + count, 0);
@@ -151,7 +154,8 @@ export class DeliveryWorker extends WorkLoop {
     return (this.#sendingTo.get(queue.destinationId) ?? 0) >= sendingMaxOf(queue);
   }
 
-  async #start(claimed: Delivery[]): Promise<void> {
+  /** @param untilMs - until when to record the outcomes */
+  async #start(claimed: Delivery[], untilMs: number): Promise<void> {
     const targets = await findTargets(this.#deps.store.control, claimed);
     // Deliveries of one event are claimed together, so it is read once.
     const events = new Map<string, Promise<Event | null>>();
@@ -170,7 +174,7 @@ export class DeliveryWorker extends WorkLoop {
         .then((outcome) => {
           this.#sending.delete(sending);
           this.#ended(delivery);
-          this.#sent.push({ delivery, outcome, untilMs: this.#now() + recordTimeoutMs });
+          this.#sent.push({ delivery, outcome, untilMs });
           this.run();
         });
       this.#sending.add(sending);

@@ -3,11 +3,18 @@ import { limits } from "../core/limits.ts";
 import { type ProblemError, problem } from "../core/problems.ts";
 import { FairQueue } from "../scheduling/fair-queue.ts";
 import type { JoinedBy } from "../schemas/user.ts";
-import { faultInUserId, type UserProperties } from "../schemas/user-rule.ts";
+import { faultInUserId } from "../schemas/user-rule.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { joinedIdsOf, peopleChanged, personsOf } from "../storage/people.ts";
+import { peopleChanged, personsOf } from "../storage/people.ts";
 import type { Store } from "../storage/store.ts";
 import { addToJoined, beginPeopleChange, type PeopleChange } from "../users/people-lock.ts";
+import {
+  lockProfiles,
+  readLocked,
+  type StoredProfile,
+  storeProfile,
+  unlockProfiles,
+} from "../users/profile-lock.ts";
 import { applyChanges } from "../users/user-change.ts";
 import { isSharedId } from "./id-rules.ts";
 import { bothKnown, splitOff, taken, tooManyIds, tooManyJoined } from "./join-problems.ts";
@@ -74,6 +81,8 @@ async function joinTogether(
 ): Promise<void> {
   await control.transaction().execute(async (transaction) => {
     const change = await beginPeopleChange(transaction, projectId);
+    const ids = indexes.flatMap((index) => [joinings[index]!.id, joinings[index]!.userId]);
+    const persons = await lockPeople(transaction, projectId, ids);
     let joined = 0;
     for (const index of indexes) {
       const result = await join(transaction, projectId, joinings[index]!, {
@@ -84,7 +93,20 @@ async function joinTogether(
       results[index] = result;
     }
     await addToJoined(transaction, projectId, joined);
+    await unlockProfiles(transaction, projectId, persons);
   });
+}
+
+/** Locks the profiles of the people with some IDs. Returns their main IDs. */
+export async function lockPeople(
+  transaction: Control,
+  projectId: number,
+  ids: readonly string[],
+): Promise<string[]> {
+  const personOf = await personsOf(transaction, projectId, ids);
+  const persons = ids.map((id) => personOf.get(id) ?? id);
+  await lockProfiles(transaction, projectId, persons);
+  return persons;
 }
 
 /** The indexes of joinings that change something: the others were made before. */
@@ -107,7 +129,7 @@ async function withoutDone(
   });
 }
 
-/** Joins two IDs in a change of the project's people. */
+/** Joins two IDs in a change of the project's people, whose profiles are locked. */
 export async function join(
   transaction: Control,
   projectId: number,
@@ -117,22 +139,21 @@ export async function join(
   const { id, userId, by, name, identifies, force = false } = joining;
   const fault = faultOf(joining);
   if (fault) return fault;
-  const nowMs = Date.now();
   const persons = await personsOf(transaction, projectId, [id, userId]);
   const joiner = persons.get(id) ?? id;
   const person = persons.get(userId) ?? userId;
-  if (identifies) await markKnown(transaction, projectId, person, nowMs);
+  if (identifies) await markKnown(transaction, projectId, person);
   if (joiner === person) return false;
-  const profiles = await readProfiles(transaction, projectId, [joiner, person]);
-  const own = profiles.get(joiner) ?? noProfile;
-  const stays = profiles.get(person) ?? noProfile;
+  const profileOf = await readLocked(transaction, projectId, [joiner, person]);
+  const own = profileOf(joiner);
+  const stays = profileOf(person);
   // Whoever merges on purpose may name the two in either order. The known one stays.
   if (by === "merge" && own.identifiedAt !== null && stays.identifiedAt === null)
     return join(transaction, projectId, { ...joining, id: userId, userId: id }, { version, joined });
   if (own.identifiedAt !== null && !force) return id === joiner ? bothKnown() : taken();
   if (by !== "merge" && (await wasSplitOff(transaction, projectId, [id, joiner]))) return splitOff();
-  const ids = await joinedIdsOf(transaction, projectId, [joiner, person]);
-  if (ids.get(joiner)!.length + ids.get(person)!.length > limits.idsOfPerson) return tooManyIds();
+  const others = await joinedIdsOf(transaction, projectId, [joiner, person]);
+  if (others.count + 2 > limits.idsOfPerson) return tooManyIds();
   if (joined >= limits.joinedIds) return tooManyJoined();
 
   const merged = applyChanges(stays.properties, [{ userId: person, setOnce: own.properties }]);
@@ -140,7 +161,8 @@ export async function join(
   const row = {
     personId: person,
     joinedTo: userId,
-    joinedAt: nowMs,
+    // Of one person's joins, each is later than those before: a split replays them in this order.
+    joinedAt: Math.max(Date.now(), others.lastAt + 1),
     joinedBy: by,
     joinedName: name,
     properties: JSON.stringify(own.properties),
@@ -160,7 +182,7 @@ export async function join(
     .values({ projectId, userId: joiner, ...row })
     .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doUpdateSet(row))
     .execute();
-  await moveProfile(transaction, projectId, { joiner, person, merged, nowMs });
+  await moveProfile(transaction, projectId, joiner, person, { ...stays, properties: merged });
   await moveActivity(transaction, projectId, joiner, person);
   return true;
 }
@@ -181,19 +203,16 @@ async function knownAmong(
   return new Set(rows.map(({ userId }) => userId));
 }
 
-async function markKnown(
-  transaction: Control,
-  projectId: number,
-  person: string,
-  nowMs: number,
-): Promise<void> {
+async function markKnown(transaction: Control, projectId: number, person: string): Promise<void> {
+  const nowMs = Date.now();
   await transaction
     .insertInto("users")
     .values({ projectId, userId: person, properties: "{}", updatedAt: nowMs, identifiedAt: nowMs })
     .onConflict((conflict) =>
-      conflict
-        .columns(["projectId", "userId"])
-        .doUpdateSet((eb) => ({ identifiedAt: eb.fn.coalesce("users.identifiedAt", eb.val(nowMs)) })),
+      conflict.columns(["projectId", "userId"]).doUpdateSet((eb) => ({
+        updatedAt: nowMs,
+        identifiedAt: eb.fn.coalesce("users.identifiedAt", eb.val(nowMs)),
+      })),
     )
     .execute();
 }
@@ -214,47 +233,36 @@ async function wasSplitOff(
   return row !== undefined;
 }
 
-type Profile = { properties: UserProperties; identifiedAt: number | null };
-const noProfile: Profile = { properties: {}, identifiedAt: null };
-
-async function readProfiles(
+/** How many IDs are joined to some people, and when the last one was. */
+async function joinedIdsOf(
   transaction: Control,
   projectId: number,
   persons: readonly string[],
-): Promise<Map<string, Profile>> {
-  const rows = await transaction
-    .selectFrom("users")
-    .select(["userId", "properties", "identifiedAt"])
+): Promise<{ count: number; lastAt: number }> {
+  const { count, lastAt } = await transaction
+    .selectFrom("personIds")
+    .select((eb) => [eb.fn.countAll<number>().as("count"), eb.fn.max("joinedAt").as("lastAt")])
     .where("projectId", "=", projectId)
-    .where("userId", "in", persons)
-    .execute();
-  return new Map(
-    rows.map(({ userId, properties, identifiedAt }) => [
-      userId,
-      { properties: JSON.parse(properties) as UserProperties, identifiedAt },
-    ]),
-  );
+    .where("personId", "in", persons)
+    .whereRef("userId", "!=", "personId")
+    .executeTakeFirstOrThrow();
+  return { count: Number(count), lastAt: lastAt === null ? 0 : Number(lastAt) };
 }
 
-type Move = { joiner: string; person: string; merged: UserProperties; nowMs: number };
-
-/** Fills the properties of the person who stays, and deletes those of the other. */
+/** Stores the profile of the person who stays, and deletes the other one. */
 async function moveProfile(
   transaction: Control,
   projectId: number,
-  { joiner, person, merged, nowMs }: Move,
+  joiner: string,
+  person: string,
+  profile: StoredProfile,
 ): Promise<void> {
   await transaction
     .deleteFrom("users")
     .where("projectId", "=", projectId)
     .where("userId", "=", joiner)
     .execute();
-  const change = { properties: JSON.stringify(merged), updatedAt: nowMs };
-  await transaction
-    .insertInto("users")
-    .values({ projectId, userId: person, ...change })
-    .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doUpdateSet(change))
-    .execute();
+  await storeProfile(transaction, projectId, person, profile);
 }
 
 /** Adds what the list of users is sorted by to the entry of the person who stays. */

@@ -2,14 +2,16 @@ import type { Change } from "../audit/changes.ts";
 import { problem } from "../core/problems.ts";
 import type { UserProperties } from "../schemas/user-rule.ts";
 import { addToJoined, beginPeopleChange } from "../users/people-lock.ts";
+import { lockProfiles, readLocked, storeProfile, unlockProfiles } from "../users/profile-lock.ts";
+import { type Join, replayWithout } from "./replay-joins.ts";
 
 /** An ID that was split off, with those that go along, and the person that they left. */
 export type Split = { userId: string; ids: string[]; from: string };
 
 /**
- * Splits an ID off its person, as if it had never been joined, with the IDs that were joined to it before. It gets the
- * properties back that it had; those that the person got from it go, unless they were changed since. Calls don't join it
- * again, only a merge on purpose does.
+ * Splits an ID off its person, as if it had never been joined, with the IDs that were joined to it before. Both
+ * have the properties that they would have without that join (`replay-joins.ts`). Calls don't join it again, only a merge
+ * on purpose does.
  *
  * Call `recountUsers` afterwards. Throws `id-not-joined`.
  */
@@ -24,13 +26,8 @@ export async function splitId(change: Change, userId: string): Promise<Split> {
     .executeTakeFirst();
   if (!row || row.joinedTo === null) throw notJoined(userId);
   const { personId } = row;
-  const ofPerson = await transaction
-    .selectFrom("personIds")
-    .select(["userId", "joinedTo"])
-    .where("projectId", "=", projectId)
-    .where("personId", "=", personId)
-    .execute();
-  const ids = idsBelow(userId, ofPerson);
+  const joins = await joinsOf(change, personId);
+  const ids = idsBelow(userId, joins);
   await transaction
     .updateTable("personIds")
     .set({ personId: userId, version })
@@ -44,22 +41,7 @@ export async function splitId(change: Change, userId: string): Promise<Split> {
     .where("userId", "=", userId)
     .execute();
   await addToJoined(transaction, projectId, -1);
-
-  const own = JSON.parse(row.properties) as UserProperties;
-  const nowMs = Date.now();
-  if (row.properties !== "{}" || row.identifiedAt !== null)
-    await transaction
-      .insertInto("users")
-      .values({
-        projectId,
-        userId,
-        properties: row.properties,
-        updatedAt: nowMs,
-        identifiedAt: row.identifiedAt,
-      })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-  await takeBack(change, personId, own, JSON.parse(row.filled) as string[]);
+  await splitProfile(change, row, joins);
   await splitActivity(change, userId, personId);
   // IDs would outlive an erasure here.
   await record({ action: "user.split", detail: { ids: ids.length } });
@@ -75,28 +57,61 @@ function idsBelow(userId: string, rows: readonly { userId: string; joinedTo: str
   return ids;
 }
 
-/** Removes the properties that a person got from an ID, if they still have these values. */
-async function takeBack(
-  { transaction, projectId }: Change,
-  person: string,
-  own: UserProperties,
-  filled: readonly string[],
-): Promise<void> {
-  const row = await transaction
-    .selectFrom("users")
-    .select("properties")
+/** The joins of a person's IDs. */
+async function joinsOf({ transaction, projectId }: Change, personId: string): Promise<Join[]> {
+  const rows = await transaction
+    .selectFrom("personIds")
+    .select(["userId", "joinedTo", "joinedAt", "properties", "filled"])
     .where("projectId", "=", projectId)
-    .where("userId", "=", person)
-    .executeTakeFirst();
-  if (!row) return;
-  const properties = new Map(Object.entries(JSON.parse(row.properties) as UserProperties));
-  for (const name of filled) if (properties.get(name) === own[name]) properties.delete(name);
-  await transaction
-    .updateTable("users")
-    .set({ properties: JSON.stringify(Object.fromEntries(properties)), updatedAt: Date.now() })
-    .where("projectId", "=", projectId)
-    .where("userId", "=", person)
+    .where("personId", "=", personId)
     .execute();
+  return rows.flatMap(({ joinedTo, properties, filled, ...row }) =>
+    joinedTo === null
+      ? []
+      : {
+          ...row,
+          joinedTo,
+          properties: JSON.parse(properties) as UserProperties,
+          filled: JSON.parse(filled) as string[],
+        },
+  );
+}
+
+type SplitRow = { userId: string; personId: string; identifiedAt: number | null };
+
+/** Gives both people the properties that they would have, had the ID never been joined. */
+async function splitProfile(
+  { transaction, projectId }: Change,
+  { userId, personId, identifiedAt }: SplitRow,
+  joins: readonly Join[],
+): Promise<void> {
+  const people = [userId, personId];
+  await lockProfiles(transaction, projectId, people);
+  const stays = (await readLocked(transaction, projectId, people))(personId);
+  const replayed = replayWithout(userId, personId, stays.properties, joins);
+  const known = new Map(joins.map((join) => [join.userId, join]));
+  for (const { userId: id, properties, filled } of replayed.joins) {
+    const stored = known.get(id)!;
+    const changed = { properties: JSON.stringify(properties), filled: JSON.stringify(filled) };
+    const isChanged =
+      changed.properties !== JSON.stringify(stored.properties) ||
+      changed.filled !== JSON.stringify(stored.filled);
+    if (!isChanged) continue;
+    await transaction
+      .updateTable("personIds")
+      .set(changed)
+      .where("projectId", "=", projectId)
+      .where("userId", "=", id)
+      .execute();
+  }
+  const store = async (person: string, knownAt: number | null) => {
+    const properties = replayed.profiles.get(person)!;
+    if (Object.keys(properties).length > 0 || knownAt !== null || person === personId)
+      await storeProfile(transaction, projectId, person, { properties, identifiedAt: knownAt });
+  };
+  await store(personId, stays.identifiedAt);
+  await store(userId, identifiedAt);
+  await unlockProfiles(transaction, projectId, people);
 }
 
 /**

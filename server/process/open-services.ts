@@ -36,6 +36,7 @@ import { PictureLinks } from "../reports/report-links.ts";
 import { createReportRenderer } from "../reports/report-renderer.ts";
 import { ReportWorker } from "../reports/report-worker.ts";
 import { WatchedEventsCache } from "../rules/watched-events.ts";
+import { DiskGrowth } from "../storage/disk-growth.ts";
 import { withPeople } from "../storage/people.ts";
 import { generateSecretKey } from "../storage/secret-box.ts";
 import { boxFor, openSecretBox } from "../storage/secret-key.ts";
@@ -261,7 +262,11 @@ async function wireUp(
   const cohortWorker = new CohortWorker({ store, userActivity, onError, now });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
   const { backups, shipper, verification } = openBackups({ store, config, outages, onError, onInfo, now });
-  const metrics = isMeasured ? await openMetrics({ store, streams, damage, shipper }) : null;
+  const diskGrowth =
+    isPassive || store.dataDirectory === null
+      ? null
+      : new DiskGrowth({ store, dataDirectory: store.dataDirectory, onError });
+  const metrics = isMeasured ? await openMetrics({ store, streams, damage, shipper, diskGrowth }) : null;
   const commits = new CommitMeter();
   store.events.observeCommits((stored, ms, syncMs) => {
     commits.observe(stored, ms);
@@ -335,6 +340,7 @@ async function wireUp(
       commits,
       backups,
       shipper,
+      diskGrowth,
       addressOf,
       setRequestTimeout: (request, seconds) => connections.setTimeout(request, seconds),
     },
@@ -351,12 +357,14 @@ async function wireUp(
       // It has a backup made when it needs one.
       if (shipper) shipper.start();
       else void backups?.look();
+      diskGrowth?.start();
     },
     async close() {
       // The database may stop first. The token then expires by age.
       await setup?.close().catch(onError);
       backups?.close();
       verification?.close();
+      diskGrowth?.stop();
       await shipper?.stop();
       await reportWorker.close();
       await heartbeatWorker.close();

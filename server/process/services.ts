@@ -35,6 +35,7 @@ import type { UnsubscribeLinks } from "../notifications/unsubscribe.ts";
 import type { PictureLinks } from "../reports/report-links.ts";
 import type { ReportWorker } from "../reports/report-worker.ts";
 import type { WatchedEventsCache } from "../rules/watched-events.ts";
+import type { DiskGrowth } from "../storage/disk-growth.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import type { UserActivity } from "../users/user-activity.ts";
@@ -97,6 +98,8 @@ export type Services = {
   backups: BackupSchedule | null;
   /** Null unless backups are continuous. */
   shipper: SegmentShipper | null;
+  /** Null if the database is another server's. */
+  diskGrowth: DiskGrowth | null;
   /** The client's address, behind trusted proxies too; null if the connection is gone. */
   addressOf: (request: Request) => string | null;
   /** Closes a request's connection after this many idle seconds. 0 disables the timeout. */

@@ -1,6 +1,7 @@
 // @engines sqlite, postgres
 // @long postgres
 import { expect, test } from "bun:test";
+import { version } from "../config/config.ts";
 import type { ServerStatus } from "../schemas/server-status.ts";
 import { callAs } from "../testing/account-calls.ts";
 import { engine } from "../testing/engine.ts";
@@ -18,9 +19,13 @@ test("the owner of the installation sees the server's status, and nobody else", 
   await until(async () => (await status()).recording.rejected === 1);
   expect(await status()).toMatchObject({
     ok: true,
-    version: "0.1.0",
+    version,
     commit: programCommit(),
-    database: { bytes: expect.any(Number), freeBytes: engine === "sqlite" ? expect.any(Number) : null },
+    database: {
+      bytes: expect.any(Number),
+      freeBytes: engine === "sqlite" ? expect.any(Number) : null,
+      daysUntilFull: null,
+    },
     recording: { commitMs: { p50: expect.any(Number), p99: expect.any(Number) }, waiting: 0, streams: 0 },
     notifying: { outbox: 0, deliveries: {}, failingDestinations: 0 },
     unfinishedJobs: 0,

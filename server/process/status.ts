@@ -95,6 +95,7 @@ async function serverStatus({
   commits,
   backups,
   shipper,
+  diskGrowth,
 }: Services): Promise<z.infer<typeof ServerStatus>> {
   const { control, events } = store;
   const [p50, p99] = [commits.quantile(0.5), commits.quantile(0.99)];
@@ -110,6 +111,7 @@ async function serverStatus({
     database: {
       bytes: await store.bytes(),
       freeBytes: dataDirectory === null ? null : freeBytes(dataDirectory),
+      daysUntilFull: (await diskGrowth?.daysUntilFull()) ?? null,
     },
     recording: {
       storedInMinute: commits.storedInMinute(),

@@ -1317,6 +1317,8 @@ async function everything(): Promise<string[]> {
     `stats?metric=users&split=name&${range}&by=day`,
     `funnel?step=-unknown&step=-unknown&split=name&${range}`,
     `stats/users?${range}`,
+    `stats?split=group.company&${range}&by=day`,
+    `stats/users?per=company&${range}`,
     "users",
     `users/${secret}`,
     "boards",

@@ -151,7 +151,8 @@ function drawTimes(
 function drawLegend(series: ChartData["series"], { x, y, width }: Box): string {
   const share = width / Math.max(1, series.length);
   return series
-    .map(({ value }, index) => {
+    .map((each, index) => {
+      const { value } = each;
       const left = x + share * index;
       return (
         rectangle(
@@ -161,7 +162,7 @@ function drawLegend(series: ChartData["series"], { x, y, width }: Box): string {
           9,
           `rx="2" fill="${seriesColor(index, series.length > 1 && value === null)}"`,
         ) +
-        textAt(left + 14, y + 10, labelOf(value, true), { size: 11, color: colors.muted, width: share - 22 })
+        textAt(left + 14, y + 10, labelOf(each, true), { size: 11, color: colors.muted, width: share - 22 })
       );
     })
     .join("");

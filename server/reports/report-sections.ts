@@ -1,5 +1,6 @@
 import { limits } from "../core/limits.ts";
 import type { ReportSection } from "../notifications/report-content.ts";
+import { countedTitle, countedWords } from "../schemas/group-texts.ts";
 import { stepNameOf } from "../schemas/step-name.ts";
 import type { Tile, TileOf } from "../schemas/tile.ts";
 import type { TileDataOf } from "../schemas/tile-data.ts";
@@ -45,16 +46,17 @@ export function sectionOf({ tile, data, before, problem }: ComputedTile, style: 
     case "funnel":
       return { ...section, ...funnelOf(tile as TileOf<"funnel">, data) };
     case "retention":
-      return { ...section, ...retentionOf(data, style) };
+      return { ...section, ...retentionOf(tile as TileOf<"retention">, data, style) };
     case "stickiness":
-      return { ...section, ...stickinessOf(data) };
+      return { ...section, ...stickinessOf(tile as TileOf<"stickiness">, data) };
     case "lifecycle": {
       const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
       const rows = [
         ["New", amountText(sum(data.new))],
         ["All", amountText(data.users)],
       ];
-      return { ...section, value: amountText(sum(data.new)), head: ["Users", "Count"], rows };
+      const head = [countedTitle((tile as TileOf<"lifecycle">).per), "Count"];
+      return { ...section, value: amountText(sum(data.new)), head, rows };
     }
     case "paths":
       return { ...section, ...pathsOf(data) };
@@ -77,14 +79,12 @@ export function sectionOf({ tile, data, before, problem }: ComputedTile, style: 
   }
 }
 
-type Rows = readonly { value: string | null; total: number | null }[];
+type Rows = readonly { value: string | null; name?: string | undefined; total: number | null }[];
 
 function tableOf(split: string, tile: Tile, rows: Rows): Pick<ReportSection, "head" | "rows"> {
   return {
     head: [splitHead(split), "metric" in tile || "show" in tile ? metricText(tile) : ""],
-    rows: rows
-      .slice(0, limits.reportRows)
-      .map(({ value, total }) => [labelOf(value, true), amountText(total)]),
+    rows: rows.slice(0, limits.reportRows).map((row) => [labelOf(row, true), amountText(row.total)]),
   };
 }
 
@@ -94,10 +94,12 @@ export function stepTexts({ steps, stepNames }: TileOf<"funnel">): string[] {
 }
 
 function funnelOf(tile: TileOf<"funnel">, { steps }: TileDataOf<"funnel">): Partial<ReportSection> {
-  if ((steps[0]?.users ?? 0) === 0) return { note: "No users took the first step in this period." };
+  const { per } = tile;
+  if ((steps[0]?.users ?? 0) === 0)
+    return { note: `No ${countedWords(per)[1]} took the first step in this period.` };
   const names = stepTexts(tile);
   return {
-    head: ["Step", "Users", "Share"],
+    head: ["Step", countedTitle(per), "Share"],
     rows: steps.map(({ users, conversion }, index) => [
       names[index]!,
       amountText(users),
@@ -110,14 +112,16 @@ function funnelOf(tile: TileOf<"funnel">, { steps }: TileDataOf<"funnel">): Part
 const retentionWeeks = 4;
 
 function retentionOf(
+  { per }: TileOf<"retention">,
   { cohorts, starts }: TileDataOf<"retention">,
   { timeZone }: Style,
 ): Partial<ReportSection> {
-  if (cohorts.every(({ users }) => users === 0)) return { note: "No users in this period." };
+  if (cohorts.every(({ users }) => users === 0))
+    return { note: `No ${countedWords(per)[1]} in this period.` };
   const weeks = Math.min(retentionWeeks, Math.max(0, ...cohorts.map(({ returned }) => returned.length)));
   const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone });
   return {
-    head: ["Week of", "Users", ...Array.from({ length: weeks }, (_, week) => `+${week}`)],
+    head: ["Week of", countedTitle(per), ...Array.from({ length: weeks }, (_, week) => `+${week}`)],
     rows: cohorts
       .slice(-limits.reportRows)
       .map(({ users, returned }, index) => [
@@ -130,15 +134,15 @@ function retentionOf(
   };
 }
 
-function stickinessOf(data: TileDataOf<"stickiness">): Partial<ReportSection> {
-  if (data.users === 0) return { note: "No users in this period." };
+function stickinessOf({ per }: TileOf<"stickiness">, data: TileDataOf<"stickiness">): Partial<ReportSection> {
+  if (data.users === 0) return { note: `No ${countedWords(per)[1]} in this period.` };
   const rows = data.ratios.map(({ days, users, average, ratio }) => [
     `Last ${days} days`,
     amountText(users),
     amountText(Math.round(average)),
     shareText(ratio ?? 0),
   ]);
-  const head = rows.length > 0 ? ["", "Users", "A day", "Share"] : [];
+  const head = rows.length > 0 ? ["", countedTitle(per), "A day", "Share"] : [];
   return { value: shareText(data.stickiness ?? 0), head, rows };
 }
 

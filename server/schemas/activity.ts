@@ -4,7 +4,7 @@ import { filterParameters, projectParameter } from "../event/event-query.ts";
 import { pageCursor, pageLimit } from "../validation/page-query.ts";
 import { wholeNumber } from "../validation/whole-number.ts";
 import { firstStart } from "./retention.ts";
-import { timeZoneParameter } from "./stats.ts";
+import { perNote, perParameter, timeZoneParameter } from "./stats.ts";
 
 export const activityUnits = ["day", "week", "month"] as const;
 export type ActivityUnit = (typeof activityUnits)[number];
@@ -17,6 +17,7 @@ const asked = {
     .default("day")
     .openapi({ description: "Length of a period. Weeks begin on Monday. Default: day." }),
   timeZone: timeZoneParameter.openapi({ description: "IANA time zone of the periods. Default: UTC." }),
+  per: perParameter.openapi({ description: perNote }),
   ...filterParameters,
   q: filterParameters.q.openapi({
     description: "A user is active with an event that matches this search. Default: with any event.",

@@ -6,7 +6,9 @@ import { nextCursor, pageCursor, pageLimit } from "../validation/page-query.ts";
 import { text } from "../validation/text.ts";
 import { wholeNumber } from "../validation/whole-number.ts";
 import { FunnelQuery } from "./funnel.ts";
+import { GroupInList } from "./group.ts";
 import { RetentionQuery } from "./retention.ts";
+import { perNote, perParameter } from "./stats.ts";
 import { UserInList } from "./user.ts";
 
 const page = {
@@ -29,6 +31,7 @@ export const StatsUsersQuery = z.strictObject({
   value: text({ ...eventTexts.tagValue })
     .optional()
     .openapi({ description: "The value of `property`, as a text: `5`, `true`." }),
+  per: perParameter.openapi({ description: perNote }),
   project: projectParameter,
 });
 
@@ -48,7 +51,8 @@ export const FunnelUsersQuery = FunnelQuery.extend({
     description: "Only those who took the step less than so many seconds after the step before it.",
   }),
   split: FunnelQuery.shape.split.openapi({
-    description: "What `value` is of: `channel`, `name`, `tag.KEY` or `user.KEY`.",
+    description:
+      "What `value` is of: `channel`, `name`, `tag.KEY`, `user.KEY`, `group.TYPE` or `group.TYPE:KEY`.",
   }),
   value: text(eventTexts.tagValue)
     .optional()
@@ -69,17 +73,34 @@ export const RetentionUsersQuery = RetentionQuery.extend({
     }),
 });
 
+const CountedGroup = GroupInList.pick({ type: true, id: true, properties: true, people: true })
+  .extend({
+    createdAt: z.string().nullable().openapi({
+      format: "date-time",
+      description: "When it was saved. Null if it wasn't: only events name it.",
+    }),
+    event: Event.openapi({ description: "The event because of which the group counts." }),
+  })
+  .openapi("CountedGroup");
+export type CountedGroup = z.infer<typeof CountedGroup>;
+
 export const CountedUserList = z
   .object({
     ok: z.literal(true),
     from: z.string().openapi({ format: "date-time" }),
     to: z.string().openapi({ format: "date-time" }),
-    total: z.int().openapi({ description: "Users on all pages." }),
-    users: z.array(
-      UserInList.extend({
-        event: Event.openapi({ description: "The event because of which the user counts." }),
-      }),
-    ),
+    total: z.int().openapi({ description: "Users on all pages; with `per`, groups." }),
+    users: z
+      .array(
+        UserInList.extend({
+          event: Event.openapi({ description: "The event because of which the user counts." }),
+        }),
+      )
+      .openapi({ description: "Empty with `per`." }),
+    groups: z
+      .array(CountedGroup)
+      .optional()
+      .openapi({ description: "With `per`: the groups, in place of users." }),
     nextCursor,
   })
   .openapi("CountedUserList");

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
 import { filterParameters, projectParameter, searchText } from "../event/event-query.ts";
 import { secondsOf } from "../validation/duration.ts";
-import { seriesParameter, splitParameter } from "./stats.ts";
+import { perNote, perParameter, seriesName, seriesParameter, splitParameter } from "./stats.ts";
 
 export const FunnelQuery = z.strictObject({
   step: z
@@ -27,8 +27,9 @@ export const FunnelQuery = z.strictObject({
     }),
   split: splitParameter.openapi({
     description:
-      "Also returns the steps for each `channel`, `name` or `tag.KEY` value of the users' first step, or for each value of their property `user.KEY`.",
+      "Also returns the steps for each `channel`, `name` or `tag.KEY` value of the users' first step, or for each value of their property `user.KEY`; or for each group of a type (`group.company`), or value of a property of these (`group.company:plan`). Users are in the series of each group that their first step belongs to.",
   }),
+  per: perParameter.openapi({ description: perNote }),
   limit: seriesParameter,
   ...filterParameters,
   from: filterParameters.from.openapi({
@@ -86,6 +87,7 @@ export const Funnel = z
       .array(
         z.object({
           value: z.string().nullable().openapi({ description: "Null for the rest." }),
+          name: seriesName,
           steps: z.array(FunnelStep),
         }),
       )

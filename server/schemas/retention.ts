@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../core/limits.ts";
 import { filterParameters, projectParameter, searchText } from "../event/event-query.ts";
-import { timeZoneParameter } from "./stats.ts";
+import { perNote, perParameter, timeZoneParameter } from "./stats.ts";
 
 /** Which start of a user counts: the first of all, or the first in the range. */
 export const firstStart = z.enum(["ever", "range"]).default("ever");
@@ -21,6 +21,7 @@ export const RetentionQuery = z.strictObject({
     description:
       "Which `start` event of a user counts: the first `ever`, of all events that are stored, or the first in the `range`. Default: ever.",
   }),
+  per: perParameter.openapi({ description: perNote }),
   ...filterParameters,
   from: filterParameters.from.openapi({
     description: `From this moment on, inclusive. Default: 30 days or 12 weeks; at most ${limits.retentionPeriods} periods.`,

@@ -16,6 +16,10 @@ export const ServerStatus = z
       freeBytes: count.nullable().openapi({
         description: "Free space on the database's disk. Null if that is another server's.",
       }),
+      daysUntilFull: z.number().nullable().openapi({
+        description:
+          "Days until that disk is full, at the rate of the last two weeks; 36,500 also if it does not fill. Null in the first day.",
+      }),
     }),
     recording: z.object({
       storedInMinute: count.openapi({

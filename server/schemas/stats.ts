@@ -5,6 +5,8 @@ import { filterParameters, projectParameter } from "../event/event-query.ts";
 import { text } from "../validation/text.ts";
 import { faultInText } from "../validation/text-rule.ts";
 import { wholeNumber } from "../validation/whole-number.ts";
+import { faultInGroupType } from "./group-rule.ts";
+import { groupSplitOf } from "./group-split.ts";
 
 /** What is computed of events. All but the first two are of a tag's numbers. */
 export const metrics = ["events", "users", "sum", "average", "minimum", "maximum"] as const;
@@ -12,22 +14,57 @@ export const metrics = ["events", "users", "sum", "average", "minimum", "maximum
 /** Sizes of buckets of time. */
 export const bucketUnits = ["minute", "hour", "day", "week", "month"] as const;
 
-/** Parameter that groups events by channel, name, a tag's value or a property of their user. */
-export const splitParameter = z
-  .string()
-  .regex(
-    /^(channel|name|tag\..+|user\..+)$/,
-    'must be "channel", "name", "tag.KEY" or "user.KEY", a property of users',
-  )
-  .superRefine((split, context) => {
-    const [, of, key] = /^(tag|user)\.(.+)$/s.exec(split) ?? [];
-    if (of === undefined || faultInText(key!, eventTexts.tagKey) === null) return;
-    context.addIssue({
-      code: "custom",
-      message: of === "tag" ? "must be a valid tag key" : "must be a valid name of a property",
-    });
+/** A split of events by their own values, or by a property of their users. */
+const ofEvents = {
+  form: /^(channel|name|tag\..+|user\..+)$/,
+  text: '"channel", "name", "tag.KEY" or "user.KEY"',
+};
+/** One that can also be by groups. */
+const ofGroups = {
+  form: /^(channel|name|tag\..+|user\..+|group\..+)$/,
+  text: '"channel", "name", "tag.KEY", "user.KEY", "group.TYPE" or "group.TYPE:KEY"',
+};
+
+function splitText({ form, text }: typeof ofEvents) {
+  return z
+    .string()
+    .regex(form, `must be ${text}`)
+    .superRefine((split, context) => {
+      const message = faultInSplit(split);
+      if (message !== null) context.addIssue({ code: "custom", message });
+    })
+    .optional();
+}
+
+/** Parameter that splits events by channel, name, a tag's value, a property of their user, or by groups. */
+export const splitParameter = splitText(ofGroups);
+/** The same without groups. */
+export const sessionSplitParameter = splitText(ofEvents);
+
+function faultInSplit(split: string): string | null {
+  const [, tag, user] = /^(?:tag\.(.+)|user\.(.+))$/s.exec(split) ?? [];
+  if (tag !== undefined) return isKey(tag) ? null : "must be a valid tag key";
+  if (user !== undefined) return isKey(user) ? null : "must be a valid name of a property";
+  const group = groupSplitOf(split);
+  if (group === null) return null;
+  const fault = faultInGroupType(group.type);
+  if (fault !== null) return `has a type of groups that ${fault}`;
+  return group.key === undefined || isKey(group.key) ? null : "must be a valid name of a property";
+}
+
+function isKey(text: string): boolean {
+  return text !== "" && faultInText(text, eventTexts.tagKey) === null;
+}
+
+/** Parameter that counts groups in place of users. */
+export const perParameter = text(eventTexts.tagKey)
+  .superRefine((type, context) => {
+    const fault = faultInGroupType(type);
+    if (fault !== null) context.addIssue({ code: "custom", message: fault });
   })
   .optional();
+export const perNote =
+  "A type of groups, such as `company`: counts these instead of users. An event counts for each group that it belongs to (docs/companies.md).";
 
 export const seriesParameter = wholeNumber(1, limits.statsSeries).default(10).openapi({
   default: 10,
@@ -39,6 +76,12 @@ export const timeZoneParameter = z.string().default("UTC").openapi({
   description: "IANA time zone of the buckets. Default: UTC.",
   example: "Europe/Berlin",
 });
+
+/** What people call the group of a series. */
+export const seriesName = z
+  .string()
+  .optional()
+  .openapi({ description: "With a split by groups: the group's property `name`, if it has one." });
 
 const amount = z.number().nullable();
 /** Of a metric other than `events`. */
@@ -68,8 +111,9 @@ export const StatsQuery = z.strictObject({
   }),
   split: splitParameter.openapi({
     description:
-      "Returns a series for each channel, name, tag value or property of users: `channel`, `name`, `tag.KEY` or `user.KEY`.",
+      "Returns a series for each channel, name, tag value or property of users: `channel`, `name`, `tag.KEY` or `user.KEY`; or for each group of a type (`group.company`), or value of a property of these (`group.company:plan`). An event of two groups is in the series of both.",
   }),
+  per: perParameter.openapi({ description: `With \`metric=users\`. ${perNote}` }),
   limit: seriesParameter,
   users: z
     .enum(["true", "false"])
@@ -102,6 +146,7 @@ export const Stats = z
           .string()
           .nullable()
           .openapi({ description: "Null for all events, or for the rest with `split`." }),
+        name: seriesName,
         total: z.int().openapi({ description: "How many events were counted." }),
         counts: z.array(z.int()).openapi({ description: "Events in each bucket." }),
         ...measured,

@@ -6,7 +6,7 @@ import { Funnel } from "./funnel.ts";
 import { Insight, InsightPoint } from "./insight.ts";
 import { Paths } from "./paths.ts";
 import { Retention } from "./retention.ts";
-import { bucketUnits } from "./stats.ts";
+import { bucketUnits, seriesName } from "./stats.ts";
 
 const time = z.string().openapi({ format: "date-time" });
 const amount = z.number().nullable().openapi({ description: "Null if there is nothing to compute it from." });
@@ -37,6 +37,7 @@ const ChartData = z
     series: z.array(
       z.object({
         value: z.string().nullable().openapi({ description: "Null for all, or for the rest of a split." }),
+        name: seriesName,
         total: amount,
         values: z.array(amount),
       }),
@@ -57,6 +58,7 @@ const TableData = z
     rows: z.array(
       z.object({
         value: z.string().nullable().openapi({ description: "Null for the rest." }),
+        name: seriesName,
         total: amount,
         before: amount.optional(),
       }),

@@ -3,10 +3,11 @@ import { limits } from "../core/limits.ts";
 import { eventTexts } from "../event/event.ts";
 import { validSearch } from "../event/event-query.ts";
 import { text } from "../validation/text.ts";
+import { groupSplitOf } from "./group-split.ts";
 import { insightKey } from "./insight.ts";
 import { pathDirections, pathRepeats } from "./paths.ts";
 import { firstStart } from "./retention.ts";
-import { metrics, splitParameter } from "./stats.ts";
+import { metrics, perNote, perParameter, sessionSplitParameter, splitParameter } from "./stats.ts";
 
 export type Metric = (typeof metrics)[number];
 
@@ -43,11 +44,15 @@ const measure = {
     .default("events")
     .openapi({ description: "What is computed: the number of events or users, or from a tag's numbers." }),
   tag: text(eventTexts.tagKey).optional().openapi({ description: "Key of the tag, for the latter." }),
+  per: perParameter.openapi({ description: `With the metric \`users\`. ${perNote}` }),
 };
 
-const split = splitParameter
-  .unwrap()
-  .openapi({ description: "`channel`, `name`, `tag.KEY`, or `user.KEY`, a property of users." });
+const per = perParameter.openapi({ description: perNote });
+
+const split = splitParameter.unwrap().openapi({
+  description:
+    "`channel`, `name`, `tag.KEY`, `user.KEY`, a property of users, `group.TYPE`, such as `group.company`, or `group.TYPE:KEY`, a property of groups.",
+});
 
 const chart = {
   ...place,
@@ -95,6 +100,7 @@ const FunnelTile = z
       .default(7 * 24 * 60 * 60)
       .openapi({ description: "How long a user may take from the first step to the last. Default: a week." }),
     split: split.optional(),
+    per,
     show: z.enum(funnelViews).default("steps").openapi({
       description: "How many users take each step (`steps`), or how long they take for it (`times`).",
     }),
@@ -105,6 +111,7 @@ const RetentionTile = z
     type: z.literal("retention"),
     ...place,
     q,
+    per,
     again: validSearch
       .default("")
       .openapi({ description: "The search for events that count as a return. Default: all." }),
@@ -141,7 +148,10 @@ const SessionsTile = z
       description:
         "The number of `sessions`; `bounceRate`, the percentage with a single event; their average `duration` in seconds; `eventsPerSession`; tables of the first (`entries`) and last (`exits`) values of `split`; or `live`, the users of the last five minutes.",
     }),
-    split: split.default("tag.path"),
+    split: sessionSplitParameter
+      .unwrap()
+      .default("tag.path")
+      .openapi({ description: "`channel`, `name`, `tag.KEY`, or `user.KEY`, a property of users." }),
     limit: whole(1, limits.tableRows).default(10).openapi({ description: "How many rows, largest first." }),
   })
   .openapi("SessionsTile", {
@@ -181,7 +191,7 @@ const PathsTile = z
   })
   .openapi("PathsTile", { description: "What users do after or before an event, step by step." });
 const StickinessTile = z
-  .strictObject({ type: z.literal("stickiness"), ...place, q })
+  .strictObject({ type: z.literal("stickiness"), ...place, q, per })
   .openapi("StickinessTile", {
     description: "On how many days users are active, or weeks or months of a long range.",
   });
@@ -190,6 +200,7 @@ const LifecycleTile = z
     type: z.literal("lifecycle"),
     ...place,
     q,
+    per,
     first: firstStart.openapi({
       description:
         "Where a user is new: in the period of their first matching event `ever`, or of the first in the `range`. Default: ever.",
@@ -241,7 +252,15 @@ export const Tile = z
         path: ["w"],
         message: `must leave the tile within ${limits.boardColumns} columns`,
       });
+    if ("per" in tile && tile.per !== undefined && "split" in tile && isOfOtherGroups(tile.split, tile.per))
+      context.addIssue({
+        code: "custom",
+        path: ["split"],
+        message: `must be by groups of the type "${tile.per}", which are counted`,
+      });
     if (!("metric" in tile)) return;
+    if (tile.per !== undefined && tile.metric !== "users")
+      context.addIssue({ code: "custom", path: ["per"], message: 'needs the metric "users"' });
     const needsTag = tile.metric !== "events" && tile.metric !== "users";
     if (needsTag && tile.tag === undefined)
       context.addIssue({
@@ -258,5 +277,11 @@ export const Tile = z
   })
   .openapi("Tile");
 export type Tile = z.infer<typeof Tile>;
+
+function isOfOtherGroups(split: string | undefined, per: string): boolean {
+  const group = split === undefined ? null : groupSplitOf(split);
+  return group !== null && group.type !== per;
+}
+
 export type TileType = Tile["type"];
 export type TileOf<Type extends TileType> = Extract<Tile, { type: Type }>;

@@ -44,7 +44,7 @@ export async function activityQueryOf(
   const bounds = [range.fromMs, ...starts.slice(1), range.toMs];
   const historyFromMs = first === "ever" ? await firstEventMs(events, projectId) : null;
   return {
-    activity: { projectId, filter, bounds, historyFromMs },
+    activity: { projectId, per: asked.query.per, filter, bounds, historyFromMs },
     head: headOf({ by, timeZone, range, starts }),
   };
 }

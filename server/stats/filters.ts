@@ -1,7 +1,8 @@
 import { problem } from "../core/problems.ts";
 import { filterOf, readSearch } from "../event/event-query.ts";
 import type { EventFilter } from "../event/filter.ts";
-import type { PropertySplit } from "../storage/analysis/queries.ts";
+import { groupSplitOf } from "../schemas/group-split.ts";
+import type { AnalysisSplit, PropertySplit } from "../storage/analysis/queries.ts";
 import type { Split } from "../storage/split.ts";
 
 /** A query's filter without times, and its range. Throws `query-invalid`. */
@@ -31,7 +32,27 @@ export function splitOf(split: string): Split {
     : { by: "tag", key: split.slice("tag.".length) };
 }
 
-/** A split of an analysis, which can also be a property of users. */
-export function analysisSplitOf(split: string): Split | PropertySplit {
+/**
+ * A split of an analysis, which can also be a property of users, or groups. Throws `query-invalid` for groups of another
+ * type than those that are counted.
+ */
+export function analysisSplitOf(split: string | undefined, per?: string): AnalysisSplit | undefined {
+  if (split === undefined) return undefined;
+  const group = groupSplitOf(split);
+  if (group === null) return userSplitOf(split);
+  if (per !== undefined && group.type !== per)
+    throw problem("query-invalid", {
+      detail: `"split" must be by groups of the type "${per}", which "per" counts.`,
+    });
+  return { by: "group", ...group };
+}
+
+/** A split that isn't by groups. */
+export function userSplitOf(split: string): Split | PropertySplit {
   return split.startsWith("user.") ? { by: "user", key: split.slice("user.".length) } : splitOf(split);
+}
+
+/** Whether a split is by what events themselves say. */
+export function isOfEvents(split: AnalysisSplit | undefined): split is Split | undefined {
+  return split?.by !== "user" && split?.by !== "group";
 }

@@ -27,11 +27,13 @@ export function funnelQueryOf({
     range: { fromMs, toMs },
     steps: query.step.map((step, index) => withSearch(filter, step, `Step ${index + 1}`)),
     windowMs: query.window * 1_000,
-    split: query.split === undefined ? undefined : analysisSplitOf(query.split),
+    split: analysisSplitOf(query.split, query.per),
+    per: query.per,
   };
 }
 
 type RetentionQuestion = {
+  per: string | undefined;
   by: z.infer<typeof RetentionParameters>["by"];
   timeZone: string;
   range: MsRange;
@@ -61,6 +63,7 @@ export function retentionQuestionOf({
   }
   return {
     by,
+    per: query.per,
     timeZone,
     range: { fromMs, toMs },
     starts,
@@ -77,14 +80,16 @@ export async function retentionQueryOf(
     range,
     starts,
     first,
+    per,
     ...filters
-  }: Pick<RetentionQuestion, "range" | "starts" | "start" | "return"> & {
+  }: Pick<RetentionQuestion, "range" | "starts" | "start" | "return" | "per"> & {
     projectId: number;
     first: z.infer<typeof RetentionParameters>["first"];
   },
 ): Promise<RetentionQuery> {
   return {
     projectId,
+    per,
     bounds: [range.fromMs, ...starts.slice(1), range.toMs],
     start: filters.start,
     return: filters.return,

@@ -12,8 +12,9 @@ import type { Counts } from "../storage/event-queries.ts";
 import type { Store } from "../storage/store.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
 import { computing, timesOf } from "./computing.ts";
-import { analysisSplitOf, filterAndRange } from "./filters.ts";
+import { analysisSplitOf, filterAndRange, isOfEvents } from "./filters.ts";
 import { funnelOf } from "./funnel.ts";
+import { withGroupNames } from "./group-names.ts";
 import { funnelQueryOf, retentionQueryOf, retentionQuestionOf } from "./questions.ts";
 
 type Deps = {
@@ -53,6 +54,10 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
         });
       if (!isOfTag && tag !== undefined)
         throw problem("query-invalid", { detail: `"tag" is not used by "metric=${metric}".` });
+      if (query.per !== undefined && metric !== "users")
+        throw problem("query-invalid", {
+          detail: '"per" needs "metric=users": it counts groups in their place.',
+        });
       const starts = bucketStarts(by, timeZone, fromMs, toMs);
       const head = {
         by,
@@ -63,16 +68,17 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
         starts: starts.map(isoOf),
       };
       const bounds = [fromMs, ...starts.slice(1), toMs];
-      const split = query.split === undefined ? undefined : analysisSplitOf(query.split);
+      const split = analysisSplitOf(query.split, query.per);
       const asked = { projectId, filter, bounds, split, series: query.limit };
       return compute(request, async (progress) => {
         const [measured, users] = await Promise.all([
           metric === "events"
             ? countEvents(asked, progress)
-            : measureEvents({ ...asked, metric, tag }, progress),
+            : measureEvents({ ...asked, metric, tag, per: query.per }, progress),
           query.users === "true" ? countUsers({ ...asked, bounds: [fromMs, toMs] }, progress) : null,
         ]);
-        return { ...head, ...measured, ...(users !== null && { users }) };
+        const series = await withGroupNames(store.control, projectId, split, measured.series);
+        return { ...head, ...measured, series, ...(users !== null && { users }) };
       });
     },
   );
@@ -95,10 +101,12 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
       const asked = funnelQueryOf({ projectId, query, tags });
       return compute(request, async (progress) => {
         const result = await events.funnel({ ...asked, series: query.limit }, progress);
+        const { steps, series } = funnelOf(result, query.split !== undefined);
         return {
           ...timesOf(asked.range),
           windowSeconds: query.window,
-          ...funnelOf(result, query.split !== undefined),
+          steps,
+          ...(series && { series: await withGroupNames(store.control, projectId, asked.split, series) }),
         };
       });
     },
@@ -143,7 +151,7 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
   type Asked = Pick<MeasureQuery, "projectId" | "filter" | "bounds" | "split" | "series">;
 
   async function countEvents({ split, ...asked }: Asked, progress: Progress) {
-    if (split?.by === "user") return countByProperty({ ...asked, split }, progress);
+    if (!isOfEvents(split)) return countByUsers({ ...asked, split }, progress);
     const counts = await events.count({ ...asked, ...(split && { split }) });
     if (!counts) {
       throw problem("query-too-expensive", {
@@ -153,8 +161,8 @@ export function addStatsRoutes(routes: Routes, { store, failures }: Deps): void 
     return { series: seriesOf(counts, split !== undefined), total: sum(counts.all) };
   }
 
-  /** Counters know no users, so these events are read. */
-  async function countByProperty(asked: Asked, progress: Progress) {
+  /** Counters know no users and no groups, so these events are read. */
+  async function countByUsers(asked: Asked, progress: Progress) {
     const { all, series, rest } = await events.measure({ ...asked, metric: "events" }, progress);
     const shown = rest ? [...series, { ...rest, value: null }] : series;
     return {

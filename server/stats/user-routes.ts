@@ -53,11 +53,13 @@ export function addCountedUserRoutes(routes: Routes, { store }: { store: Store }
     },
     async ({ projectId, query, tags }) => {
       const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) => toMs - 30 * dayMs);
-      const { property: key, value } = query;
+      const { property: key, value, per } = query;
       if ((key === undefined) !== (value === undefined))
         throw problem("query-invalid", { detail: '"property" and "value" must be sent together.' });
+      if (key !== undefined && per !== undefined)
+        throw problem("query-invalid", { detail: '"property" is of users. Leave out "per" or "property".' });
       const property = key === undefined ? undefined : { key, value: value! };
-      return list(projectId, query, { of: "events", filter, range: { fromMs, toMs }, property });
+      return list(projectId, query, { of: "events", per, filter, range: { fromMs, toMs }, property });
     },
   );
 

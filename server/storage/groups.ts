@@ -4,6 +4,7 @@ import { UserSetBuilder } from "../event/user-set.ts";
 import { Turns } from "../scheduling/turns.ts";
 import { type Members, MembersBuilder, memberCache, smallCohortIds } from "./cohort-members.ts";
 import type { ControlTables } from "./control-tables.ts";
+import { groupMembers } from "./group-members.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 /** Whether some event may have a tag with a key. */
@@ -182,16 +183,8 @@ async function memberStep(
   { type, groupId }: GroupRow,
   after: string,
 ): Promise<{ userId: string; personId: string }[]> {
-  return control
-    .selectFrom("userGroupMembers as members")
-    .leftJoin("personIds", (join) =>
-      join
-        .onRef("personIds.projectId", "=", "members.projectId")
-        .onRef("personIds.userId", "=", "members.userId"),
-    )
+  return groupMembers(control, projectId, type)
     .select((eb) => ["members.userId", eb.fn.coalesce("personIds.personId", "members.userId").as("personId")])
-    .where("members.projectId", "=", projectId)
-    .where("members.type", "=", type)
     .where("members.groupId", "=", groupId)
     .where("members.userId", ">", after)
     .orderBy("members.userId")
@@ -207,21 +200,13 @@ async function otherIdsIn(
   after: string,
   last: string,
 ): Promise<string[]> {
-  const rows = await control
-    .selectFrom("userGroupMembers as members")
-    .leftJoin("personIds", (join) =>
-      join
-        .onRef("personIds.projectId", "=", "members.projectId")
-        .onRef("personIds.userId", "=", "members.userId"),
-    )
+  const rows = await groupMembers(control, projectId, type)
     .innerJoin("personIds as others", (join) =>
       join
         .onRef("others.projectId", "=", "members.projectId")
         .on((eb) => eb("others.personId", "=", eb.fn.coalesce("personIds.personId", "members.userId"))),
     )
     .select("others.userId as userId")
-    .where("members.projectId", "=", projectId)
-    .where("members.type", "=", type)
     .where("members.groupId", "=", groupId)
     .where("members.userId", ">", after)
     .where("members.userId", "<=", last)

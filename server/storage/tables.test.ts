@@ -24,7 +24,7 @@ const counterTables = ["channel_counters", "counters"];
 /** The tables of events, which each engine stores its own way, and PostgreSQL's of migrations and rate limits. */
 const eventTables = [...blockTables, ...counterTables, "events", "late_events", "sent_ids"];
 const otherTables = {
-  sqlite: [...eventTables, "uncounted", "unsorted_ms"],
+  sqlite: [...eventTables, "body_groups", "removed_bodies", "uncounted", "unsorted_ms"],
   postgres: [
     ...eventTables,
     "rate_limits",

@@ -13,3 +13,6 @@ export type BlockCoverage = { stored: number | string; indexed: number | string 
 export function unindexedOf({ stored, indexed }: BlockCoverage): number {
   return Math.max(0, Number(stored) - Number(indexed));
 }
+
+/** Counts the events in blocks whose bodies are not compressed yet, those of the small newest blocks too. On SQLite. */
+export const uncompressedSql = "SELECT coalesce(sum(events), 0) AS events FROM blocks WHERE packed = 0";

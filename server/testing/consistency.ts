@@ -3,6 +3,7 @@ import pg from "pg";
 import type { Event } from "../event/event.ts";
 import { token, tokensOf } from "../event/tokens.ts";
 import { timedTokens } from "../storage/postgres/scan-cursor.ts";
+import { createBodies } from "../storage/sqlite/bodies.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
 import { busyFrom, datedBit } from "../storage/sqlite/row-key.ts";
 import type { TestStorage } from "./engine.ts";
@@ -92,8 +93,20 @@ export async function expectPostgresConsistent(url: string): Promise<number> {
 function expectSqliteConsistent(dataDirectory: string): number {
   using database = openForReading(databaseFile(dataDirectory));
   const all = (sql: string) => database.query(sql).all();
-  const rows = `SELECT project_id, json_extract('{' || body || '}', '$.channelId') AS channel, row_key,
-                       json_extract('{' || body || '}', '$.name') AS name, (row_key >> 21) / ${hourMs} AS hour FROM events`;
+  const bodies = createBodies(database);
+  const events = database
+    .query<{ project: number; body: string; rowKey: string }, []>(
+      "SELECT project_id AS project, body, CAST(row_key AS TEXT) AS rowKey FROM events ORDER BY row_key",
+    )
+    .all()
+    .map((row) => ({ ...row, event: JSON.parse(`{${bodies.of(row.body)}}`) as Event }));
+  database.run("CREATE TEMP TABLE event_rows (project_id, channel, name, row_key)");
+  const insertRow = database.prepare("INSERT INTO temp.event_rows VALUES (?1, ?2, ?3, CAST(?4 AS INTEGER))");
+  database.transaction(() => {
+    for (const { project, event, rowKey } of events)
+      insertRow.run(project, event.channelId, event.name, rowKey);
+  })();
+  const rows = `SELECT project_id, channel, name, row_key, (row_key >> 21) / ${hourMs} AS hour FROM temp.event_rows`;
   const uncounted = `SELECT value ->> 0 AS project_id, value ->> 1 AS channel, value ->> 2 AS name, value ->> 3 AS hour,
                             value ->> 4 AS events, value ->> 5 AS last_event_at FROM uncounted, json_each(counts)`;
   const counters = `SELECT project_id, channel, name, hour, sum(events) AS events FROM (
@@ -134,13 +147,7 @@ function expectSqliteConsistent(dataDirectory: string): number {
   expect(all("SELECT name FROM channels WHERE events = 0 AND last_event_at IS NOT NULL")).toEqual([]);
   expect(all("SELECT row_key FROM sent_ids WHERE row_key NOT IN (SELECT row_key FROM events)")).toEqual([]);
   const byToken = new Map<string, string[]>();
-  const events = database
-    .query<{ project: number; body: string; rowKey: string }, []>(
-      "SELECT project_id AS project, body, CAST(row_key AS TEXT) AS rowKey FROM events ORDER BY row_key",
-    )
-    .all();
-  for (const { project, body, rowKey } of events) {
-    const event = JSON.parse(`{${body}}`) as Event;
+  for (const { project, event, rowKey } of events) {
     const tokens = [
       token.every(project),
       token.channel(project, event.channelId),

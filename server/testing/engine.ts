@@ -182,7 +182,7 @@ export const patienceMs = effort(30_000, 120_000);
 export async function openEngineStore(storage: TestStorage, blockEvents?: number): Promise<Store> {
   const { dataDirectory, databaseUrl, clickhouseUrl } = storage;
   if (databaseUrl === null) return openSqliteStore(dataDirectory, testWatch, blockEvents);
-  const address = { url: databaseUrl, connections: 5 };
+  const address = { url: databaseUrl, connections: 10 };
   if (!clickhouseUrl) return openPostgresStore(address, testWatch, blockEvents);
   const open = openClickHouse(clickhouseUrl, { events: shippedAtOnce, ageMs: 0, keepMs: 0, announceMs: 0 });
   return shipsAtOnce(await openPostgresStore(address, testWatch, blockEvents, undefined, open));

@@ -23,6 +23,11 @@ export class PlainGroups {
     this.#members.set(keyOf(group), members.add(userId));
   }
 
+  /** Whether it was saved. */
+  has(group: GroupName): boolean {
+    return this.#members.has(keyOf(group));
+  }
+
   /** Whether somebody was removed. */
   remove(group: GroupName, userId: string): boolean {
     const members = this.#members.get(keyOf(group)) ?? new Set();

@@ -127,7 +127,8 @@ async function changeProperties(
       .where("userId", "=", userId);
     // Locks the row until the transaction ends.
     const row = await update.set({ userId }).returning("properties").executeTakeFirst();
-    if (!ifMatch.includes(versionOfProperties(row))) return false;
+    const isJoined = (await personOf(transaction, projectId, anyId)) !== userId;
+    if (isJoined || !ifMatch.includes(versionOfProperties(row))) return false;
     const changed = change(row ? (JSON.parse(row.properties) as UserProperties) : {});
     const nowMs = Date.now();
     const values = { properties: JSON.stringify(changed), updatedAt: nowMs };

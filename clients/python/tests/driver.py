@@ -104,6 +104,8 @@ def run_read():
     page = tidings.list(channel=settings["channel"], limit=2)
     tidings.identify("u1", {"plan": "pro", "seats": 5, "trial": None})
     tidings.identify("..", {"plan": "dots"})
+    tidings.group("company", "acme", {"plan": "team", "trial": None}, user_id="u1")
+    tidings.group("company", "acme", {"seats": 5})
     print(json.dumps({"names": names, "page": len(page.events), "hasMore": page.next_cursor is not None}))
 
 

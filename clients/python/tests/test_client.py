@@ -13,7 +13,7 @@ import unittest
 from datetime import datetime, timedelta, timezone
 
 from tidings import Client, NetworkError
-from tidings._event import EventIds, Item, event_item, properties_item
+from tidings._event import EventIds, Item, event_item, group_item, properties_item
 from tidings._journal import Journal, _item_of, _line_of
 from tidings._request import attempt, backoff, retry_after
 from tidings.logging import TidingsHandler
@@ -66,7 +66,9 @@ class EventTest(unittest.TestCase):
         client.identify("u1", {"a": object()})
         client.identify("u1", None)
         client.identify(None, {})
-        self.assertEqual([reason for _, reason, _ in dropped], ["invalid"] * 6)
+        client.group("company", "acme", {"a": object()})
+        client.group("company", object())
+        self.assertEqual([reason for _, reason, _ in dropped], ["invalid"] * 8)
         broken = Client("http://127.0.0.1:1", "k", on_error=lambda *args: 1 / 0)
         with self.assertLogs("tidings", "ERROR"):
             broken.track("c", "n", tags=7)
@@ -176,6 +178,7 @@ class JournalTest(unittest.TestCase):
             for item in (
                 event_item({"channel": "c", "name": text, "tags": {text: text}}),
                 properties_item(text, {text: text, "n": None}),
+                group_item("company", text, {text: text}, text),
             ):
                 line = _line_of(item)
                 self.assertEqual(_item_of(line), item)

@@ -21,8 +21,8 @@ export async function packInto(directory: string): Promise<string> {
   const folder = mkdtempSync(join(directory, "package-"));
   for (const name of ["package.json", "tsconfig.json", "build.mjs", "README.md", "credentials", "nodes"])
     cpSync(join(import.meta.dir, "..", name), join(folder, name), { recursive: true });
-  await runProgram(["npm", "pack", "--silent"], folder);
-  await runProgram(["tar", "-xzf", "n8n-nodes-tidings-0.1.0.tgz"], folder);
+  const archive = await runProgram(["npm", "pack", "--silent"], folder);
+  await runProgram(["tar", "-xzf", archive.trim().split("\n").at(-1)!], folder);
   return folder;
 }
 

@@ -13,7 +13,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { memberPages, startShop } from "../../testing/sample-shop.ts";
+import { memberPages } from "../../testing/sample-pages.ts";
+import { startShop } from "../../testing/sample-shop.ts";
 import { launchChromium } from "./chromium.ts";
 
 const runs = Number(process.argv[3] ?? 3);

@@ -1,7 +1,8 @@
 import type { EventFilter } from "../../event/filter.ts";
+import type { Counting } from "./counting.ts";
 
 /** In which periods users are active: those in which they have an event that matches. */
-export type ActivityQuery = {
+export type ActivityQuery = Counting & {
   projectId: number;
   /** Without times. */
   filter: EventFilter;

@@ -1,10 +1,11 @@
 import { Turns } from "../../scheduling/turns.ts";
 import { Buckets } from "../histogram.ts";
 import type { Activity, ActivityQuery, CountedActiveUsers } from "./activity-queries.ts";
-import { type Batch, Batches } from "./batch.ts";
+import type { Batch } from "./batch.ts";
 import { grown } from "./grown.ts";
-import { Users } from "./numbered.ts";
+import type { Users } from "./numbered.ts";
 import type { Watch } from "./queries.ts";
+import { openReading } from "./reading.ts";
 import type { Sources } from "./scan.ts";
 
 /** Users that are added up between two looks at the clock. */
@@ -127,18 +128,18 @@ class FollowedActivity {
 
 /** @param onEvent - called for each event in the range; `isFirst` says whether it is the user's first in its period */
 async function followActivity(
-  { scan, readPeople }: Sources,
-  { projectId, filter, bounds, historyFromMs }: ActivityQuery,
+  sources: Sources,
+  { projectId, per, filter, bounds, historyFromMs }: ActivityQuery,
   watch: Watch,
   onEvent?: (user: number, period: number, ms: number, isFirst: boolean) => void,
 ): Promise<FollowedActivity> {
-  const fields = { users: true };
+  const wanted = { projectId, per, users: true };
+  const reading = await openReading(sources, wanted, onEvent ? "followedUsers" : "users");
+  const { counted, fields, scan } = reading;
   const periods = new Buckets(bounds);
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
   const before = { fromMs: Math.min(historyFromMs ?? range.fromMs, range.fromMs), toMs: range.fromMs };
-  const users = new Users(await readPeople(projectId), onEvent ? "followedUsers" : "users");
-  const batches = new Batches(fields, [filter], users);
-  const followed = new FollowedActivity(batches.users, periods.length);
+  const followed = new FollowedActivity(counted, periods.length);
   /** The share of the time that is not before the range. */
   const share = (range.toMs - range.fromMs) / (range.toMs - before.fromMs);
   const take = ({ size, ms, users }: Batch) => {
@@ -150,15 +151,15 @@ async function followActivity(
       followed.add(user, period);
     }
   };
-  await scan({ projectId, filters: [filter], range, fields }, batches, take, {
+  await scan({ projectId, filters: [filter], range, fields }, reading.batches([filter]), take, {
     ...watch,
     onProgress: (done) => watch.onProgress?.(done * share),
   });
   if (before.fromMs === before.toMs) return followed;
 
   // Only now, so that it is known whom to look for: a project has many users who do nothing in the range.
-  batches.users.close();
-  const earlier = new Batches(fields, [filter], batches.users);
+  counted.close();
+  const earlier = reading.batches([filter]);
   const takeEarlier = ({ size, users }: Batch) => {
     for (let at = 0; at < size; at++) if (users[at] !== 0) followed.addEarlier(users[at]!);
   };

@@ -57,11 +57,16 @@ function tooLarge(of: TooMany): ProblemError {
     return problem("query-too-expensive", {
       detail: `Users of this project have more than ${text(limits.statsSplitValues)} values of this property. Split by one with fewer values.`,
     });
-  const what: Record<Exclude<TooMany, "properties">, string> = {
+  if (of === "memberships")
+    return problem("query-too-expensive", {
+      detail: `The groups of this type have more than ${text(limits.analysisPairs)} members in all. Search for single groups instead, such as company:acme.`,
+    });
+  const what: Record<Exclude<TooMany, "properties" | "memberships">, string> = {
     users: `more than ${text(limits.analysisUsers)} different users`,
     followedUsers: `more than ${text(limits.analysisFollowedUsers)} different users`,
     pairs: `more than ${text(limits.analysisPairs)} different pairs of a user and a value of "split"`,
     values: `more than ${text(limits.statsSplitValues)} values of "split"`,
+    groups: `events that name more than ${text(limits.statsSplitValues)} different groups`,
     names: `more than ${text(limits.statsSplitValues)} different event names`,
     places: `more users than paths of this length can have`,
     events: `more than ${text(limits.analysisEvents)} events of users`,

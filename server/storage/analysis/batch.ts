@@ -15,6 +15,8 @@ export type Fields = {
   split?: Split | undefined;
   /** The key of the tag whose numbers it reads. */
   number?: string | undefined;
+  /** The type of the groups that events name by a tag. */
+  groups?: string | undefined;
 };
 
 /** Some events, in the order of time. Arrays have a value for each event, up to `size`. */
@@ -25,11 +27,15 @@ export type Batch = {
   masks: Uint8Array;
   /** The user's number in `Users`; 0 for none. */
   users: Uint32Array;
-  /** The number in `Texts` of the split's value; 0 for none. */
+  /** The number in `Texts` of the split's value; 0 for none. With `severalBit`, it stands for several of groups. */
   values: Uint32Array;
+  /** The number in `groups` of the group that the event names; 0 for none. */
+  named: Uint32Array;
   /** An index of `tagNumbers`; 0 if the event does not have the tag. */
   numbers: Uint32Array;
   tagNumbers: TagNumbers;
+  /** 1 if the event is that of the entry before, because it counts for several groups. Only of analyses that count these. */
+  repeats?: Uint8Array;
 };
 
 /** For each ordinal of a block, an index of the column's different values from 1 on; 0 for none. */
@@ -44,6 +50,7 @@ export type Columns = {
   users: UserColumn | null;
   split: TextColumn | null;
   number: TextColumn | null;
+  groups: TextColumn | null;
 };
 
 const noIndexes: Indexes = new Uint32Array();
@@ -53,6 +60,8 @@ const firstCapacity = 4_096;
 export class Batches {
   readonly users: Users;
   readonly values = new Texts();
+  /** The groups that events name, as their tags write them. */
+  readonly groups = new Texts("groups");
   readonly #fields: Fields;
   readonly #filters: readonly EventFilter[];
   /** Of values that were read from rows. */
@@ -63,6 +72,7 @@ export class Batches {
     masks: new Uint8Array(firstCapacity),
     users: new Uint32Array(firstCapacity),
     values: new Uint32Array(firstCapacity),
+    named: new Uint32Array(firstCapacity),
     numbers: new Uint32Array(firstCapacity),
     tagNumbers: new TagNumbers(),
   };
@@ -88,9 +98,10 @@ export class Batches {
     let mask = 0;
     for (const [index, filter] of this.#filters.entries()) if (matches(filter, event)) mask |= 1 << index;
     if (mask === 0) return;
-    const { users, split, number } = this.#fields;
+    const { users, split, number, groups } = this.#fields;
     const value = split && valueIn(event, split);
     const text = number === undefined ? undefined : valueIn(event, { by: "tag", key: number });
+    const group = groups === undefined ? undefined : valueIn(event, { by: "tag", key: groups });
     const batch = this.#batch;
     if (batch.size === batch.ms.length) this.#grow();
     const at = batch.size++;
@@ -98,6 +109,7 @@ export class Batches {
     batch.masks[at] = mask;
     batch.users[at] = users ? this.users.add(event.userId) : 0;
     batch.values[at] = value === undefined ? 0 : this.values.add(value);
+    batch.named[at] = group === undefined ? 0 : this.groups.add(group);
     batch.numbers[at] = text === undefined ? 0 : this.#numberIndex(text);
   }
 
@@ -107,7 +119,7 @@ export class Batches {
    * @param matched - for each filter, the ordinals that match
    */
   addBlock(matched: readonly (Bits | null)[], from: number, to: number, columns: Columns): void {
-    const { users, split, number, ms } = columns;
+    const { users, split, number, groups, ms } = columns;
     const batch = this.#batch;
     while (batch.ms.length - batch.size < to - from) this.#grow();
     const words = matched.filter((bits) => bits !== null);
@@ -116,9 +128,11 @@ export class Batches {
     const userIndexes = users?.indexes ?? noIndexes;
     const valueIndexes = split?.indexes ?? noIndexes;
     const numberIndexes = number?.indexes ?? noIndexes;
+    const groupIndexes = groups?.indexes ?? noIndexes;
     // Looked up when the first event has them; 0 before.
     const userNumbers = new Uint32Array((users?.hashes.length ?? 0) / userWords + 1);
-    const valueNumbers = new Uint32Array((split ? split.doubles.length + split.texts.length : 0) + 1);
+    const valueNumbers = numbersFor(split);
+    const groupNumbers = numbersFor(groups);
     if (number) batch.tagNumbers = numbersOf(number);
     let at = batch.size;
     for (let index = from >> 5; index <= (to - 1) >> 5; index++) {
@@ -142,19 +156,21 @@ export class Batches {
         } else batch.users[at] = 0;
         if (split) {
           const value = valueIndexes[ordinal]!;
-          if (value !== 0 && valueNumbers[value] === 0) valueNumbers[value] = this.#valueNumber(split, value);
+          if (value !== 0 && valueNumbers[value] === 0)
+            valueNumbers[value] = this.values.add(textAt(split, value));
           batch.values[at] = valueNumbers[value]!;
         } else batch.values[at] = 0;
+        if (groups) {
+          const group = groupIndexes[ordinal]!;
+          if (group !== 0 && groupNumbers[group] === 0)
+            groupNumbers[group] = this.groups.add(textAt(groups, group));
+          batch.named[at] = groupNumbers[group]!;
+        } else batch.named[at] = 0;
         batch.numbers[at] = number ? numberIndexes[ordinal]! : 0;
         at++;
       }
     }
     batch.size = at;
-  }
-
-  #valueNumber({ doubles, texts }: TextColumn, index: number): number {
-    const text = index <= doubles.length ? String(doubles[index - 1]) : texts[index - 1 - doubles.length]!;
-    return this.values.add(text);
   }
 
   #numberIndex(text: string): number {
@@ -172,8 +188,19 @@ export class Batches {
     batch.masks = grown(batch.masks);
     batch.users = grown(batch.users);
     batch.values = grown(batch.values);
+    batch.named = grown(batch.named);
     batch.numbers = grown(batch.numbers);
   }
+}
+
+/** The text of a column at an index, from 1 on. */
+function textAt({ doubles, texts }: TextColumn, index: number): string {
+  return index <= doubles.length ? String(doubles[index - 1]) : texts[index - 1 - doubles.length]!;
+}
+
+/** A number for each index of a column. */
+function numbersFor(column: TextColumn | null): Uint32Array {
+  return new Uint32Array((column ? column.doubles.length + column.texts.length : 0) + 1);
 }
 
 /** The values of a column as numbers, with the column's indexes. */

@@ -205,18 +205,19 @@ export function hasAllTags(list: Uint8Array | undefined): boolean {
 }
 
 /** The columns that hold some fields. The list is always needed. */
-export function columnNames({ users, split, number }: Fields): string[] {
+export function columnNames({ users, split, number, groups }: Fields): string[] {
   return [
     columnName.list,
     ...(users ? [columnName.user] : []),
     ...(split ? [nameOf(split)] : []),
     ...(number === undefined ? [] : [columnName.tag(number)]),
+    ...(groups === undefined ? [] : [columnName.tag(groups)]),
   ];
 }
 
 /** A block's columns; null if it does not have those of the fields, and the rows must be read. */
 export function columnsIn(
-  { users, split, number }: Fields,
+  { users, split, number, groups }: Fields,
   read: (name: string) => Uint8Array | undefined,
 ): Omit<Columns, "ms"> | null {
   const list = read(columnName.list);
@@ -233,6 +234,7 @@ export function columnsIn(
     users: users ? unpackUsers(read(columnName.user)!) : null,
     split: split ? textsOf(nameOf(split)) : null,
     number: number === undefined ? null : textsOf(columnName.tag(number)),
+    groups: groups === undefined ? null : textsOf(columnName.tag(groups)),
   };
   return isMissing ? null : found;
 }

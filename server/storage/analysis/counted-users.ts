@@ -1,12 +1,12 @@
 import { Turns } from "../../scheduling/turns.ts";
 import { selectActiveUsers } from "./activity.ts";
-import { type Batch, Batches } from "./batch.ts";
+import type { Batch } from "./batch.ts";
 import { followSteps } from "./funnel.ts";
 import { grown } from "./grown.ts";
-import { Users } from "./numbered.ts";
+import type { Users } from "./numbered.ts";
 import { selectPathUsers } from "./paths.ts";
-import { scanFor } from "./property-split.ts";
 import type { CountedUser, CountedUsersPage, CountedUsersQuery, Watch } from "./queries.ts";
+import { openReading } from "./reading.ts";
 import { followCohorts } from "./retention.ts";
 import type { Sources } from "./scan.ts";
 
@@ -34,11 +34,12 @@ async function selectUsers(
   const msOf = (user: number) => times.of(user);
   if (counted.of === "funnel") {
     const { funnel, step, isLast, value, took } = counted;
-    const users = await followSteps(sources, funnel, watch, (user, attempt, readValue) => {
+    const { users, follow } = await followSteps(sources, funnel, watch);
+    await follow((user, attempt, readValues) => {
       if (attempt.length < step || (isLast && attempt.length > step)) return;
       const tookMs = step === 1 ? 0 : attempt[step - 1]! - attempt[step - 2]!;
       if (took && (tookMs < took.fromMs || tookMs >= took.toMs)) return;
-      if (value === undefined || readValue() === value) times.set(user, attempt[step - 1]!);
+      if (value === undefined || readValues().includes(value)) times.set(user, attempt[step - 1]!);
     });
     return { users, msOf };
   }
@@ -56,10 +57,10 @@ async function selectUsers(
     return { users: followed.users, msOf };
   }
   if (counted.of === "activity") return selectActiveUsers(sources, counted, watch);
-  const { filter, range, property } = counted;
-  const ofProperty = property && scanFor(sources, { by: "user", key: property.key }, property.value);
-  const fields = { users: true };
-  const batches = new Batches(fields, [filter], new Users(await sources.readPeople(projectId)));
+  const { filter, range, property, per } = counted;
+  const split = property && ({ by: "user", key: property.key } as const);
+  const reading = await openReading(sources, { projectId, per, split, only: property?.value, users: true });
+  const batches = reading.batches([filter]);
   const { texts } = batches.values;
   const take = ({ size, ms, users, values }: Batch) => {
     for (let at = 0; at < size; at++) {
@@ -67,13 +68,9 @@ async function selectUsers(
       times.set(users[at]!, ms[at]!);
     }
   };
-  await (ofProperty?.scan ?? sources.scan)(
-    { projectId, filters: [filter], range, fields },
-    batches,
-    take,
-    watch,
-  );
-  return { users: batches.users, msOf };
+  const { counted: users, fields, scan } = reading;
+  await scan({ projectId, filters: [filter], range, fields }, batches, take, watch);
+  return { users, msOf };
 }
 
 /** The times of the events because of which users count. */

@@ -48,6 +48,7 @@ const edges = [
     "0.000000001",
     "0.5",
   ],
+  ...["8388607.999999999", "8388608.000000001", "8975106.60290748"],
   ...["123456789012345", "1234567.89012345", "0.0000000005", "9007199254740993"],
 ].flatMap((text) => [text, `-${text}`]);
 const exactly = (texts: string[]) =>
@@ -109,6 +110,8 @@ test("means are the nearest doubles", () => {
   expect(meanOf(["5e-324"], 3)).toBe(0);
   expect(meanOf(["1e-323", "5e-324"], 3)).toBe(5e-324);
   expect(meanOf(["9007199254740993", "0.5"], 2)).toBe(4503599627370497);
+  // Two numbers of units have this double.
+  expect(meanOf(["-8975106.60290748"], 59_780)).toBe(-150.13560727513348);
   expect(meanOf([], 3)).toBe(0);
   // More digits than any double needs to be told from its neighbors, and one that stands for the rest.
   const digits = 1_200n;

@@ -3,8 +3,8 @@ import { grown } from "./grown.ts";
 
 /** Parts of a whole that the fast path adds up. */
 const unitsPerWhole = 1e9;
-/** Below this, a double has room for units. */
-const fractionMax = 2 ** 53 / unitsPerWhole;
+/** Below this, doubles are less than a unit apart, so that only one number of units has a given double. */
+const fractionMax = 2 ** 23;
 const preciseDigits = 15;
 /** Up to here, a double can take one more summand and stay exact. */
 const safeMax = 2 ** 52;

@@ -1,6 +1,7 @@
 /** Analyses that keep times of each user can have fewer users than others. */
 import { expect, test } from "bun:test";
 import { limits } from "../../core/limits.ts";
+import { noPeople } from "../../testing/no-people.ts";
 import { selectActiveUsers } from "./activity.ts";
 import { paths } from "./paths.ts";
 import type { Sources } from "./scan.ts";
@@ -11,8 +12,7 @@ const bounds = [0, 1_000];
 /** Reads no events, but numbers users as if they had some. */
 function sourcesOf(users: number): Sources {
   return {
-    readPeople: async () => null,
-    readProperty: async () => {},
+    ...noPeople,
     async scan(_query, batches) {
       // Spread over the hash table by a multiplication.
       for (let user = 1; user <= users; user++)

@@ -1,9 +1,10 @@
 import { Turns } from "../../scheduling/turns.ts";
-import { type Batch, Batches } from "./batch.ts";
+import type { Batch } from "./batch.ts";
+import { severalBit } from "./group-split.ts";
 import { grown } from "./grown.ts";
-import { Users } from "./numbered.ts";
-import { scanFor } from "./property-split.ts";
+import type { Users } from "./numbered.ts";
 import type { FollowQuery, FunnelQuery, FunnelResult, Watch } from "./queries.ts";
+import { openReading } from "./reading.ts";
 import type { Sources } from "./scan.ts";
 import { StepTimes } from "./step-times.ts";
 import { type Attempt, FunnelSteps } from "./steps.ts";
@@ -15,70 +16,115 @@ const readingShare = 0.9;
 /** Counts users who take steps. */
 export async function funnel(sources: Sources, query: FunnelQuery, watch: Watch): Promise<FunnelResult> {
   const steps = query.steps.length;
+  const { follow } = await followSteps(sources, query, watch);
   const all = new StepTimes(steps);
   /** By value; undefined for users whose first step has none. */
   const byValue = new Map<string | undefined, StepTimes>();
-  await followSteps(sources, query, watch, (_user, attempt, readValue) => {
-    all.add(attempt);
-    if (!query.split) return;
-    const value = readValue();
+  const timesOf = (value: string | undefined) => {
     const own = byValue.get(value) ?? new StepTimes(steps);
     byValue.set(value, own);
-    own.add(attempt);
+    return own;
+  };
+  if (query.split?.by === "group") return funnelOfSeveral();
+  await follow((_user, attempt, readValues) => {
+    all.add(attempt);
+    if (query.split) timesOf(readValues()[0]).add(attempt);
   });
-  const top = [...byValue]
-    .filter((entry): entry is [string, StepTimes] => entry[0] !== undefined)
-    .sort(([a, left], [b, right]) => right.users - left.users || (a < b ? -1 : 1))
-    .slice(0, query.series);
-  for (const [value] of top) byValue.delete(value);
+  const top = largest([...byValue].map(([value, { users }]) => [value, users]));
+  const series = top.map((value) => ({ value, steps: byValue.get(value)!.results() }));
+  for (const value of top) byValue.delete(value);
   const rest = new StepTimes(steps);
   for (const own of byValue.values()) rest.addAll(own);
-  return {
-    steps: all.results(),
-    series: top.map(([value, own]) => ({ value, steps: own.results() })),
-    rest: rest.users > 0 ? rest.results() : null,
-  };
+  return { steps: all.results(), series, rest: rest.users > 0 ? rest.results() : null };
+
+  /** The values of most users at the first step. */
+  function largest(counts: [value: string | undefined, users: number][]): string[] {
+    return counts
+      .filter((entry): entry is [string, number] => entry[0] !== undefined)
+      .sort(([a, left], [b, right]) => right - left || (a < b ? -1 : 1))
+      .slice(0, query.series)
+      .map(([value]) => value);
+  }
+
+  /**
+   * The same for users who can have several values: they are in the series of each, and in the rest once. Only when the
+   * largest values are known can that be told, so users are followed twice.
+   */
+  async function funnelOfSeveral(): Promise<FunnelResult> {
+    const counts = new Map<string | undefined, number>();
+    await follow((_user, _attempt, readValues) => {
+      for (const value of readValues()) counts.set(value, (counts.get(value) ?? 0) + 1);
+    });
+    const top = new Set(largest([...counts]));
+    const rest = new StepTimes(steps);
+    let pairs = 0;
+    await follow((_user, attempt, readValues) => {
+      all.add(attempt);
+      let isInRest = false;
+      for (const value of readValues()) {
+        if (value === undefined || !top.has(value)) isInRest = true;
+        else {
+          TooLargeError.check("pairs", pairs++);
+          timesOf(value).add(attempt);
+        }
+      }
+      if (isInRest) rest.add(attempt);
+    });
+    return {
+      steps: all.results(),
+      series: [...top].map((value) => ({ value, steps: byValue.get(value)!.results() })),
+      rest: rest.users > 0 ? rest.results() : null,
+    };
+  }
 }
 
 /**
- * Follows users through steps.
- *
- * @param onUser - given a user who took the first step, the times of the steps, and what returns the split's value of
- *   the first step
+ * Given a user who took the first step, the times of the steps, and what returns the split's values of the first step. Only
+ * a split by groups has several; without any, it is undefined.
  */
+type TakeUser = (user: number, attempt: Attempt, readValues: () => readonly (string | undefined)[]) => void;
+
+/** Reads the events of steps. `follow` takes the users through these. */
 export async function followSteps(
   sources: Sources,
-  { projectId, range, steps: filters, windowMs, split }: FollowQuery,
+  { projectId, range, steps: filters, windowMs, split, per }: FollowQuery,
   watch: Watch,
-  onUser: (user: number, attempt: Attempt, readValue: () => string | undefined) => void,
-): Promise<Users> {
-  const { scan, ofEvents } = scanFor(sources, split);
-  const fields = { users: true, split: ofEvents };
-  const batches = new Batches(fields, filters, new Users(await sources.readPeople(projectId)));
+): Promise<{ users: Users; follow: (onUser: TakeUser) => Promise<void> }> {
+  const reading = await openReading(sources, { projectId, per, split, users: true });
+  const { counted, fields, scan, valuesOf } = reading;
+  const batches = reading.batches(filters);
   const events = new UserEvents(split !== undefined);
   await scan({ projectId, filters, range, fields }, batches, (batch) => events.add(batch), {
     ...watch,
     onProgress: (share) => watch.onProgress?.(share * readingShare),
   });
 
-  const users = batches.users.count;
+  const users = counted.count;
   const { order, starts } = events.byUser(users);
-  const steps = new FunnelSteps(filters.length, windowMs);
   const { texts } = batches.values;
-  const turns = new Turns(projectId);
-  for (let user = 1; user <= users; user++) {
-    const [from, to] = [starts[user]!, starts[user + 1]!];
-    const attempt = steps.furthest(events.ms, events.masks, order, from, to);
-    if (attempt.length > 0) {
-      onUser(user, attempt, () => events.valueAt(attempt[0]!, texts, order, from, to));
-    }
-    if (user % 256 === 0 && turns.isOver) {
-      await turns.next();
-      watch.signal?.throwIfAborted();
-      watch.onProgress?.(readingShare + (1 - readingShare) * (user / users));
+  const textsOf = (value: number) =>
+    value < severalBit ? [texts[value - 1]!] : valuesOf(value).map((each) => texts[each - 1]!);
+  return { users: counted, follow };
+
+  async function follow(onUser: TakeUser): Promise<void> {
+    const steps = new FunnelSteps(filters.length, windowMs);
+    const turns = new Turns(projectId, watch.signal);
+    for (let user = 1; user <= users; user++) {
+      const [from, to] = [starts[user]!, starts[user + 1]!];
+      const attempt = steps.furthest(events.ms, events.masks, order, from, to);
+      if (attempt.length > 0) onUser(user, attempt, () => valuesAt(attempt[0]!, from, to));
+      if (user % 256 === 0 && turns.isOver) {
+        await turns.next();
+        watch.onProgress?.(readingShare + (1 - readingShare) * (user / users));
+      }
     }
   }
-  return batches.users;
+
+  function valuesAt(ms: number, from: number, to: number): readonly (string | undefined)[] {
+    if (split?.by !== "group") return [events.valueAt(ms, texts, order, from, to)];
+    const found = new Set(events.firstStepsAt(ms, order, from, to).flatMap(textsOf));
+    return found.size === 0 ? [undefined] : [...found];
+  }
 }
 
 /** The events of users, as columns. */
@@ -134,6 +180,17 @@ class UserEvents {
       if (found === undefined || text < found) found = text;
     }
     return found;
+  }
+
+  /** The values of all events that can be a user's first step at a time. */
+  firstStepsAt(ms: number, order: Uint32Array, from: number, to: number): number[] {
+    const values: number[] = [];
+    for (let at = from; at < to; at++) {
+      const index = order[at]!;
+      const value = this.#values![index]!;
+      if (this.ms[index] === ms && this.masks[index]! & 1 && value !== 0) values.push(value);
+    }
+    return values;
   }
 
   #grow(): void {

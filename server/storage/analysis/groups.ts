@@ -39,8 +39,19 @@ export class Groups {
     return this.#buckets === 0;
   }
 
-  /** Adds an event. Throws `TooLargeError`. */
-  add(group: number, bucket: number, user: number, numbers: TagNumbers, number: number): void {
+  /**
+   * Adds an event. Throws `TooLargeError`.
+   *
+   * @param isCounted - false if the group already has this event, of which only another user is new
+   */
+  add(
+    group: number,
+    bucket: number,
+    user: number,
+    numbers: TagNumbers,
+    number: number,
+    isCounted = true,
+  ): void {
     if (group >= this.#groups) this.#addGroups(group + 1);
     const first = group * (this.#buckets + 1);
     const overall = first + this.#buckets;
@@ -50,10 +61,11 @@ export class Groups {
         if (last === 0) this.#values[overall]!++;
         if (last !== bucket + 1 && this.#buckets > 0) this.#values[first + bucket]!++;
       }
-    } else if (this.#metric !== "events") {
+    } else if (this.#metric !== "events" && isCounted) {
       if (this.#buckets > 0) this.#addNumber(first + bucket, numbers, number);
       if (this.#buckets === 0 || !this.#isSummed) this.#addNumber(overall, numbers, number);
     }
+    if (!isCounted) return;
     if (this.#buckets > 0) this.#counts[first + bucket]!++;
     this.#counts[overall]!++;
   }

@@ -1,36 +1,38 @@
 import { Buckets } from "../histogram.ts";
-import { type Batch, Batches } from "./batch.ts";
+import { addOnce, type TakeEntry } from "./add-once.ts";
+import type { Batch } from "./batch.ts";
 import { Groups } from "./groups.ts";
-import { Users } from "./numbered.ts";
-import { scanFor } from "./property-split.ts";
 import type { MeasureQuery, Measures, Watch } from "./queries.ts";
+import { openReading } from "./reading.ts";
 import type { Sources } from "./scan.ts";
 
 /**
  * Computes a metric for each bucket and in all. A split reads the events a second time if only then it is known which
- * values are its largest: for the rest's users, or if there are too many values to keep buckets for all.
+ * values are its largest: for the users of the rest, for its events if these can have several values, or if there are too
+ * many values to keep buckets for all.
  */
 export async function measure(sources: Sources, query: MeasureQuery, watch: Watch): Promise<Measures> {
-  const { projectId, filter, bounds, metric, tag, split } = query;
-  const { scan, ofEvents } = scanFor(sources, split);
-  const fields = { users: metric === "users" || split?.by === "user", split: ofEvents, number: tag };
-  const people = fields.users ? await sources.readPeople(projectId) : null;
-  const batches = new Batches(fields, [filter], new Users(people));
+  const { projectId, filter, bounds, metric, tag, split, per } = query;
+  const reading = await openReading(sources, {
+    ...{ projectId, per, split },
+    ...{ users: metric === "users", number: tag },
+  });
+  const { fields, scan, valuesOf } = reading;
+  const batches = reading.batches([filter]);
   const { texts } = batches.values;
   if (query.values) batches.values.close(query.values);
   const buckets = new Buckets(bounds);
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
   let ignored = 0;
+  /** Whether an event can be in several groups, or have several users. */
+  const hasSeveral = split?.by === "group" || per !== undefined;
 
   const all = new Groups(metric, buckets.length);
   // Group 0 has the events without a value, and group n the value n of `batches.values`. Users of group 0 take less.
   const byValue = split && new Groups(metric, buckets.length);
-  await read(0, split ? 0.5 : 1, ({ users, values, numbers, tagNumbers }, at, bucket) => {
-    all.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
-    // Values that the query doesn't look at have no text.
-    const value = values[at]! > texts.length ? 0 : values[at]!;
-    byValue?.add(value, bucket, users[at]!, tagNumbers, numbers[at]!);
-  });
+  // Values that the query doesn't look at have no text.
+  const groupOf = (value: number) => (value > texts.length ? 0 : value);
+  await read(0, split ? 0.5 : 1, hasSeveral ? takeSeveral() : takeOne);
   const measured = { all: all.measured(0), ignored };
   if (!byValue) return { ...measured, series: [], rest: null };
 
@@ -47,44 +49,60 @@ export async function measure(sources: Sources, query: MeasureQuery, watch: Watc
 
   async function restOf(byValue: Groups): Promise<Measures["rest"]> {
     if (others.length === 1) return { value: restValue, ...byValue.measured(others[0]!) };
-    if (metric !== "users") {
+    if (metric !== "users" && !hasSeveral) {
       const rest = texts.length + 1;
       byValue.merge(rest, others);
       return { value: null, ...byValue.measured(rest) };
     }
     const rest = new Groups(metric, buckets.length);
-    await read(0.5, 1, ({ users, values, numbers, tagNumbers }, at, bucket) => {
-      if (!isTop.has(values[at]!)) rest.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
-    });
+    const groupInRest = (value: number) => (isTop.has(value) ? null : 0);
+    await read(0.5, 1, hasSeveral ? addOnce(rest, groupInRest, valuesOf) : takeRest);
     return { value: null, ...rest.measured(0) };
+
+    function takeRest({ users, values, numbers, tagNumbers }: Batch, at: number, bucket: number): void {
+      if (!isTop.has(values[at]!)) rest.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
+    }
   }
 
   /** Reads the events again, for the largest values and the rest. */
   async function readTop(): Promise<Pick<Measures, "series" | "rest">> {
     const groupOf = new Map(top.map(({ group }, index) => [group, index + 1]));
     const again = new Groups(metric, buckets.length, Number.POSITIVE_INFINITY);
-    await read(0.5, 1, ({ users, values, numbers, tagNumbers }, at, bucket) => {
-      again.add(groupOf.get(values[at]!) ?? 0, bucket, users[at]!, tagNumbers, numbers[at]!);
-    });
+    const groupAgain = (value: number) => groupOf.get(value) ?? 0;
+    await read(0.5, 1, hasSeveral ? addOnce(again, groupAgain, valuesOf) : takeAgain);
     return {
       series: top.map(({ text }, index) => ({ value: text, ...again.measured(index + 1) })),
       rest: again.has(0) ? { value: restValue, ...again.measured(0) } : null,
     };
+
+    function takeAgain({ users, values, numbers, tagNumbers }: Batch, at: number, bucket: number): void {
+      again.add(groupAgain(values[at]!), bucket, users[at]!, tagNumbers, numbers[at]!);
+    }
+  }
+
+  function takeOne({ users, values, numbers, tagNumbers }: Batch, at: number, bucket: number): void {
+    all.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
+    byValue?.add(groupOf(values[at]!), bucket, users[at]!, tagNumbers, numbers[at]!);
+  }
+
+  function takeSeveral(): TakeEntry {
+    const toAll = addOnce(all, () => 0, valuesOf);
+    const toValues = byValue && addOnce(byValue, groupOf, valuesOf);
+    return (batch, at, bucket) => {
+      toAll(batch, at, bucket);
+      toValues?.(batch, at, bucket);
+    };
   }
 
   /** Reads the events that count, as a part of the progress. */
-  async function read(
-    from: number,
-    to: number,
-    take: (batch: Batch, at: number, bucket: number) => void,
-  ): Promise<void> {
+  async function read(from: number, to: number, take: TakeEntry): Promise<void> {
     ignored = 0;
     const onProgress = (share: number) => watch.onProgress?.(from + share * (to - from));
     const onBatch = (batch: Batch) => {
-      const { size, ms, numbers, tagNumbers } = batch;
+      const { size, ms, numbers, tagNumbers, repeats } = batch;
       for (let at = 0; at < size; at++) {
         if (tag !== undefined && Number.isNaN(tagNumbers.doubles[numbers[at]!]!)) {
-          if (numbers[at] !== 0) ignored++;
+          if (numbers[at] !== 0 && !repeats?.[at]) ignored++;
         } else take(batch, at, buckets.of(ms[at]!));
       }
     };

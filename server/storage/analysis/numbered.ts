@@ -1,7 +1,7 @@
 import { hashTextOf, userHash, userWords } from "../../event/user-hash.ts";
 import { grown } from "./grown.ts";
 import type { PersonHashes } from "./person-hashes.ts";
-import { TooLargeError } from "./too-large.ts";
+import { TooLargeError, type TooMany } from "./too-large.ts";
 
 const firstCapacity = 16_384;
 
@@ -212,7 +212,13 @@ function slotOf(group: number, user: number): number {
 export class Texts {
   readonly texts: string[] = [];
   readonly #numbers = new Map<string, number>();
+  readonly #tooMany: TooMany;
   #isClosed = false;
+
+  /** @param tooMany - what the analysis has too many of if there are too many texts */
+  constructor(tooMany: TooMany = "values") {
+    this.#tooMany = tooMany;
+  }
 
   /** Numbers these texts and no others: all other texts get the next number. */
   close(texts: readonly string[]): void {
@@ -225,7 +231,7 @@ export class Texts {
     const known = this.#numbers.get(text);
     if (known !== undefined) return known;
     if (this.#isClosed) return this.texts.length + 1;
-    TooLargeError.check("values", this.texts.length);
+    TooLargeError.check(this.#tooMany, this.texts.length);
     this.texts.push(text);
     this.#numbers.set(text, this.texts.length);
     return this.texts.length;

@@ -11,6 +11,7 @@ import { userHashText } from "../../event/user-hash.ts";
 import { nextTurn } from "../../scheduling/turns.ts";
 import { type AnalysisStore, openAnalysisStore } from "../../testing/analysis-store.ts";
 import { effort, storeEngines } from "../../testing/engine.ts";
+import { noPeople } from "../../testing/no-people.ts";
 import type { CountedPathUsers, PathNode, PathPlace, PathsQuery } from "./path-queries.ts";
 import { paths } from "./paths.ts";
 import type { Sources } from "./scan.ts";
@@ -79,8 +80,7 @@ test("new names in each batch, several in a millisecond, take no longer than oth
     ...{ id: "", name, userId, channelId: "c", notify: false, tags: {}, createdAt: "" },
   });
   const sources: Sources = {
-    readPeople: async () => null,
-    readProperty: async () => {},
+    ...noPeople,
     async scan(_query, batches, take) {
       for (let user = 0; user < 100; user++) batches.addEvent(eventOf("anchor", `user ${user}`), startMs - 1);
       for (let at = 0; at < count; at++) {
@@ -110,8 +110,7 @@ test("other work goes on while the events of one millisecond are put in order", 
     for (; !isDone; others++) await nextTurn(2);
   };
   const sources: Sources = {
-    readPeople: async () => null,
-    readProperty: async () => {},
+    ...noPeople,
     async scan(_query, batches, take) {
       for (let at = 0; at < 300_000; at++)
         batches.addEvent(

@@ -10,6 +10,7 @@ import type { EventFilter } from "../../event/filter.ts";
 import { parseSearch } from "../../event/search.ts";
 import { type AnalysisStore, openAnalysisStore } from "../../testing/analysis-store.ts";
 import { effort, storeEngines } from "../../testing/engine.ts";
+import { noPeople } from "../../testing/no-people.ts";
 import { countedUsers } from "./counted-users.ts";
 import { measure } from "./measure.ts";
 import { textOfProperty } from "./property-split.ts";
@@ -46,7 +47,7 @@ test("a property's value is a text, and null is none", () => {
 
 test("a property with more values than a split may have is refused, but its users are found", async () => {
   const sources: Sources = {
-    readPeople: async () => null,
+    ...noPeople,
     async readProperty(_project, _key, take) {
       for (let user = 0; user <= limits.statsSplitValues; user++) take(`u${user}`, `u${user}@example.com`);
     },

@@ -3,6 +3,7 @@ import type { UserSet } from "../../event/user-set.ts";
 import type { MsRange } from "../block.ts";
 import type { Split } from "../split.ts";
 import type { CountedActiveUsers } from "./activity-queries.ts";
+import type { Counting } from "./counting.ts";
 import type { CountedPathUsers } from "./path-queries.ts";
 
 /** How an analysis is followed. */
@@ -16,6 +17,14 @@ export type Watch = {
 /** A dimension of users: the value of a property, as it is now. */
 export type PropertySplit = { by: "user"; key: string };
 
+/**
+ * A dimension of groups of a type: the groups that an event belongs to, as in a search for `company:acme`, or the values
+ * that these have of a property. An event can have several, and counts for each.
+ */
+export type GroupSplit = { by: "group"; type: string; key?: string | undefined };
+
+export type AnalysisSplit = Split | PropertySplit | GroupSplit;
+
 /** `users` are different users; all but `events` are of a tag's numbers. */
 export type Metric = "events" | "users" | "sum" | "average" | "minimum" | "maximum";
 
@@ -28,7 +37,7 @@ export type Measured = {
   overall: number | null;
 };
 
-export type MeasureQuery = {
+export type MeasureQuery = Counting & {
   projectId: number;
   /** Without `fromMs` and `toMs`: `bounds` has them. */
   filter: EventFilter;
@@ -37,7 +46,7 @@ export type MeasureQuery = {
   metric: Metric;
   /** The tag whose numbers are measured; not for `events` and `users`. */
   tag?: string | undefined;
-  split?: Split | PropertySplit | undefined;
+  split?: AnalysisSplit | undefined;
   /** How many series a split returns, the largest ones. */
   series: number;
   /** The only values that a split looks at; all others are the rest. All by default. */
@@ -54,13 +63,13 @@ export type Measures = {
 };
 
 /** The steps that users are followed through. */
-export type FollowQuery = {
+export type FollowQuery = Counting & {
   projectId: number;
   range: MsRange;
   /** A filter for each step, without times. */
   steps: EventFilter[];
   windowMs: number;
-  split?: Split | PropertySplit | undefined;
+  split?: AnalysisSplit | undefined;
 };
 
 /** `series`: how many a split returns, those with the most users. */
@@ -87,7 +96,7 @@ export type FunnelResult = {
   rest: FunnelStepResult[] | null;
 };
 
-export type RetentionQuery = {
+export type RetentionQuery = Counting & {
   projectId: number;
   /** The start of each period, and the end of the last; milliseconds since 1970, ascending. */
   bounds: number[];
@@ -109,6 +118,7 @@ export type CountedUsers =
   /** Those with an event that matches; it is their last one. */
   | {
       of: "events";
+      per?: string | undefined;
       filter: EventFilter;
       range: MsRange;
       /** Only those with this value of a property. */
@@ -156,7 +166,10 @@ export type UsersWith = {
   firstLossMs: number | null;
 };
 
-/** The place of a user in a list: the time of the event that counts, and the hash of the id as hexadecimal digits. */
+/**
+ * The place of a user, or of a group, in a list: the time of the event that counts, and the hash of the id as hexadecimal
+ * digits.
+ */
 export type CountedUser = { ms: number; hash: string };
 
 export type CountedUsersQuery = {

@@ -1,9 +1,10 @@
 import { Turns } from "../../scheduling/turns.ts";
 import { Buckets } from "../histogram.ts";
-import { type Batch, Batches } from "./batch.ts";
+import type { Batch } from "./batch.ts";
 import { grown } from "./grown.ts";
-import { Users } from "./numbered.ts";
+import type { Users } from "./numbered.ts";
 import type { Cohort, RetentionQuery, Watch } from "./queries.ts";
+import { openReading } from "./reading.ts";
 import type { Sources } from "./scan.ts";
 
 const isStart = 1;
@@ -94,30 +95,30 @@ class Followed {
  * @param onCounted - given what counts a user: the start, with a null period, and the first return in each period
  */
 export async function followCohorts(
-  { scan, readPeople }: Sources,
-  { projectId, bounds, start, return: back, historyFromMs }: RetentionQuery,
+  sources: Sources,
+  { projectId, per, bounds, start, return: back, historyFromMs }: RetentionQuery,
   watch: Watch,
   onCounted?: (user: number, cohort: number, period: number | null, ms: number) => void,
 ): Promise<Followed> {
-  const fields = { users: true };
+  const reading = await openReading(sources, { projectId, per, users: true });
+  const { counted, fields, scan } = reading;
   const periods = new Buckets(bounds);
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
   const before = { fromMs: Math.min(historyFromMs ?? range.fromMs, range.fromMs), toMs: range.fromMs };
-  const batches = new Batches(fields, [start, back], new Users(await readPeople(projectId)));
-  const followed = new Followed(batches.users, periods.length);
+  const followed = new Followed(counted, periods.length);
   /** By user: the last return before any start. It counts if a start has the same millisecond. */
   let lastReturnMs = new Float64Array(1_024);
   /** The share of the time that is not before the range. */
   const share = (range.toMs - range.fromMs) / (range.toMs - before.fromMs);
-  await scan({ projectId, filters: [start, back], range, fields }, batches, take, {
+  await scan({ projectId, filters: [start, back], range, fields }, reading.batches([start, back]), take, {
     ...watch,
     onProgress: (done) => watch.onProgress?.(done * share),
   });
   if (before.fromMs === before.toMs) return followed;
 
   // Only now, so that it is known whom to look for: a project has many users who do nothing in the range.
-  batches.users.close();
-  const earlier = new Batches(fields, [start], batches.users);
+  counted.close();
+  const earlier = reading.batches([start]);
   await scan({ projectId, filters: [start], range: before, fields }, earlier, leaveOut, {
     ...watch,
     onProgress: (done) => watch.onProgress?.(share + done * (1 - share)),

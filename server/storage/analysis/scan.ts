@@ -31,5 +31,26 @@ export type ReadProperty = (
   watch: Watch,
 ) => Promise<void>;
 
-/** What an analysis reads from: events, who their users are, and properties of users. */
-export type Sources = { scan: Scan; readPeople: ReadPeople; readProperty: ReadProperty };
+/** Reads groups of a type, such as companies. */
+export type ReadGroups = {
+  /** Passes on the members of all groups, by the IDs that were named: group by group. */
+  members: (
+    of: { projectId: number; type: string },
+    take: (groupId: string, userId: string) => void,
+    watch: Watch,
+  ) => Promise<void>;
+  /** Passes on the groups that have a property, with its value as a text. */
+  property: (
+    of: { projectId: number; type: string; key: string },
+    take: (groupId: string, value: string) => void,
+    watch: Watch,
+  ) => Promise<void>;
+};
+
+/** What an analysis reads from: events, who their users are, properties of users, and groups. */
+export type Sources = {
+  scan: Scan;
+  readPeople: ReadPeople;
+  readProperty: ReadProperty;
+  readGroups: ReadGroups;
+};

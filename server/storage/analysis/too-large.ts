@@ -7,6 +7,8 @@ const maxima = {
   values: limits.statsSplitValues,
   names: limits.statsSplitValues,
   properties: limits.statsSplitValues,
+  groups: limits.statsSplitValues,
+  memberships: limits.analysisPairs,
   events: limits.analysisEvents,
   places: limits.analysisPlaces,
 };

@@ -34,6 +34,7 @@ import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
 import { createQuery, type Query } from "./query.ts";
 import { createRead } from "./read.ts";
+import { createReadGroups } from "./read-groups.ts";
 import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { createUsersMatching } from "./users-matching.ts";
@@ -87,6 +88,7 @@ export async function createPostgresEvents({
     scan: createScan(runQuery, read, blocks, older !== null),
     readPeople: createReadPeople(peopleSource(runQuery)),
     readProperty: createReadProperty(runQuery),
+    readGroups: createReadGroups(runQuery),
   };
   const buildBlocks = createBuildBlocks(runQuery, blockEvents);
   const removal = createDeleteEvents(runQuery, read, older);

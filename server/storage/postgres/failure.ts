@@ -40,6 +40,11 @@ export function storageProblem(error: unknown): unknown {
   });
 }
 
+/** The error of a connection that leads to a standby: the one that it answers to writes. */
+export function standbyError(): Error {
+  return Object.assign(new pg.DatabaseError("the server is a standby", 0, "error"), { code: readOnly });
+}
+
 /** Whether a connection with this failure must be closed. */
 export function isLost(error: unknown): boolean {
   return error instanceof pg.DatabaseError ? lost.test(error.code ?? "") : isOfConnection(error);

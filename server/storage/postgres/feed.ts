@@ -73,6 +73,8 @@ export class Feed {
   #timer: Timer | null = null;
   #reconnecting: Timer | null = null;
   #lastResponseMs = 0;
+  /** Whether the connection has a statement to answer. It gets one at a time. */
+  #isAsked = false;
   #waitMs = firstWaitMs;
   #isClosed = false;
 
@@ -136,7 +138,8 @@ export class Feed {
     const client = this.#client;
     if (client && performance.now() - this.#lastResponseMs > silenceMaxMs) {
       this.#lost(client, new Error("The connection that listens does not answer."));
-    } else if (client) {
+    } else if (client && !this.#isAsked) {
+      this.#isAsked = true;
       client.query("SELECT").then(
         () => this.#noteResponse(client),
         (error) => this.#lost(client, error),
@@ -253,7 +256,7 @@ export class Feed {
     client.on("end", () => this.#lost(client, new Error("The connection that listens was closed.")));
     client.on("notification", ({ payload }) => {
       if (this.#client !== client || !payload) return;
-      this.#noteResponse(client);
+      this.#lastResponseMs = performance.now();
       const note = noteOf(payload);
       // `committed` reports the node's own commits sooner.
       if (note?.node === this.#deps.node) return;
@@ -274,6 +277,9 @@ export class Feed {
       this.#wake();
     });
     this.#client = client;
+    // Its silence begins now, however long the last connection was silent: connecting takes time, too.
+    this.#lastResponseMs = performance.now();
+    this.#isAsked = true;
     try {
       await client.connect();
       const { rows } = await client.query<{ channel: string }>("SELECT arrivals_channel() AS channel");
@@ -296,6 +302,7 @@ export class Feed {
 
   #noteResponse(client: pg.Client): void {
     if (this.#client !== client) return;
+    this.#isAsked = false;
     this.#lastResponseMs = performance.now();
     this.#waitMs = firstWaitMs;
   }

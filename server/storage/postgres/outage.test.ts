@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { startDelayedLink } from "../../testing/delayed-link.ts";
 import { makeTables } from "../../testing/engine.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { postgresProxy } from "../../testing/postgres-proxy.ts";
@@ -272,6 +273,31 @@ test("an outage logs two lines, however many requests fail", async () => {
     { level: 40, msg: expect.stringContaining("is over"), failedRequests: 50, seconds: expect.any(Number) },
   ]);
   expect((await own.end("SIGTERM")).code).toBe(0);
+  await untilWell();
+});
+
+test("after an outage, the connection that listens comes back over a slow network", async () => {
+  const { port } = new URL(url);
+  const link = await startDelayedLink({ host: "127.0.0.1", port: Number(port) }, "127.0.0.1", 200);
+  const slowUrl = Object.assign(new URL(url), { port: link.port }).href;
+  const own = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: slowUrl });
+  await postgres.stop("immediate");
+  // Longer than a connection may be silent (feed.ts).
+  await Bun.sleep(10_500);
+  await postgres.start();
+  await until(() =>
+    asAdmin(async (client) => {
+      const { rowCount } = await client.query(
+        `SELECT FROM pg_stat_activity
+         WHERE application_name LIKE 'tidings %' || $1 AND (query LIKE 'LISTEN%' OR query = 'SELECT')`,
+        [` ${own.pid}`],
+      );
+      return rowCount === 1;
+    }),
+  );
+  const { code, stderr } = await own.end("SIGTERM");
+  expect([code, stderr]).toEqual([0, ""]);
+  link.close();
   await untilWell();
 });
 

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import pg from "pg";
+import { standbyError } from "./failure.ts";
 
 export type DatabaseAddress = {
   /** `postgres://user:password@host/database`, with libpq's parameters. */
@@ -58,12 +59,24 @@ export function connectionSettings({ url }: DatabaseAddress) {
   } satisfies pg.ClientConfig;
 }
 
+/**
+ * Rejects for a standby. It would answer reads with what it had some time ago, without events that were acknowledged
+ * since, and a load balancer that has just started can lead to one. A primary becomes a standby only by a restart, which
+ * ends its connections.
+ */
+async function verifyPrimary(client: pg.PoolClient): Promise<void> {
+  const query = { text: "SELECT pg_is_in_recovery() AS standby", query_timeout: connectTimeoutMs };
+  const { rows } = await client.query<{ standby: boolean }>(query);
+  if (rows[0]!.standby) throw standbyError();
+}
+
 /** @param onLost - called when an idle connection breaks. It is replaced when one is needed. */
 export function openPool(address: DatabaseAddress, onLost: (error: Error) => void): pg.Pool {
   const pool = new pg.Pool({
     ...connectionSettings(address),
     max: address.connections,
     idleTimeoutMillis: idleMs,
+    verify: (client, done) => verifyPrimary(client).then(() => done(), done),
   });
   pool.on("error", onLost);
   // If a connection breaks between two statements, the next one fails. Without a listener the process would end.

@@ -95,8 +95,12 @@ describe("two nodes under load, with live streams on both", () => {
       address.goSilent();
       await postgres.stop("immediate");
       await load.during(3_000);
-      // The new address is still read-only.
+      // The new address is still a standby. It must not be read, because it can lack what was acknowledged.
       address.forwardTo(standby.port);
+      for (const node of nodes) {
+        const page = await node.request("/api/events?limit=1");
+        expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("a standby")]);
+      }
       await load.during(1_000);
       await standby.promote();
       await readiness.isBack(recoveryMs);

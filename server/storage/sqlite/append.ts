@@ -3,6 +3,7 @@ import { stampOfId } from "../../event/id.ts";
 import { bodyOf, eventJson, idOf } from "../event-row.ts";
 import type { AppendResult } from "../event-store.ts";
 import type { BatchEvent } from "./batch.ts";
+import type { Bodies } from "./bodies.ts";
 import type { CounterWriter } from "./counter-writer.ts";
 import type { Merging } from "./merging.ts";
 import { busyFrom, datedBit, lastDatedSequence, rowKeyAt, rowKeySql } from "./row-key.ts";
@@ -19,6 +20,7 @@ export function createAppend(
   counterWriter: CounterWriter,
   merging: Merging,
   blockWriter: BlockWriter,
+  bodies: Bodies,
 ) {
   const insertSentId = database.prepare(
     `INSERT INTO sent_ids (project_id, id, row_key)
@@ -72,7 +74,7 @@ export function createAppend(
     if (!found) return null;
     // An id that the server made is found through its timestamp and needs no entry.
     if (isNew) removeSentId.run(projectId, id);
-    return eventJson(id.replaceAll("-", ""), found.body, found.ms);
+    return eventJson(id.replaceAll("-", ""), bodies.of(found.body), found.ms);
   }
 
   /** The next free sequence of a millisecond for a dated event (row-key.ts), or null if it is full. */

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { changedMax, changedMsMax, unsettledMs } from "../block.ts";
 import { BlockBuilder, type BlockRow } from "../block-builder.ts";
 import { Steps } from "../steps.ts";
+import type { Bodies } from "./bodies.ts";
 import { rowKeyAt } from "./row-key.ts";
 import type { BlockRange, BlockStep } from "./write-blocks.ts";
 
@@ -27,7 +28,7 @@ type KnownBlock = BlockRange & { events: number | null; changed: number; begunAt
 type WriterSteps = Generator<BlockStep | null>;
 
 /** The steps to build all missing blocks, newest first, and to rebuild changed ones. */
-export function createBuildBlocks(database: Database, blockEvents: number) {
+export function createBuildBlocks(database: Database, blockEvents: number, bodies: Bodies) {
   const partEvents = Math.ceil(blockEvents / partsOfBlock);
   const selectBlocks = database.prepare<KnownBlock, []>(
     `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, begun_at AS begunAt FROM blocks ORDER BY from_ms DESC`,
@@ -152,7 +153,11 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
     const builder = new BlockBuilder();
     const steps = new Steps();
     for (let low = rowKeyAt(fromMs); ; ) {
-      const rows = selectRows.values(low, rowKeyAt(toMs), readEvents) as BlockRow[];
+      const rows = bodies.reading(() => {
+        const rows = selectRows.values(low, rowKeyAt(toMs), readEvents) as BlockRow[];
+        for (const row of rows) row[3] = bodies.of(row[3]);
+        return rows;
+      });
       for (const row of rows) {
         builder.add(row);
         if (!steps.isOver) continue;

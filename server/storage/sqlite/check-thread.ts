@@ -1,8 +1,9 @@
 /**
  * Finds damage that no request would meet for a long time. It checks the pages and row order of each table, one table
  * at a time, so that it delays checkpoints no longer than one table takes. SQLite can't detect changed bytes inside a
- * row.
+ * row; compressed bodies have checksums.
  */
+import { type BodyGroup, GroupReader } from "./body-group.ts";
 import { isDamage } from "./failure.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { lowerPriority } from "./threads.ts";
@@ -29,6 +30,11 @@ function findDamage(): string | null {
       const [row] = database.query<{ quick_check: string }, []>(`PRAGMA quick_check("${table}")`).all();
       if (row && row.quick_check !== "ok") return `table ${table}: ${row.quick_check.replaceAll("\n", " ")}`;
     }
+    table = "body_groups";
+    for (const { id, ...group } of database
+      .query<BodyGroup & { id: number }, []>("SELECT id, events, frames, bytes FROM body_groups")
+      .iterate())
+      new GroupReader(id, group).check();
     return null;
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };

@@ -10,6 +10,7 @@ import { appendRange, type CountRange, valueIn } from "../counter-ranges.ts";
 import { numberScanOf } from "../number-scan.ts";
 import type { Split } from "../split.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
+import type { Bodies } from "./bodies.ts";
 import { createCountNext } from "./count-blocks.ts";
 import { createCountEntries } from "./count-entries.ts";
 import { createCounters } from "./counters.ts";
@@ -50,6 +51,7 @@ export function createCountSource(
   vocabulary: Vocabulary,
   texts: IndexedTexts,
   blocks: Blocks,
+  bodies: Bodies,
 ): CountSource<Own> {
   const counters = createCounters(database);
   const countNext = createCountNext(database, blocks);
@@ -58,7 +60,7 @@ export function createCountSource(
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND ${isEvent} ORDER BY rowid LIMIT ?4`,
   );
   const countEntries = createCountEntries(database);
-  const numberSources = createNumberSources(database);
+  const numberSources = createNumberSources(database, bodies);
   const selectRows = database.prepare<Row, [string, bigint, bigint, number]>(
     `SELECT events.row_key >> 21 AS ms, events.row_key & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body
      FROM events_index JOIN events ON events.row_key = events_index.rowid
@@ -231,13 +233,11 @@ export function createCountSource(
   async function forEachRow(state: State, range: MsRange, take: (row: CountRow) => void): Promise<void> {
     const { match, filter, projectId } = state;
     const text = textOf(match.indexQuery, { sentinels: true });
-    if (!match.needsRows) {
-      return forEachOf(state, range, (low, high, count) => selectRows.all(text, low, high, count), take);
-    }
+    const readAll = (low: bigint, high: bigint, count: number) =>
+      bodies.in(() => selectRows.all(text, low, high, count));
+    if (!match.needsRows) return forEachOf(state, range, readAll, take);
     const scan = numberScanOf(match.query);
-    const { read } = scan
-      ? numberSources.source({ projectId, filter, order: "asc" }, scan, text)
-      : { read: (low: bigint, high: bigint, count: number) => selectRows.all(text, low, high, count) };
+    const read = scan ? numberSources.source({ projectId, filter, order: "asc" }, scan, text).read : readAll;
     for (const window of numberSources.windowsIn(range, "asc")) {
       await forEachOf(state, window, read, (row) => {
         if (matches(filter, eventOf(row))) take(row);

@@ -6,9 +6,11 @@ import { Turns } from "../../scheduling/turns.ts";
 import { CounterDeltas } from "../counter-deltas.ts";
 import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import { dashed } from "../event-row.ts";
+import type { Bodies } from "./bodies.ts";
 import { createCountEntries } from "./count-entries.ts";
 import type { CounterWriter } from "./counter-writer.ts";
 import type { Merging } from "./merging.ts";
+import type { PackBodies } from "./pack-bodies.ts";
 import { latest, rowKeyAt, rowKeySql } from "./row-key.ts";
 import type { BlockWriter } from "./write-blocks.ts";
 
@@ -32,6 +34,8 @@ export function createRemove(
   counterWriter: CounterWriter,
   merging: Merging,
   blockWriter: BlockWriter,
+  bodies: Bodies,
+  packBodies: PackBodies,
 ) {
   const selectFound = database.prepare<Row, [string, bigint, bigint, number]>(
     `SELECT ${columns} FROM events_index JOIN events ON events.row_key = events_index.rowid
@@ -124,7 +128,8 @@ export function createRemove(
         if (ms < blocksEndMs) blockWriter.removed(ms);
         deleteOutbox.run(dashed(id), projectId);
         deleteDeliveries.run(dashed(id), projectId);
-        const { channelId, name, userId } = JSON.parse(`{${body}}`) as Event;
+        const { channelId, name, userId } = JSON.parse(`{${bodies.of(body)}}`) as Event;
+        packBodies.removed(body);
         counts.add(projectId, channelId, name, ms);
         if (userId === "") continue;
         const { counted, firstMs, lastMs } = ofUsers.get(userId) ?? { counted: 0, firstMs: ms, lastMs: ms };

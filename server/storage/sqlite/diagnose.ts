@@ -1,22 +1,30 @@
 import type { Database } from "bun:sqlite";
 import { limits } from "../../core/limits.ts";
+import type { Event } from "../../event/event.ts";
 import { token } from "../../event/tokens.ts";
+import { CounterDeltas } from "../counter-deltas.ts";
 import type { Diagnosis } from "../diagnosis.ts";
 import { readMigrations } from "../migrations.ts";
+import { createBodies } from "./bodies.ts";
+import { DamagedGroup } from "./body-group.ts";
+import { damagedDatabase } from "./damage.ts";
 import { newestOf, versionOf } from "./open.ts";
+import { msOf, type RowKey } from "./row-key.ts";
 
-const hourMs = 3_600_000;
 /** Sentinel rows are only in the index. */
 const isSentinel = "id & 2097151 = 2097151";
 
-/** The counts that the events give. Names beyond the first of an hour are counted together (counted-names.ts). */
+/** Events that are read and counted at a time. */
+const countedAtOnce = 10_000;
+
+/**
+ * The counts that the events give, which `countEvents` has made. Names beyond the first of an hour are counted together
+ * (counted-names.ts).
+ */
 const countedRows = `
   SELECT project_id, channel, hour, name, events, last_at,
          row_number() OVER (PARTITION BY project_id, channel, hour ORDER BY events DESC, name) AS place
-  FROM (SELECT project_id, json_extract('{' || body || '}', '$.channelId') AS channel,
-               json_extract('{' || body || '}', '$.name') AS name, (row_key >> 21) / ${hourMs} AS hour,
-               count(*) AS events, max(row_key >> 21) AS last_at
-        FROM events GROUP BY 1, 2, 3, 4)`;
+  FROM temp.counted_events`;
 /** The counts that are stored: in the counters, and in commits that are not in them yet. */
 const waitingRows = `
   SELECT value ->> 0 AS project_id, value ->> 1 AS channel, value ->> 2 AS name, value ->> 3 AS hour,
@@ -30,12 +38,54 @@ export function diagnose(database: Database): Diagnosis[] {
   const newest = newestOf(readMigrations("sqlite"));
   if (version !== newest)
     return [{ part: "version", detail: `its schema is ${version}, and this program's is ${newest}` }];
+  const [unreadable] = countEvents(database);
+  if (unreadable !== undefined) return [{ part: "pages", detail: unreadable }];
   return [
     ...indexFaults(database),
     ...counterFaults(database),
     ...blockFaults(database),
     ...idFaults(database),
   ];
+}
+
+/**
+ * Counts all events by project, channel, name and hour into a temporary table. Returns the errors of those whose bodies
+ * can't be read.
+ */
+function countEvents(database: Database): Set<string> {
+  database.run(`
+    CREATE TEMP TABLE IF NOT EXISTS counted_events (
+      project_id INTEGER, channel TEXT, name TEXT, hour INTEGER, events INTEGER, last_at INTEGER,
+      PRIMARY KEY (project_id, channel, name, hour)) WITHOUT ROWID`);
+  database.run("DELETE FROM temp.counted_events");
+  const add = database.prepare(
+    `INSERT INTO temp.counted_events
+     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1) WHERE true
+     ON CONFLICT DO UPDATE SET events = events + excluded.events, last_at = max(last_at, excluded.last_at)`,
+  );
+  const select = database.prepare<{ rowKey: bigint; project: bigint; body: string }, [bigint, number]>(
+    "SELECT row_key AS rowKey, project_id AS project, body FROM events WHERE row_key > ?1 ORDER BY row_key LIMIT ?2",
+  );
+  select.safeIntegers(true);
+  const bodies = createBodies(database);
+  const errors = new Set<string>();
+  for (let after: RowKey = -1n; ; ) {
+    const rows = select.all(after, countedAtOnce);
+    const counts = new CounterDeltas();
+    for (const { rowKey, project, body } of rows) {
+      try {
+        const { channelId, name } = JSON.parse(`{${bodies.of(body)}}`) as Event;
+        counts.add(Number(project), channelId, name, msOf(rowKey));
+      } catch (error) {
+        if (!(error instanceof DamagedGroup)) throw error;
+        errors.add(error.message);
+      }
+    }
+    if (!counts.isEmpty) add.run(counts.toJson());
+    const last = rows.at(-1);
+    if (!last) return errors;
+    after = last.rowKey;
+  }
 }
 
 /** SQLite puts a heading before what it found. */
@@ -127,8 +177,10 @@ function numberIn(database: Database, sql: string): number {
   return database.query(sql).values()[0]![0] as number;
 }
 
-/** Rebuilds the counters from the events. Call it within a transaction. */
+/** Rebuilds the counters from the events. Call it within a transaction. Throws if some can't be read. */
 export function rebuildCounters(database: Database): void {
+  const [unreadable] = countEvents(database);
+  if (unreadable !== undefined) throw damagedDatabase(database.filename, unreadable);
   for (const table of ["counters", "channel_counters", "uncounted"]) database.run(`DELETE FROM ${table}`);
   database.run("UPDATE channels SET events = 0, last_event_at = NULL");
   database.run(`

@@ -27,6 +27,7 @@ import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
+import { requireAccess } from "./require-access.ts";
 import { keepReserve, makeRoom } from "./reserve.ts";
 import { hasResidue } from "./residue-scan.ts";
 import { removeDeadScratch, scratchIn } from "./scratch.ts";
@@ -39,6 +40,8 @@ const copyWaitMs = 3_600_000;
 const copyPollMs = 100;
 /** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
 const chunkEvents = 2_000;
+/** Steps of packing some hundred bodies, after which the rest waits: new events get their blocks first. */
+const packSteps = 500;
 
 type Opening = Pick<
   StoreWatch,
@@ -72,6 +75,7 @@ export async function openSqliteStore(
   blockEvents = blockEventsUsual,
   migrations?: readonly string[],
 ): Promise<Store> {
+  requireAccess(dataDirectory);
   const lock =
     recordsAs && (may.mayCreate || wasUsed(dataDirectory)) && directoryRefusal(dataDirectory) === null
       ? await awaitDirectory(dataDirectory, recordsAs, onWaiting)
@@ -197,6 +201,22 @@ async function openLocked(
     }),
   };
 
+  async function buildBlocks(pause: Pause, nowMs: number): Promise<void> {
+    for (let isNew = true; ; isNew = false) {
+      const next: BuildStep = await reader.request({ kind: "nextBuildStep", isNew, nowMs });
+      if (!next) return;
+      if (next.step) while (await writer.buildBlock(next.step)) await pause();
+      await pause();
+    }
+  }
+
+  async function packBodies(pause: Pause): Promise<void> {
+    for (let step = 0; step < packSteps; step++) {
+      if (!(await writer.packBodies(blockEvents / 2))) return;
+      await pause();
+    }
+  }
+
   async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
     const isMore =
       capture && step === "truncateLog"
@@ -229,18 +249,16 @@ async function openLocked(
     shrink: (pause) => runPurgeStep("shrink", pause),
     async indexBlocks(pause, nowMs) {
       await writer.flushCounters();
-      for (let isNew = true; ; isNew = false) {
-        const next: BuildStep = await reader.request({ kind: "nextBuildStep", isNew, nowMs });
-        if (!next) return;
-        if (next.step) while (await writer.buildBlock(next.step)) await pause();
-        await pause();
-      }
+      await buildBlocks(pause, nowMs);
+      await packBodies(pause);
+      await runPurgeStep("shrinkSparse", pause);
     },
     async purge(pause, userIds = []) {
       await writer.purge("beginMerge");
       const steps = [
         "merge",
         "purgeUnfinished",
+        "purgeBodies",
         "purgeColumns",
         "purgeTokens",
         "shrink",

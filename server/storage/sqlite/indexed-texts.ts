@@ -4,6 +4,7 @@ import { prefixesOf, type Term, textOf, token, tokenPrefix } from "../../event/t
 import { valueIn } from "../counter-ranges.ts";
 import { eventJson } from "../event-row.ts";
 import type { Split } from "../split.ts";
+import type { Bodies } from "./bodies.ts";
 import { justAfter, type Vocabulary } from "./vocabulary.ts";
 
 /**
@@ -12,7 +13,7 @@ import { justAfter, type Vocabulary } from "./vocabulary.ts";
  */
 export type IndexedTexts = ReturnType<typeof createIndexedTexts>;
 
-export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
+export function createIndexedTexts(database: Database, vocabulary: Vocabulary, bodies: Bodies) {
   const selectChannels = database.prepare<{ name: string }, [number]>(
     "SELECT name FROM channels WHERE project_id = ?1",
   );
@@ -29,7 +30,7 @@ export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
   ): string | undefined {
     const text = textOf(word.slice(prefix.length));
     if (text !== null) return text;
-    const row = selectEvent.get(`"${word}"`);
+    const [row] = bodies.in(() => selectEvent.all(`"${word}"`));
     return row ? textIn(JSON.parse(eventJson(row.id, row.body, row.ms)) as Event) : undefined;
   }
 

@@ -2,12 +2,13 @@ import type { Database } from "bun:sqlite";
 import { limits } from "../../core/limits.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import { type ArrivedLaterQuery, type LateQuery, lateReadMax } from "../event-queries.ts";
+import type { Bodies } from "./bodies.ts";
 import { jsonOf } from "./page.ts";
 import { rowKeyAt } from "./row-key.ts";
 import { type Row, rowColumns } from "./rows-in-order.ts";
 
 /** Compares events' arrivals with a time. */
-export function createLateEvents(database: Database) {
+export function createLateEvents(database: Database, bodies: Bodies) {
   // The index of arrivals has the row keys, so only the rows of late events are read.
   const selectLate = database.prepare<
     Row,
@@ -34,7 +35,8 @@ export function createLateEvents(database: Database) {
       for (const ms of times) {
         const [low, mark] = [rowKeyAt(Math.max(0, ms - limits.notifyAgeMs)), rowKeyAt(ms + 1)];
         const to = rowKeyAt(ms + limits.notifyAgeMs + 1);
-        late.push(selectLate.all(projectId, mark, to, lateReadMax, low, mark - 1n).map(jsonOf));
+        const rows = bodies.in(() => selectLate.all(projectId, mark, to, lateReadMax, low, mark - 1n));
+        late.push(rows.map(jsonOf));
         await turns.next();
       }
       return late;

@@ -2,16 +2,21 @@ import type { Database } from "bun:sqlite";
 import type { MsRange } from "../block.ts";
 import type { EventQuery } from "../event-queries.ts";
 import type { NumberScan } from "../number-scan.ts";
+import type { Bodies } from "./bodies.ts";
 import { rowKeyAt } from "./row-key.ts";
 import { type Row, rowColumns, type Source } from "./rows-in-order.ts";
 
 /** Rows of a window: one or two milliseconds. */
 const windowRows = 2_000;
+/** A tag's value is no longer. */
+const numberCharacters = 1_000;
 
 /** Sources of rows with a number in a range, for time whose numbers no block has. */
-export function createNumberSources(database: Database) {
+export function createNumberSources(database: Database, bodies: Bodies) {
   const position = "instr(events.body, ?1)";
-  const number = `${position} > 0 AND CAST(substr(events.body, ${position} + length(?1)) AS REAL) BETWEEN ?2 AND ?3`;
+  // SQL can't look into compressed bodies, whose references are other texts than JSON.
+  const number = `(unicode(events.body) <> unicode('"') OR ${position} > 0
+    AND CAST(substr(events.body, ${position} + length(?1)) AS REAL) BETWEEN ?2 AND ?3)`;
   type Bounds = [low: bigint, high: bigint, count: number];
   type Scan = [before: string, low: number, high: number];
   const scanned = (columns: string, order: "ASC" | "DESC", limit: string) =>
@@ -40,21 +45,42 @@ export function createNumberSources(database: Database) {
     );
   const selectNth = { asc: nth("ASC"), desc: nth("DESC") };
 
+  /** Reads rows in runs, leaves out those without such a number, and goes on until there are enough. */
+  function reading(scan: NumberScan, order: "asc" | "desc", read: Source["read"]): Source["read"] {
+    return (from, to, count) => {
+      const found: Row[] = [];
+      for (let [low, high] = [from, to]; ; ) {
+        const rows = bodies.in(() => read(low, high, count));
+        for (const row of rows) if (found.length < count && hasNumber(row.body, scan)) found.push(row);
+        const last = rows.at(-1);
+        if (!last || rows.length < count || found.length === count) return found;
+        const key = rowKeyAt(last.ms, last.sequence);
+        if (order === "asc") low = key + 1n;
+        else high = key - 1n;
+      }
+    };
+  }
+
   return {
     /** @param match - an index query that the rows also match; null for all of the project */
-    source(query: EventQuery, { before, low, high }: NumberScan, match: string | null): Source {
+    source(query: EventQuery, scan: NumberScan, match: string | null): Source {
+      const { before, low, high } = scan;
       const { order, projectId } = query;
       if (match === null) {
         return {
           query,
-          read: (from, to, count) => select.scanned[order].all(before, low, high, projectId, from, to, count),
+          read: reading(scan, order, (from, to, count) =>
+            select.scanned[order].all(before, low, high, projectId, from, to, count),
+          ),
           hasMore: (from, to, count) =>
             exists.scanned.get(before, low, high, projectId, from, to, count) !== null,
         };
       }
       return {
         query,
-        read: (from, to, count) => select.found[order].all(before, low, high, match, from, to, count),
+        read: reading(scan, order, (from, to, count) =>
+          select.found[order].all(before, low, high, match, from, to, count),
+        ),
         hasMore: (from, to, count) => exists.found.get(before, low, high, match, from, to, count) !== null,
       };
     },
@@ -74,4 +100,13 @@ export function createNumberSources(database: Database) {
       }
     },
   };
+}
+
+/** Like the condition in SQL. */
+function hasNumber(body: string, { before, low, high }: NumberScan): boolean {
+  const at = body.indexOf(before);
+  if (at === -1) return false;
+  const number = Number.parseFloat(body.slice(at + before.length, at + before.length + numberCharacters));
+  // SQL reads a text without a number as 0; what is found is compared with the query anyway.
+  return Number.isNaN(number) || (number >= low && number <= high);
 }

@@ -5,6 +5,7 @@ import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeStorage, removeStorage, testWatch } from "../../testing/engine.ts";
 import { createBlocks } from "./blocks.ts";
+import { createBodies } from "./bodies.ts";
 import { openSqliteStore } from "./index.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createReadPage } from "./page.ts";
@@ -50,7 +51,12 @@ test("a page of a project does not go through the newer events of another one", 
         };
       },
     });
-    const readPage = createReadPage(counting, openVocabulary(database), createBlocks(database));
+    const readPage = createReadPage(
+      counting,
+      openVocabulary(database),
+      createBlocks(database),
+      createBodies(database),
+    );
     for (const projectId of [older, newer]) {
       rowsScanned = 0;
       const query = { projectId, filter: {}, order: "desc" as const };

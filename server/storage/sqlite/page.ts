@@ -8,6 +8,7 @@ import type { EventQuery } from "../event-queries.ts";
 import { dashed, eventJson } from "../event-row.ts";
 import { numberScanOf } from "../number-scan.ts";
 import type { Blocks } from "./blocks.ts";
+import type { Bodies } from "./bodies.ts";
 import { type Match, matchOf, textOf } from "./match.ts";
 import { createNumberSources } from "./number-sources.ts";
 import { type Candidate, createPruneBlocks, type Part, rowsOfMsMax } from "./prune-blocks.ts";
@@ -51,6 +52,7 @@ const staleCandidatesMax = 32;
 
 /** A page being read. */
 type Reading = {
+  bodies: Bodies;
   query: EventQuery;
   limit: number;
   rows: Row[];
@@ -63,10 +65,10 @@ type Reading = {
 
 export type Page = { rows: Row[]; next: Cursor | null };
 
-export function createReadPage(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
+export function createReadPage(database: Database, vocabulary: Vocabulary, blocks: Blocks, bodies: Bodies) {
   const pruneBlocks = createPruneBlocks(database, blocks);
   const { inRange, inMs } = createRowsInOrder(database);
-  const numberSources = createNumberSources(database);
+  const numberSources = createNumberSources(database, bodies);
   const found = (order: "ASC" | "DESC") =>
     database.prepare<Row, [string, bigint, bigint, number]>(
       `SELECT ${rowColumns} FROM events_index JOIN events ON events.row_key = events_index.rowid
@@ -232,7 +234,7 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   /** Up to `limit` events, fewer if the turn was over, and where to continue. */
   return database.transaction((query: EventQuery, limit: number): Page => {
     const { projectId, filter, order } = query;
-    const reading = begin(query, limit);
+    const reading = begin(query, limit, bodies);
     const { rows } = reading;
     const range = rangeOf(query, timeSpan());
     const match = matchOf(projectId, filter, vocabulary);
@@ -267,10 +269,10 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   });
 }
 
-function begin(query: EventQuery, limit: number): Reading {
+function begin(query: EventQuery, limit: number, bodies: Bodies): Reading {
   const { after } = query;
   const last = after ? { ms: after.ms, id: after.id.replaceAll("-", "") } : null;
-  return { query, limit, rows: [], last, misses: 0, characters: 0 };
+  return { bodies, query, limit, rows: [], last, misses: 0, characters: 0 };
 }
 
 /** Adds the matching rows after `reading.last`. Returns the page once it is full or the turn is over. */
@@ -280,6 +282,7 @@ function add(reading: Reading, found: Row[], allMatch: boolean): Page | null {
   for (const row of found) {
     if (reading.last && !isAfter(row, reading.last, ascending)) continue;
     reading.last = row;
+    row.body = reading.bodies.of(row.body);
     reading.characters += row.body.length;
     if (allMatch || matches(query.filter, JSON.parse(jsonOf(row)) as Event)) rows.push(row);
     else reading.misses++;

@@ -1,22 +1,41 @@
 import type { Database } from "bun:sqlite";
 import { busyTimeoutMs } from "./open.ts";
+import type { PackBodies } from "./pack-bodies.ts";
 import type { BlockWriter } from "./write-blocks.ts";
 
 /** Leaf pages of the full-text index that one merge step writes. */
 const mergePages = 32;
 /** Free pages that one step returns to the disk. */
 const vacuumPages = 128;
+/** The share of free pages that a file may keep for what is stored next. */
+const freeShareMax = 1 / 32;
 
 /**
  * The steps that erase the traces of removed events from the file. Each is short and a commit of its own, except
  * `rewrite`. A step that has more to do returns true.
  */
-export function createPurge(database: Database, blockWriter: BlockWriter) {
+export function createPurge(database: Database, blockWriter: BlockWriter, packBodies: PackBodies) {
   const freePages = (): number =>
     (database.query("PRAGMA freelist_count").get() as { freelist_count: number }).freelist_count;
 
+  const allPages = (): number =>
+    (database.query("PRAGMA page_count").get() as { page_count: number }).page_count;
+
+  let freeBefore = 0;
+
+  /** Moves pages from the end of the file into free ones, and truncates the file. */
+  function shrink(): boolean {
+    const before = freePages();
+    if (before === 0) return false;
+    database.run(`PRAGMA incremental_vacuum(${vacuumPages})`);
+    return freePages() < before;
+  }
+
   return {
     ...createMerge(database),
+
+    /** Takes the bodies of removed events out of compressed groups. */
+    purgeBodies: database.transaction(packBodies.removeSome),
 
     /** Deletes unfinished blocks with removed events. */
     purgeUnfinished: database.transaction(blockWriter.purgeUnfinished),
@@ -27,12 +46,15 @@ export function createPurge(database: Database, blockWriter: BlockWriter) {
     /** Deletes tokens that are no longer on any event from the blocks. */
     purgeTokens: database.transaction(blockWriter.purgeTokens),
 
-    /** Moves pages from the end of the file into free ones, and truncates the file. */
-    shrink(): boolean {
-      const before = freePages();
-      if (before === 0) return false;
-      database.run(`PRAGMA incremental_vacuum(${vacuumPages})`);
-      return freePages() < before;
+    shrink,
+
+    /** Shrinks the file if much of it is free, and new events have not begun to use that since the last call. */
+    shrinkSparse(): boolean {
+      const free = freePages();
+      const isUnused = Math.abs(free - freeBefore) < vacuumPages;
+      const isMore = isUnused && free > allPages() * freeShareMax && shrink();
+      freeBefore = freePages();
+      return isMore;
     },
 
     /** Rewrites the whole file: the only step that is not short. */

@@ -7,6 +7,7 @@ import { TagCounts } from "../../event/tag-counts.ts";
 import type { EventQuery, Page } from "../event-queries.ts";
 import type { ArrivedEvent } from "../event-store.ts";
 import type { Blocks } from "./blocks.ts";
+import type { Bodies } from "./bodies.ts";
 import { matchEvery } from "./match.ts";
 import { createReadPage, jsonOf, readRowsMin } from "./page.ts";
 import { datedBit, earliest, latest, rowKeyAt, rowKeyOf, rowKeySql } from "./row-key.ts";
@@ -17,8 +18,8 @@ import type { Vocabulary } from "./vocabulary.ts";
 const chunkCharacters = 1_048_576;
 
 /** Queries on events. They hold no transaction open between calls. */
-export function createRead(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
-  const readPage = createReadPage(database, vocabulary, blocks);
+export function createRead(database: Database, vocabulary: Vocabulary, blocks: Blocks, bodies: Bodies) {
+  const readPage = createReadPage(database, vocabulary, blocks, bodies);
   const selectSent = database.prepare<Row, [number, string]>(
     `SELECT ${rowColumns} FROM sent_ids JOIN events USING (row_key)
      WHERE sent_ids.project_id = ?1 AND sent_ids.id = unhex(?2, '-')`,
@@ -59,7 +60,8 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
     // Undated events after the last dated one are not among the first `limit`: don't search for them.
     const last = dated.length === limit ? dated.at(-1) : undefined;
     const high = last ? rowKeyAt(last.arrivalMs, last.arrivalSequence) : latest;
-    return [selectUndatedAfter.all(matchEvery(projectId), after + 1n, high, limit), dated] as const;
+    const undated = selectUndatedAfter.all(matchEvery(projectId), after + 1n, high, limit);
+    return [bodies.in(() => undated), bodies.in(() => dated)] as const;
   });
 
   return {
@@ -78,7 +80,11 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
 
     find(projectId: number, id: string): string | null {
       const stamp = stampOfId(id);
-      const row = selectMade.get(projectId, stamp.ms, stamp.sequence, id) ?? selectSent.get(projectId, id);
+      const [row] = bodies.in(() => {
+        const found =
+          selectMade.get(projectId, stamp.ms, stamp.sequence, id) ?? selectSent.get(projectId, id);
+        return found ? [found] : [];
+      });
       return row ? jsonOf(row) : null;
     },
 

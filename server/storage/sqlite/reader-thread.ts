@@ -34,6 +34,7 @@ import type {
   UserTermsQuery,
 } from "../event-queries.ts";
 import { createBlocks } from "./blocks.ts";
+import { createBodies } from "./bodies.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
 import { createCountNewer } from "./count-newer.ts";
@@ -43,6 +44,7 @@ import { createLateEvents } from "./late-events.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { peopleSource } from "./people.ts";
 import { createRead } from "./read.ts";
+import { createReadGroups } from "./read-groups.ts";
 import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { startingWith } from "./starting-with.ts";
@@ -109,21 +111,23 @@ const progressMs = 100;
 const [dataDirectory, blockEvents] = process.argv.slice(-2) as [string, string];
 const database = openForReading(databaseFile(dataDirectory));
 const vocabulary = openVocabulary(database);
-const texts = createIndexedTexts(database, vocabulary);
+const bodies = createBodies(database);
+const texts = createIndexedTexts(database, vocabulary, bodies);
 const blocks = createBlocks(database);
-const read = createRead(database, vocabulary, blocks);
-const count = createCount(createCountSource(database, vocabulary, texts, blocks));
+const read = createRead(database, vocabulary, blocks, bodies);
+const count = createCount(createCountSource(database, vocabulary, texts, blocks, bodies));
 const countNewer = createCountNewer(database);
-const late = createLateEvents(database);
+const late = createLateEvents(database, bodies);
 const sources = {
-  scan: createScan(database, vocabulary, blocks),
+  scan: createScan(database, vocabulary, blocks, bodies),
   readPeople: createReadPeople(peopleSource(database)),
   readProperty: createReadProperty(database),
+  readGroups: createReadGroups(database),
 };
 const users = createUsers(database, texts);
 const usersMatching = createUsersMatching(database);
 const countRemovable = createCountRemovable(database);
-const buildBlocks = createBuildBlocks(database, Number(blockEvents));
+const buildBlocks = createBuildBlocks(database, Number(blockEvents), bodies);
 const encoder = new TextEncoder();
 
 lowerPriority(niceness);

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
 import { token, tokensOf } from "../../event/tokens.ts";
+import { createBodies } from "./bodies.ts";
 import { deleteBlocks } from "./diagnose.ts";
 
 /** Rows read at a time. */
@@ -21,6 +22,7 @@ export function rebuildIndex(database: Database): void {
     "SELECT row_key AS rowKey, project_id AS project, body FROM events WHERE row_key > ?1 ORDER BY row_key LIMIT ?2",
   );
   select.safeIntegers(true);
+  const bodies = createBodies(database);
   let sentinel = sentinelDays.first;
   // In the order of row ids, which is ten times as fast as any other.
   const insertSentinelsBefore = (rowKey: bigint | null) => {
@@ -34,7 +36,7 @@ export function rebuildIndex(database: Database): void {
     const rows = select.all(after, chunkRows);
     for (const { rowKey, project, body } of rows) {
       insertSentinelsBefore(rowKey);
-      insert.run(rowKey, tokensOf(Number(project), JSON.parse(`{${body}}`) as Event));
+      insert.run(rowKey, tokensOf(Number(project), JSON.parse(`{${bodies.of(body)}}`) as Event));
     }
     const last = rows.at(-1);
     if (!last) break;

@@ -34,6 +34,10 @@ export function rowKeyOf(stamp: ArrivalStamp): RowKey {
   return rowKeyAt(stamp.ms, stamp.sequence);
 }
 
+export function msOf(key: RowKey): number {
+  return Number(key >> sequenceBits);
+}
+
 /** The first row key of the next millisecond. */
 export function rowKeyAfter(ms: number): RowKey {
   return rowKeyAt(ms + 1);

@@ -10,6 +10,7 @@ import type { Bits } from "../bits.ts";
 import { type MsRange, ordinalFrom } from "../block.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
+import type { Bodies } from "./bodies.ts";
 import { type Match, matchOf, textOf } from "./match.ts";
 import { rowKeyAt } from "./row-key.ts";
 import type { Vocabulary } from "./vocabulary.ts";
@@ -25,7 +26,7 @@ type Row = [ms: number, sequence: number, body: string];
 type BlockScan = { matched: (Bits | null)[]; columns: Columns; from: number; to: number; endMs: number };
 
 /** Reads events for analyses: columns of blocks, and rows of the time between them. */
-export function createScan(database: Database, vocabulary: Vocabulary, blocks: Blocks): Scan {
+export function createScan(database: Database, vocabulary: Vocabulary, blocks: Blocks, bodies: Bodies): Scan {
   const selectRows = database.prepare(
     `SELECT events.row_key >> 21, events.row_key & 2097151, events.body
      FROM events_index JOIN events ON events.row_key = events_index.rowid
@@ -78,8 +79,11 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
       const high = rowKeyAt(toMs) - 1n;
       let low = rowKeyAt(fromMs);
       for (;;) {
-        const rows = selectRows.values(text, low, high, runRows) as Row[];
-        for (const [ms, , body] of rows) batches.addEvent(JSON.parse(`{${body}}`) as Event, ms);
+        const rows = bodies.reading(() => {
+          const rows = selectRows.values(text, low, high, runRows) as Row[];
+          for (const [ms, , body] of rows) batches.addEvent(JSON.parse(`{${bodies.of(body)}}`) as Event, ms);
+          return rows;
+        });
         await take(batches.take());
         const last = rows.at(-1);
         if (!last || rows.length < runRows) return;

@@ -8,11 +8,13 @@ import type { AppendResult, RejectedEvent, RejectedRetention } from "../event-st
 import { createAppend } from "./append.ts";
 import { type CompanionBatch, createAppendWith } from "./append-with.ts";
 import { decodeBatch } from "./batch.ts";
+import { createBodies } from "./bodies.ts";
 import { createCounterWriter } from "./counter-writer.ts";
 import { createRemove } from "./delete-events.ts";
 import { StatementError, storageProblem } from "./failure.ts";
 import { createMerging } from "./merging.ts";
 import { databaseFile, openForWriting } from "./open.ts";
+import { createPackBodies } from "./pack-bodies.ts";
 import { createPurge, type PurgeStep } from "./purge.ts";
 import { createKeepRejected } from "./rejected.ts";
 import { type BlockStep, createBlockWriter } from "./write-blocks.ts";
@@ -39,6 +41,7 @@ export type WriterRequest =
   | { kind: "purge"; step: PurgeStep }
   | { kind: "flushCounters" }
   | { kind: "buildBlock"; step: BlockStep }
+  | { kind: "packBodies"; blockEventsMin: number }
   | { kind: "close" };
 
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
@@ -70,15 +73,20 @@ export type WriterAnswer = {
   | { kind: "closed" }
 );
 
+/** The writer reads bodies only to remove events and to answer for duplicates. */
+const cacheCharacters = 512 * 1_024;
+
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
 const counterWriter = createCounterWriter(database);
 const merging = createMerging(database);
 const blockWriter = createBlockWriter(database);
-const append = createAppend(database, counterWriter, merging, blockWriter);
+const bodies = createBodies(database, cacheCharacters);
+const packBodies = createPackBodies(database);
+const append = createAppend(database, counterWriter, merging, blockWriter, bodies);
 const appendWith = createAppendWith(database, append);
 const keepRejected = createKeepRejected(database);
-const remove = createRemove(database, counterWriter, merging, blockWriter);
-const purge = createPurge(database, blockWriter);
+const remove = createRemove(database, counterWriter, merging, blockWriter, bodies, packBodies);
+const purge = createPurge(database, blockWriter, packBodies);
 const deleteEmptyChannel = database.prepare(
   "DELETE FROM channels WHERE project_id = ?1 AND name = ?2 AND events <= 0",
 );
@@ -101,6 +109,7 @@ function inTransaction<Result>(work: () => Result): Result {
     return result;
   } catch (error) {
     counterWriter.rolledBack();
+    packBodies.rolledBack();
     if (database.inTransaction) rollback.run();
     throw error;
   }
@@ -219,6 +228,12 @@ function answer(request: WriterRequest): WriterAnswer {
     case "buildBlock": {
       const { step } = request;
       return { kind: "stepped", isMore: inTransaction(() => blockWriter.step(step)) };
+    }
+    case "packBodies": {
+      const { blockEventsMin } = request;
+      // An idle server writes nothing.
+      if (!packBodies.isBehind(blockEventsMin)) return { kind: "stepped", isMore: false };
+      return { kind: "stepped", isMore: inTransaction(() => packBodies.step(blockEventsMin)) };
     }
     case "flushCounters":
       flushCounters();

@@ -41,11 +41,13 @@ const canStayAwake = navigator.hardwareConcurrency > 1;
 const purgeWork: Record<PurgeStep, WriterWork> = {
   beginMerge: "purge",
   merge: "purge",
+  purgeBodies: "purge",
   purgeColumns: "purge",
   purgeTokens: "purge",
   purgeUnfinished: "purge",
   rewrite: "purge",
   shrink: "shrink",
+  shrinkSparse: "shrink",
   truncateLog: "checkpoint",
 };
 
@@ -189,6 +191,11 @@ export class Writer {
   /** Returns whether the step has more to do. */
   async buildBlock(step: BlockStep): Promise<boolean> {
     return this.#step({ kind: "buildBlock", step }, "blocks");
+  }
+
+  /** Returns whether there may be more to pack. */
+  async packBodies(blockEventsMin: number): Promise<boolean> {
+    return this.#step({ kind: "packBodies", blockEventsMin }, "blocks");
   }
 
   async #step(request: WriterRequest, work: WriterWork): Promise<boolean> {

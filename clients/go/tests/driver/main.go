@@ -169,6 +169,9 @@ func read() {
 	check(err)
 	client.Identify("u1", tidings.Properties{"plan": "pro", "seats": 5, "trial": nil})
 	client.Identify("..", tidings.Properties{"plan": "dots"})
+	group := tidings.Properties{"plan": "team", "trial": nil}
+	client.Group(tidings.Group{Type: "company", ID: "acme", Properties: group, UserID: "u1"})
+	client.Group(tidings.Group{Type: "company", ID: "acme", Properties: tidings.Properties{"seats": 5}})
 	check(client.Close(ctx))
 	printJSON(map[string]any{"names": names, "page": len(page.Events), "hasMore": page.NextCursor != ""})
 }

@@ -20,18 +20,26 @@ _COUNTER_MAX = 0xFFF
 _COUNTER_SEED_BITS = 11
 
 
+#: Where groups are saved.
+GROUPS_PATH = "/api/groups"
+
+
 class Item(NamedTuple):
-    """What the queue sends: an event, or properties of a user."""
+    """What the queue sends: an event, properties of a user, or a group."""
 
     id: str
     #: UTF-8. The same bytes are sent each time.
     json: bytes
-    #: The path of the user's properties; empty for an event.
+    #: The path of the user's properties, or of groups; empty for an event.
     path: str = ""
 
     def content(self) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self.json)
-        return content if self.path == "" else {"userId": self.id, "properties": content}
+        return {"userId": self.id, "properties": content} if self.method == "PATCH" else content
+
+    @property
+    def method(self) -> str:
+        return "POST" if self.path in ("", GROUPS_PATH) else "PATCH"
 
 
 class EventIds:
@@ -88,11 +96,23 @@ def event_item(event: Mapping[str, Any]) -> Item:
 def properties_item(user_id: str, properties: Mapping[str, TagValue]) -> Item:
     # URLs lose the segments "." and "..", so the server takes them with a tilde.
     segment = f"~{user_id}" if user_id.lstrip("~") in (".", "..") else user_id
-    body = {
+    return Item(user_id, encode(property_values(properties)), f"/api/users/{quote(segment, safe='')}")
+
+
+def group_item(type: str, id: str, properties: Mapping[str, TagValue] | None, user_id: str | None) -> Item:
+    body: dict[str, Any] = {"type": type, "id": id}
+    if properties is not None:
+        body["properties"] = property_values(properties)
+    if user_id is not None:
+        body["userId"] = user_id
+    return Item(id, encode(body), GROUPS_PATH)
+
+
+def property_values(properties: Mapping[str, TagValue]) -> dict[str, Any]:
+    return {
         key: value if isinstance(value, (str, bool, int, float)) or value is None else tag_string(key, value)
         for key, value in properties.items()
     }
-    return Item(user_id, encode(body), f"/api/users/{quote(segment, safe='')}")
 
 
 def encode(body: Any) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, 
 
 from ._drops import Drops, OnError
 from ._errors import ResponseError, TidingsError, problem_error
-from ._event import Item, TagValue, event_item, next_event_id, properties_item
+from ._event import Item, TagValue, event_item, group_item, next_event_id, properties_item
 from ._journal import Journal
 from ._live import LiveEvents
 from ._queue import Queue
@@ -161,6 +161,31 @@ class Client:
         except Exception as error:
             self._drops.report([{"userId": user_id, "properties": properties}], "invalid", error)
 
+    def group(
+        self,
+        type: str,
+        id: str,
+        properties: Mapping[str, TagValue] | None = None,
+        *,
+        user_id: str | None = None,
+    ) -> None:
+        """Saves a group of users, such as a company, in the background, like ``track``. Creates it if it is new.
+
+        It needs a secret key with the scope ``ingest``.
+
+        :param type: such as ``company`` or ``team``
+        :param id: the ID that your application gives the group
+        :param properties: None removes one; all others stay
+        :param user_id: becomes a member of the group
+        """
+        try:
+            item = group_item(type, id, properties, user_id)
+            if not self._disabled:
+                self._queue.add(item)
+        except Exception as error:
+            group = {"type": type, "id": id, "properties": properties, "userId": user_id}
+            self._drops.report([group], "invalid", error)
+
     def flush(self, timeout: float = 10.0) -> bool:
         """Sends what was tracked before, and waits. Returns False if some of it is still waiting after all retries."""
         return self._queue.flush(timeout)
@@ -240,7 +265,7 @@ class Client:
     def _send(self, items: Sequence[Item]) -> List[Optional[TidingsError]]:
         headers = {"content-type": "application/json", **self._headers}
         if items[0].path:
-            attempt("PATCH", self._base_url + items[0].path, headers, items[0].json, self._timeout)
+            attempt(items[0].method, self._base_url + items[0].path, headers, items[0].json, self._timeout)
             return [None]
         body = b"[" + b",".join(item.json for item in items) + b"]"
         content = attempt(

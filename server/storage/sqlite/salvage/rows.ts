@@ -1,15 +1,17 @@
 import { eventJson } from "../../event-row.ts";
+import { parseReference } from "../body-group.ts";
 import type { RowId, StoredRow, Value } from "./records.ts";
 
 /**
  * A row of the tables that are salvaged.
  *
  * Invariant: the columns of a row tell its table, without SQLite. A migration that changes `events`, `channels`,
- * `users`, `person_ids`, `projects`, `channel_counters` or `uncounted` also changes this file. Checked by
- * `server/storage/sqlite/salvage/salvage.test.ts`.
+ * `users`, `person_ids`, `projects`, `channel_counters` or `uncounted` also changes this file, and one that changes
+ * `body_groups` `packed-bodies.ts`. Checked by `server/storage/sqlite/salvage/salvage.test.ts`.
  */
 export type SalvagedRow =
   | { kind: "event"; projectId: number; ms: number; json: string }
+  | { kind: "packedEvent"; projectId: number; ms: number; id: Buffer; reference: number }
   | { kind: "user"; projectId: number; userId: string; isKnown: boolean; properties: object }
   /** An ID that is joined to a person's main ID; the same ID if it was split off. */
   | { kind: "joined"; projectId: number; userId: string; personId: string }
@@ -37,6 +39,7 @@ const hourMs = 3_600_000;
 const hoursMax = 2 ** 42 / hourMs;
 /** Any timestamp in milliseconds is larger. */
 const msMin = 1_000_000_000_000;
+const referencePattern = /^[0-9a-z]{1,10}$/;
 
 /** The row of one of the tables; null if it is another table's, or damaged. */
 export function salvagedRow(row: StoredRow): SalvagedRow | null {
@@ -55,7 +58,10 @@ function withRowid(values: Value[], rowid: RowId): SalvagedRow | null {
   if (values.length === 5 && third instanceof Buffer) {
     if (!isCount(second) || third.length !== idBytes || !isNullOrNumber(fourth) || typeof fifth !== "string")
       return null;
-    return eventOf(second, third, fifth, msOf(rowid));
+    const ms = msOf(rowid);
+    if (referencePattern.test(fifth))
+      return { kind: "packedEvent", projectId: second, ms, id: third, reference: parseReference(fifth) };
+    return eventOf(second, third, fifth, ms);
   }
   if (values.length === 2) return typeof second === "string" ? uncountedOf(second) : null;
   const createdAt = values[7];
@@ -71,7 +77,13 @@ function withRowid(values: Value[], rowid: RowId): SalvagedRow | null {
   return { kind: "project", projectId: rowid.low, slug: second, isDeleted: values[6] !== null };
 }
 
-function eventOf(projectId: number, id: Buffer, body: string, ms: number): SalvagedRow | null {
+/** An event with its body; null if that is damaged. */
+export function eventOf(
+  projectId: number,
+  id: Buffer,
+  body: string,
+  ms: number,
+): Extract<SalvagedRow, { kind: "event" }> | null {
   try {
     const json = eventJson(id.toString("hex"), body, ms);
     const event = JSON.parse(json) as Record<string, unknown>;

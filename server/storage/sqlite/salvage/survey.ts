@@ -1,6 +1,7 @@
+import { PackedBodies } from "./packed-bodies.ts";
 import type { PageFile } from "./page-file.ts";
 import { childOf, pageKinds, type RowId, rowOf, type TreePage, treePage } from "./records.ts";
-import { msOf, type SalvagedChannel, type SalvagedRow, salvagedRow } from "./rows.ts";
+import { eventOf, msOf, type SalvagedChannel, type SalvagedRow, salvagedRow } from "./rows.ts";
 
 const hourMs = 3_600_000;
 /** How far below an inner page an event is looked for: no tree is higher. */
@@ -45,12 +46,25 @@ export type Survey = {
   lostRanges: MissingRange[];
 };
 
-/** All rows of the salvaged tables, in the order of pages. Rows of damaged pages are null. */
-export function* rowsIn(file: PageFile): Generator<SalvagedRow | null> {
+type UnpackedRow = Exclude<SalvagedRow, { kind: "packedEvent" }>;
+
+/**
+ * All rows of the salvaged tables, in the order of pages. Rows of damaged pages are null, and events whose compressed
+ * bodies are damaged.
+ */
+export function* rowsIn(file: PageFile): Generator<UnpackedRow | null> {
+  const bodies = new PackedBodies(file);
   for (let number = 1; number <= file.pages; number++) {
     const page = treePage(file.page(number)!, number);
-    if (page && page.kind !== pageKinds.tableInner) yield* rowsOn(file, page);
+    if (page && page.kind !== pageKinds.tableInner)
+      for (const row of rowsOn(file, page)) yield row && unpacked(row, bodies);
   }
+}
+
+function unpacked(row: SalvagedRow, bodies: PackedBodies): UnpackedRow | null {
+  if (row.kind !== "packedEvent") return row;
+  const body = bodies.of(row.reference);
+  return body === null ? null : eventOf(row.projectId, row.id, body, row.ms);
 }
 
 /** The rows of a page, if it is one of the salvaged tables: one of its rows can be read. */
@@ -125,7 +139,7 @@ class ProjectCounts {
     this.id = id;
   }
 
-  add(row: Exclude<SalvagedRow, { kind: "uncounted" }>): void {
+  add(row: Exclude<UnpackedRow, { kind: "uncounted" }>): void {
     if (row.kind === "event") this.#events++;
     else if (row.kind === "user") this.#users++;
     else if (row.kind === "joined") this.#joinedIds += Number(row.userId !== row.personId);
@@ -219,9 +233,13 @@ function leadsToEvents(file: PageFile, number: number, height: number, known: Ma
   if (!page) return false;
   const leads =
     page.kind === pageKinds.tableLeaf
-      ? page.cells.some((cell) => rowAt(file, page, cell)?.kind === "event")
+      ? page.cells.some((cell) => isEvent(rowAt(file, page, cell)))
       : page.kind === pageKinds.tableInner &&
         childrenOf(page).some(({ child }) => leadsToEvents(file, child, height - 1, known));
   known.set(number, leads);
   return leads;
+}
+
+function isEvent(row: SalvagedRow | null): boolean {
+  return row?.kind === "event" || row?.kind === "packedEvent";
 }
