@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 import { expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";

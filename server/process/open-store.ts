@@ -35,3 +35,5 @@ export async function openStore(
     clickHouse?.openClickHouse(clickhouseUrl!),
   );
 }
+
+export type OpenStore = typeof openStore;

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
+import { type OpenStore, openStore } from "../process/open-store.ts";
 import { openClickHouse } from "../storage/clickhouse/index.ts";
 import type { AcceptedEvent } from "../storage/event-store.ts";
 import { openPostgresStore } from "../storage/postgres/index.ts";
@@ -116,7 +117,11 @@ function copyDatabase(fill: (storage: TestStorage) => Promise<void>): () => Prom
     await fill({ dataDirectory, databaseUrl: url });
     rmSync(dataDirectory, { recursive: true });
   };
-  return async () => ({ dataDirectory: makeDirectory(), databaseUrl: await makeDatabase(fillDatabase) });
+  return async () => ({
+    dataDirectory: makeDirectory(),
+    databaseUrl: await makeDatabase(fillDatabase),
+    ...(engine === "clickhouse" && { clickhouseUrl: await testClickHouseDatabase() }),
+  });
 }
 
 const makeDirectory = () => mkdtempSync(join(tmpdir(), "tidings-test-"));
@@ -184,11 +189,11 @@ export async function openEngineStore(storage: TestStorage, blockEvents?: number
   if (databaseUrl === null) return openSqliteStore(dataDirectory, testWatch, blockEvents);
   const address = { url: databaseUrl, connections: 10 };
   if (!clickhouseUrl) return openPostgresStore(address, testWatch, blockEvents);
-  const open = openClickHouse(clickhouseUrl, { events: shippedAtOnce, ageMs: 0, keepMs: 0, announceMs: 0 });
+  const open = openClickHouse(clickhouseUrl, atOnce);
   return shipsAtOnce(await openPostgresStore(address, testWatch, blockEvents, undefined, open));
 }
 
-const shippedAtOnce = 1_000;
+const atOnce = { events: 1_000, ageMs: 0, keepMs: 0, announceMs: 0 };
 
 /** What finds or removes events. */
 const reads = [
@@ -215,13 +220,26 @@ const reads = [
   ...(["countRemovable", "remove"] as const),
 ];
 
+/** Opens a store like `openStore`. On ClickHouse, it ships like that of `openEngineStore`. */
+export async function openShippingStore(
+  ...[config, watch, migrations]: Parameters<OpenStore>
+): Promise<Store> {
+  const { databaseUrl, databaseConnections, clickhouseUrl } = config;
+  if (databaseUrl === null || !clickhouseUrl) return openStore(config, watch, migrations);
+  const address = { url: databaseUrl, connections: databaseConnections };
+  return shipsAtOnce(
+    await openPostgresStore(address, watch, undefined, migrations, openClickHouse(clickhouseUrl, atOnce)),
+  );
+}
+
 function shipsAtOnce(store: Store): Store {
   const { events } = store;
   const ship = () => events.indexBlocks(async () => {}, Date.now() + 1);
   // A duplicate is then an event in ClickHouse. Other events are stored at once.
   const append = <Result>(all: readonly AcceptedEvent[], store: () => Promise<Result>): Promise<Result> =>
     all.some(({ hasClientId }) => hasClientId) ? ship().then(store) : store();
-  const shipping: Store["events"] = Object.assign(Object.create(events), {
+  const own = Object.defineProperties({}, Object.getOwnPropertyDescriptors(events)) as Store["events"];
+  const shipping: Store["events"] = Object.assign(own, {
     append: (event) => append([event], () => events.append(event)),
     appendAll: (all) => append(all, () => events.appendAll(all)),
     appendWith: (all, companion) => append(all, () => events.appendWith(all, companion)),

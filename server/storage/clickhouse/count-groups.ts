@@ -1,6 +1,6 @@
 import type { CountedGroup, Cut, GroupsQuery } from "../postgres/older.ts";
 import type { Split } from "../split.ts";
-import { conditionSql } from "./condition.ts";
+import { Conditions } from "./condition.ts";
 import type { ClickHouse } from "./connection.ts";
 
 /** Counting billions of events takes long. */
@@ -12,7 +12,8 @@ export async function countGroups(
   cut: Cut,
   { projectId, condition, range, bounds, split, values, groupsMax }: GroupsQuery,
 ): Promise<CountedGroup[]> {
-  const { sql, parameters } = conditionSql(projectId, condition);
+  const conditions = new Conditions(projectId);
+  const sql = conditions.sql(condition);
   const value = valueSql(split);
   const lookedAt = values ? `if(has({values:Array(String)}, ${value}), ${value}, NULL)` : value;
   const rows = await clickHouse.read<{ value: string | null; start: string; events: string }>(
@@ -20,7 +21,7 @@ export async function countGroups(
      FROM events
      WHERE project = ${projectId} AND block <= ${cut.block} AND created >= ${range.fromMs} AND created < ${range.toMs} AND ${sql}
      GROUP BY value, start LIMIT ${groupsMax}`,
-    { ...parameters, ...(split?.by === "tag" && { key: split.key }), ...(values && { values }) },
+    { ...conditions.parameters, ...(split?.by === "tag" && { key: split.key }), ...(values && { values }) },
     countMs,
   );
   const buckets = new Map(bounds.map((bound, bucket) => [bound, bucket]));
@@ -39,6 +40,6 @@ function valueSql(split: Split | undefined): string {
     case "name":
       return `toNullable(CAST(${split.by}, 'String'))`;
     case "tag":
-      return "JSONExtract(concat('{', body, '}'), 'tags', {key:String}, 'Nullable(String)')";
+      return "if(mapContains(tags, {key:String}), tags[{key:String}], NULL)";
   }
 }

@@ -16,7 +16,6 @@ export type StoredRow = {
   id: string;
   notified: boolean;
   body: string;
-  tokens: string;
 };
 
 /** When a range is large or old enough, and how large it can be. */
@@ -130,8 +129,7 @@ export class Ranges {
   async *rows({ after, to }: Range, stepRows: number): AsyncGenerator<StoredRow[]> {
     for (let last = after; ; ) {
       const rows = await this.#runQuery<StoredRow>(
-        `SELECT project_id, created_at AS ms, arrival::text AS arrival, id, notified, body,
-           array_to_string(tsvector_to_array(tokens), ' ') AS tokens
+        `SELECT project_id, created_at AS ms, arrival::text AS arrival, id, notified, body
          FROM events WHERE arrival > $1 AND arrival <= $2 ORDER BY arrival LIMIT $3`,
         [last, to, stepRows],
         rangeMs,

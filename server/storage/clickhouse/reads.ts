@@ -2,18 +2,19 @@ import { limits } from "../../core/limits.ts";
 import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
 import type { Cursor } from "../../event/filter.ts";
-import { token } from "../../event/tokens.ts";
 import { type LateQuery, lateReadMax, type NewerQuery } from "../event-queries.ts";
 import { jsonOf } from "../event-row.ts";
 import { arrivalOf, stampOf } from "../postgres/arrival.ts";
 import type { Cut, OlderReads, OlderRow } from "../postgres/older.ts";
-import { conditionSql } from "./condition.ts";
+import { Conditions } from "./condition.ts";
 import type { ClickHouse, Parameters } from "./connection.ts";
 import { countGroups } from "./count-groups.ts";
+import { indexTokenOf } from "./event-tokens.ts";
 import {
   type FoundRow,
   foundColumns,
   halvesOf,
+  lengthSql,
   rowOf,
   type WholeRow,
   wholeColumns,
@@ -46,9 +47,9 @@ export function createReads(clickHouse: ClickHouse): OlderReads {
     const rows = await clickHouse.read<Found & { found: string }>(
       `SELECT * FROM (
          SELECT *, count() OVER () AS found,
-           sum(length(body)) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes
+           sum(${lengthSql}) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS bytes
          FROM (SELECT ${columns} FROM events WHERE ${where} ORDER BY ${order} LIMIT ${limit}))
-       WHERE bytes <= ${bytes} OR bytes = length(body)`,
+       WHERE bytes <= ${bytes} OR bytes = ${lengthSql}`,
       parameters,
     );
     return { rows, isCut: rows.length === limit || rows.length < Number(rows[0]?.found ?? 0) };
@@ -56,7 +57,9 @@ export function createReads(clickHouse: ClickHouse): OlderReads {
 
   return {
     async page(cut, { projectId, filter, order, after }, match, limit) {
-      const { sql, parameters } = conditionSql(projectId, match.condition);
+      const conditions = new Conditions(projectId);
+      const { parameters } = conditions;
+      const sql = conditions.sql(match.condition);
       const [direction, sign] = order === "asc" ? ["ASC", ">"] : ["DESC", "<"];
       const rows: ReturnType<typeof rowOf>[] = [];
       let checked = 0;
@@ -117,9 +120,15 @@ export function createReads(clickHouse: ClickHouse): OlderReads {
            SELECT user, arrayJoin(arrayIntersect(tokens, {tokens:Array(String)})) AS token FROM events
            WHERE ${within(cut, projectId).join(" AND ")} AND hasAny(tokens, {tokens:Array(String)}))
          GROUP BY token`,
-        { tokens },
+        { tokens: tokens.map(indexTokenOf) },
       );
-      return new Map(rows.map(({ token, events, userId }) => [token, { events: Number(events), userId }]));
+      const found = new Map(rows.map(({ token, ...counted }) => [token, counted]));
+      return new Map(
+        tokens.flatMap((token) => {
+          const counted = found.get(indexTokenOf(token));
+          return counted ? [[token, { ...counted, events: Number(counted.events) }]] : [];
+        }),
+      );
     },
 
     async usedTokens(tokens) {
@@ -127,9 +136,10 @@ export function createReads(clickHouse: ClickHouse): OlderReads {
       const rows = await clickHouse.read<{ token: string }>(
         `SELECT DISTINCT arrayJoin(arrayIntersect(tokens, {tokens:Array(String)})) AS token FROM events
          WHERE hasAny(tokens, {tokens:Array(String)})`,
-        { tokens },
+        { tokens: tokens.map(indexTokenOf) },
       );
-      return new Set(rows.map(({ token }) => token));
+      const used = new Set(rows.map(({ token }) => token));
+      return new Set(tokens.filter((token) => used.has(indexTokenOf(token))));
     },
 
     async countNewer(cut, { projectId, channels, max }: NewerQuery) {
@@ -143,9 +153,9 @@ export function createReads(clickHouse: ClickHouse): OlderReads {
         const [row] = await clickHouse.read<{ events: string }>(
           `SELECT count() AS events FROM (
              SELECT 1 FROM events
-             WHERE ${within(cut, projectId, afterMs + 1).join(" AND ")} AND arrival >= ${from[at]} AND has(tokens, {channel:String})
+             WHERE ${within(cut, projectId, afterMs + 1).join(" AND ")} AND arrival >= ${from[at]} AND channel = {channel:String}
              LIMIT ${max})`,
-          { channel: token.channel(projectId, name) },
+          { channel: name },
         );
         counts[at] = Number(row!.events);
       }

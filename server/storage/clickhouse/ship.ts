@@ -5,7 +5,7 @@ import type { ClickHouse } from "./connection.ts";
 import type { ShippingLease } from "./lease.ts";
 import type { Range, RangeLimits, Ranges, StoredRow } from "./ranges.ts";
 import type { createRemovals } from "./removals.ts";
-import { checksumOf, checksumSql, halvesOf, type NewRow } from "./rows.ts";
+import { checksumOf, checksumSql, eventColumnsOf, halvesOf, type NewRow } from "./rows.ts";
 
 /** Rows that are read and written as JSON at a time. */
 const stepRows = 1_000;
@@ -182,7 +182,7 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
   }
 }
 
-function newRowOf({ project_id, ms, arrival, id, notified, body, tokens }: StoredRow, block: number): NewRow {
+function newRowOf({ project_id, ms, arrival, id, notified, body }: StoredRow, block: number): NewRow {
   const [id_hi, id_lo] = halvesOf(id);
   return {
     project: project_id,
@@ -192,13 +192,6 @@ function newRowOf({ project_id, ms, arrival, id, notified, body, tokens }: Store
     arrival,
     block,
     notified: notified ? 1 : 0,
-    body,
-    // Without the hour and the day: rows are in the order of time.
-    tokens: tokens.split(" ").filter((token) => !isTimeToken(token, project_id)),
+    ...eventColumnsOf(project_id, body),
   };
-}
-
-function isTimeToken(token: string, projectId: number): boolean {
-  const kind = token[String(projectId).length];
-  return kind === "h" || kind === "d";
 }

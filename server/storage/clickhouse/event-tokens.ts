@@ -1,0 +1,70 @@
+/**
+ * The tokens of an event in ClickHouse's text index. They are not stored: the column `tokens` computes them, each with the
+ * exact text in place of an escaped one. `more_tokens` has those that SQL can't compute: of texts that are so long that a
+ * hash replaces them, and words of texts with other letters than ASCII.
+ */
+import type { Event } from "../../event/event.ts";
+import { isExact, partsOfTag, textOf, token } from "../../event/tokens.ts";
+import { wordsOf } from "../../event/words.ts";
+
+/** Between the key and the value of a tag. No text has it. */
+const separator = "\u0001";
+
+/** SQL for the tokens of a row. `isASCII` and the pattern are those of `wordsOf`. */
+export const tokensSql = `arrayConcat(
+  [concat(toString(project), 'c', channel), concat(toString(project), 'e', name),
+   if(user = '', concat(toString(project), 'o'), concat(toString(project), 'u', user))],
+  if(notify = 1, [concat(toString(project), 'n')], []),
+  arrayMap((key, value) -> concat(toString(project), 't', key, '\\x01', value), mapKeys(tags), mapValues(tags)),
+  arrayMap(word -> concat(toString(project), 'w', substring(word, 1, 64)),
+    arrayDistinct(arrayFlatten(arrayMap(
+      text -> if(isASCII(text), extractAll(lower(text), '[a-z0-9]+'), []),
+      arrayConcat([CAST(name, 'String'), description], mapValues(tags)))))),
+  more_tokens)`;
+
+/** Shorter texts are never replaced by a hash, however many of their characters are escaped. */
+const exactMin = 26;
+
+/** The tokens of an event that SQL can't compute. */
+export function moreTokensOf(projectId: number, event: Omit<Event, "id" | "createdAt">): string[] {
+  const { name, channelId, userId, tags, description = "" } = event;
+  const tokens = new Set<string>();
+  const add = (token: string) => isExact(token) || tokens.add(token);
+  if (channelId.length > exactMin) add(token.channel(projectId, channelId));
+  if (name.length > exactMin) add(token.name(projectId, name));
+  if (userId.length > exactMin) add(token.user(projectId, userId));
+  for (const key in tags) {
+    const value = tags[key]!;
+    if (key.length > exactMin || value.length > exactMin) add(token.tag(projectId, key, value));
+    addWords(value);
+  }
+  addWords(name);
+  addWords(description);
+  return [...tokens];
+
+  function addWords(text: string): void {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
+    if (/^[\x00-\x7f]*$/.test(text)) return;
+    for (const word of wordsOf(text)) tokens.add(token.word(projectId, word));
+  }
+}
+
+/** A token of the other engines as ClickHouse has it. */
+export function indexTokenOf(token: string): string {
+  const [, project, kind] = /^(\d+)(.)/s.exec(token)!;
+  const part = token.slice(project!.length + 1);
+  switch (kind) {
+    case "c":
+    case "e":
+    case "u": {
+      const text = textOf(part);
+      return text === null ? token : `${project}${kind}${text}`;
+    }
+    case "t": {
+      const [key, value] = partsOfTag(part).map(textOf);
+      return key === null || value === null ? token : `${project}t${key}${separator}${value}`;
+    }
+    default:
+      return token;
+  }
+}
