@@ -16,23 +16,29 @@ const session = new Session(directory);
 /** Parameters of the interface itself; all others are settings. */
 const own = new Set(["query", "query_id", "database", "session_id", "role", "default_format"]);
 
+/** The last request, so that each waits for the one before. */
+let last = Promise.resolve();
+
 const server = createServer(async (request, response) => {
   const url = new URL(request.url, "http://localhost");
   if (url.pathname === "/ping") return response.end("Ok.\n");
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
-  const body = Buffer.concat(chunks).toString();
-  const parameter = (name) => url.searchParams.get(name) ?? "";
+  last = last.then(() => answer(url.searchParams, Buffer.concat(chunks).toString(), response));
+});
+server.listen(Number(port), "127.0.0.1", () => console.log("listening"));
+
+async function answer(parameters, body, response) {
+  const parameter = (name) => parameters.get(name) ?? "";
   response.setHeader("X-ClickHouse-Query-Id", parameter("query_id"));
   try {
-    const settings = [...url.searchParams].filter(([name]) => !own.has(name));
+    const settings = [...parameters].filter(([name]) => !own.has(name));
     session.query(`USE \`${parameter("database") || "default"}\``);
     if (settings.length > 0)
       session.query(`SET ${settings.map(([name, value]) => `${name} = ${quoted(value)}`).join(", ")}`);
     try {
       const query = parameter("query");
-      const text = query === "" ? body : `${query}\n${body}`;
-      response.end(session.query(text, parameter("default_format") || "TabSeparated"));
+      response.end(await run(query === "" ? body : `${query}\n${body}`, parameter("default_format")));
     } finally {
       const names = settings.map(([name]) => name).filter((name) => !name.startsWith("param_"));
       if (names.length > 0) session.query(`SET ${names.map((name) => `${name} = DEFAULT`).join(", ")}`);
@@ -43,8 +49,14 @@ const server = createServer(async (request, response) => {
     response.setHeader("X-ClickHouse-Exception-Code", /Code: (\d+)/.exec(message)?.[1] ?? "0");
     response.end(message);
   }
-});
-server.listen(Number(port), "127.0.0.1", () => console.log("listening"));
+}
+
+async function run(text, format) {
+  // `query` returns a text, which other bytes can't be in.
+  if (!/FORMAT Native\s*$/.test(text)) return session.query(text, format || "TabSeparated");
+  const result = await session.queryAsync(text, { format: "Native" });
+  return Buffer.from(result.bytes());
+}
 
 function quoted(value) {
   return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;

@@ -179,8 +179,8 @@ export function effort<Amount>(quick: Amount, long: Amount): Amount {
 export const patienceMs = effort(30_000, 120_000);
 
 /**
- * Opens a store. On ClickHouse, all events move there before each read, and nothing is kept in PostgreSQL: every read
- * then finds what it needs in ClickHouse.
+ * Opens a store. On ClickHouse, events move there before each read, and nothing that moved is kept in PostgreSQL: reads
+ * then find it in ClickHouse. With `blockEvents`, only so many move at a time: the last ones stay, and are read there.
  *
  * @param blockEvents - events per block
  */
@@ -189,11 +189,15 @@ export async function openEngineStore(storage: TestStorage, blockEvents?: number
   if (databaseUrl === null) return openSqliteStore(dataDirectory, testWatch, blockEvents);
   const address = { url: databaseUrl, connections: 10 };
   if (!clickhouseUrl) return openPostgresStore(address, testWatch, blockEvents);
-  const open = openClickHouse(clickhouseUrl, atOnce);
+  const open = openClickHouse(
+    clickhouseUrl,
+    blockEvents === undefined ? all : { ...all, ...fullRanges(blockEvents) },
+  );
   return shipsAtOnce(await openPostgresStore(address, testWatch, blockEvents, undefined, open));
 }
 
-const atOnce = { events: 1_000, ageMs: 0, keepMs: 0, announceMs: 0 };
+const all = { events: 1_000, ageMs: 0, keepMs: 0, announceMs: 0 };
+const fullRanges = (events: number) => ({ events, ageMs: 365 * 24 * 60 * 60_000 });
 
 /** What finds or removes events. */
 const reads = [
@@ -228,7 +232,7 @@ export async function openShippingStore(
   if (databaseUrl === null || !clickhouseUrl) return openStore(config, watch, migrations);
   const address = { url: databaseUrl, connections: databaseConnections };
   return shipsAtOnce(
-    await openPostgresStore(address, watch, undefined, migrations, openClickHouse(clickhouseUrl, atOnce)),
+    await openPostgresStore(address, watch, undefined, migrations, openClickHouse(clickhouseUrl, all)),
   );
 }
 
@@ -243,6 +247,11 @@ function shipsAtOnce(store: Store): Store {
     append: (event) => append([event], () => events.append(event)),
     appendAll: (all) => append(all, () => events.appendAll(all)),
     appendWith: (all, companion) => append(all, () => events.appendWith(all, companion)),
+    // A read in a pause would wait for the shipping that waits for it.
+    async indexBlocks(pause, nowMs) {
+      await events.indexBlocks(async () => {}, nowMs);
+      await pause();
+    },
     async *stream(query) {
       await ship();
       yield* events.stream(query);

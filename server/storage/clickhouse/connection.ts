@@ -33,6 +33,8 @@ export type Parameters = Record<string, unknown>;
 /** Statements for one ClickHouse database. They throw `storage-unavailable` if it can't answer. */
 export type ClickHouse = {
   read: <Row>(sql: string, parameters?: Parameters, timeoutMs?: number) => Promise<Row[]>;
+  /** The answer as it comes: the statement names its format. It takes as long as its reader. */
+  stream: (sql: string, parameters: Parameters, signal: AbortSignal | undefined) => AsyncIterable<Uint8Array>;
   run: (sql: string, parameters?: Parameters, timeoutMs?: number) => Promise<void>;
   insert: (
     table: string,
@@ -89,6 +91,21 @@ export function connect(url: string): ClickHouse {
         });
         return result.json();
       }),
+    async *stream(sql, parameters, signal) {
+      try {
+        const { stream } = await client.exec({
+          query: sql,
+          query_params: parameters,
+          abort_signal: AbortSignal.any([AbortSignal.timeout(longestMs), ...(signal ? [signal] : [])]),
+          // A reader can rest for a while.
+          clickhouse_settings: { http_send_timeout: longestMs / 1_000 },
+        });
+        yield* stream as AsyncIterable<Uint8Array>;
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw clickHouseProblem(error);
+      }
+    },
     run: (sql, parameters = {}, timeoutMs = readMs) =>
       within(timeoutMs, async (options) => {
         await client.command({ query: sql, query_params: parameters, ...options });

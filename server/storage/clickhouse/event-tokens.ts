@@ -49,22 +49,37 @@ export function moreTokensOf(projectId: number, event: Omit<Event, "id" | "creat
   }
 }
 
+/** What a token says of an event's columns. */
+type Term =
+  | { of: "channel" | "name" | "user"; text: string }
+  | { of: "tag"; key: string; text: string }
+  | { of: "notify" };
+
+const columnOf = { c: "channel", e: "name", u: "user" } as const;
+
+/** The term of a token; null for a word, and for a hash. */
+export function termOf(token: string): Term | null {
+  const { kind, part } = partsOf(token);
+  if (kind === "n") return { of: "notify" };
+  if (kind === "o") return { of: "user", text: "" };
+  if (kind === "t") {
+    const [key, text] = partsOfTag(part).map(textOf);
+    return key == null || text == null ? null : { of: "tag", key, text };
+  }
+  if (kind !== "c" && kind !== "e" && kind !== "u") return null;
+  const text = textOf(part);
+  return text === null ? null : { of: columnOf[kind], text };
+}
+
 /** A token of the other engines as ClickHouse has it. */
 export function indexTokenOf(token: string): string {
+  const { project, kind } = partsOf(token);
+  const term = termOf(token);
+  if (term === null || !("text" in term) || kind === "o") return token;
+  return `${project}${kind}${term.of === "tag" ? `${term.key}${separator}` : ""}${term.text}`;
+}
+
+function partsOf(token: string): { project: string; kind: string; part: string } {
   const [, project, kind] = /^(\d+)(.)/s.exec(token)!;
-  const part = token.slice(project!.length + 1);
-  switch (kind) {
-    case "c":
-    case "e":
-    case "u": {
-      const text = textOf(part);
-      return text === null ? token : `${project}${kind}${text}`;
-    }
-    case "t": {
-      const [key, value] = partsOfTag(part).map(textOf);
-      return key === null || value === null ? token : `${project}t${key}${separator}${value}`;
-    }
-    default:
-      return token;
-  }
+  return { project: project!, kind: kind!, part: token.slice(project!.length + 1) };
 }

@@ -1,6 +1,7 @@
 import { stampOfId } from "../../event/id.ts";
 import { stampOf } from "../postgres/arrival.ts";
 import type { OlderEvents, OpenOlderEvents } from "../postgres/older.ts";
+import { readColumns } from "./columns.ts";
 import { connect } from "./connection.ts";
 import { ShippingLease } from "./lease.ts";
 import { Ranges } from "./ranges.ts";
@@ -49,6 +50,7 @@ export function openClickHouse(url: string, given: Partial<Options> = {}): OpenO
     const lease = new ShippingLease(runQuery, options.leaseMs);
     return {
       ...createReads(clickHouse),
+      columns: (cut, query, signal) => readColumns(clickHouse, cut, query, signal),
       cut: () => ranges.cut(),
       clearedTo: () => ranges.clearedTo(),
       ship: createShip({ clickHouse, ranges, removals, lease, options, onError }),

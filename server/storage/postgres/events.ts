@@ -85,7 +85,7 @@ export async function createPostgresEvents({
   const read = createRead(runQuery, blocks, Math.min(scanRowsUsual, blockEvents), older);
   const texts = createKnownTexts(runQuery, older);
   const sources = {
-    scan: createScan(runQuery, read, blocks, older !== null),
+    scan: createScan(runQuery, read, blocks, older),
     readPeople: createReadPeople(peopleSource(runQuery)),
     readProperty: createReadProperty(runQuery),
     readGroups: createReadGroups(runQuery),

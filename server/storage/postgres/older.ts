@@ -5,6 +5,8 @@
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import type { Condition } from "../../event/match.ts";
+import type { Fields } from "../analysis/batch.ts";
+import type { EventColumns } from "../analysis/event-columns.ts";
 import type { MsRange } from "../block.ts";
 import type { EventQuery, LateQuery, NewerQuery } from "../event-queries.ts";
 import type { AcceptedEvent, ArrivedEvent, Pause } from "../event-store.ts";
@@ -50,6 +52,14 @@ export type GroupsQuery = {
   groupsMax: number;
 };
 
+/** Which events an analysis reads as columns: those that match any of the conditions, each of which tokens decide. */
+export type ColumnsQuery = {
+  projectId: number;
+  conditions: readonly Condition[];
+  range: MsRange;
+  fields: Fields;
+};
+
 /** Reads of events that are not in PostgreSQL. They throw `storage-unavailable` if ClickHouse doesn't answer. */
 export type OlderReads = {
   page: (cut: Cut, query: EventQuery, match: Match, limit: number) => Promise<RowPage>;
@@ -73,6 +83,8 @@ export type OlderReads = {
   usedTokens: (tokens: readonly string[]) => Promise<Set<string>>;
   countNewer: (cut: Cut, query: NewerQuery) => Promise<number[]>;
   lateEvents: (cut: Cut, query: LateQuery) => Promise<string[][]>;
+  /** Columns of some events at a time, in the order of time. */
+  columns: (cut: Cut, query: ColumnsQuery, signal: AbortSignal | undefined) => AsyncIterable<EventColumns>;
 };
 
 export type OlderEvents = OlderReads & {

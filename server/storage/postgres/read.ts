@@ -10,7 +10,7 @@ import type { ArrivedEvent } from "../event-store.ts";
 import { arrivalOf } from "./arrival.ts";
 import type { Blocks } from "./blocks.ts";
 import { type Match, matchOf } from "./match.ts";
-import { mergePages, type OlderEvents, type RowPage } from "./older.ts";
+import { type Cut, mergePages, type OlderEvents, type RowPage } from "./older.ts";
 import { chunkEvents, createFindRows, type Row, rowsMin, scanRowsUsual } from "./page.ts";
 import { createPruneBlocks } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
@@ -91,6 +91,11 @@ export function createRead(
 
   return {
     readPage,
+
+    /** Like `readPage`, of the events that are only in PostgreSQL. */
+    readNewer: (query: EventQuery, limit: number, cut: Cut): Promise<RowPage> =>
+      readRows({ ...query, above: cut.arrival }, limit, matchOf(query.projectId, query.filter)),
+
     readFullPage,
 
     async page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page> {

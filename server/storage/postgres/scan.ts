@@ -5,6 +5,7 @@ import type { Search } from "../../event/search.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
 import { columnNames, columnsIn } from "../analysis/columns.ts";
+import { columnsOfEvents, mergedColumns } from "../analysis/event-columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";
 import type { Scan, ScanQuery } from "../analysis/scan.ts";
 import type { Bits } from "../bits.ts";
@@ -13,6 +14,7 @@ import { evaluate } from "../evaluate.ts";
 import { texts } from "./arrays.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { type Match, matchOf, queryOfTokens } from "./match.ts";
+import type { Cut, OlderEvents, RowPage } from "./older.ts";
 import { tokensOf } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
@@ -33,15 +35,17 @@ type RareOrdinals = Map<string, number[] | null>;
 /** Reads events for analyses: columns of blocks, and rows of the time between them. */
 export function createScan(
   runQuery: Query,
-  { readPage }: Pick<ReturnType<typeof createRead>, "readPage">,
+  { readPage, readNewer }: Pick<ReturnType<typeof createRead>, "readPage" | "readNewer">,
   blocks: Blocks,
-  readsBoth: boolean,
+  older: OlderEvents | null,
 ): Scan {
   return async function scan(query, batches, take, { signal, onProgress }) {
     const { projectId, filters, range } = query;
     const turns = new Turns(projectId);
     const matches = filters.map((filter) => matchOf(projectId, filter));
     let doneMs = range.fromMs;
+    const cut = older && (await older.cut());
+    if (older && cut && matches.every(({ isRowExact }) => isRowExact)) return readBoth(older, cut);
 
     if (matches.every(({ isExact }) => isExact)) {
       for await (const listed of blocks.between(projectId, range, "asc")) {
@@ -73,7 +77,7 @@ export function createScan(
     async function readRows(part: MsRange): Promise<void> {
       const filter = { ...anyOf(filters), ...part };
       for (let after: Cursor | null | undefined; after !== null; ) {
-        const limit = readsBoth ? runRowsOfBoth : runRows;
+        const limit = older ? runRowsOfBoth : runRows;
         const page = await readPage({ projectId, filter, order: "asc", ...(after && { after }) }, limit);
         for (const { ms, body } of page.rows) {
           batches.addEvent(JSON.parse(`{${body}}`) as Event, ms);
@@ -82,6 +86,32 @@ export function createScan(
         await take(batches.take());
         after = page.next;
         await proceed(after?.ms ?? part.toMs);
+      }
+    }
+
+    /** Reads columns in ClickHouse, and puts the rows of PostgreSQL between them. */
+    async function readBoth(older: OlderEvents, cut: Cut): Promise<void> {
+      const { fields } = query;
+      const filter = { ...anyOf(filters), ...range };
+      const newer = new NewerEvents((after) =>
+        readNewer({ projectId, filter, order: "asc", ...(after && { after }) }, runRows, cut),
+      );
+      const conditions = matches.map(({ condition }) => condition);
+      for await (const earlier of older.columns(cut, { projectId, conditions, range, fields }, signal)) {
+        const toMs = earlier.ms.at(-1)!;
+        const between = await newer.upTo(toMs);
+        const columns =
+          between.length === 0 ? earlier : mergedColumns(earlier, columnsOfEvents(between, filters, fields));
+        batches.addBlock(bitsOf(columns.masks, filters.length), 0, columns.masks.length, columns);
+        await take(batches.take());
+        await proceed(toMs);
+      }
+      for (;;) {
+        const events = await newer.next();
+        if (events.length === 0) return proceed(range.toMs);
+        for (const { event, ms } of events) batches.addEvent(event, ms);
+        await take(batches.take());
+        await proceed(events.at(-1)!.ms);
       }
     }
 
@@ -170,6 +200,53 @@ export function createScan(
     }
     return found;
   }
+}
+
+/** Events that are only in PostgreSQL, in the order of time. */
+class NewerEvents {
+  readonly #read: (after: Cursor | null) => Promise<RowPage>;
+  #events: { ms: number; event: Event }[] = [];
+  #next: Cursor | null | undefined;
+
+  constructor(read: (after: Cursor | null) => Promise<RowPage>) {
+    this.#read = read;
+  }
+
+  /** The next ones that are not later than a time. */
+  async upTo(ms: number): Promise<{ ms: number; event: Event }[]> {
+    const found: { ms: number; event: Event }[] = [];
+    for (;;) {
+      const later = this.#events.findIndex((event) => event.ms > ms);
+      if (later !== -1) return [...found, ...this.#events.splice(0, later)];
+      found.push(...this.#events);
+      if (!(await this.#fill())) return found;
+    }
+  }
+
+  /** Some that are left; none at the end. */
+  async next(): Promise<{ ms: number; event: Event }[]> {
+    while (this.#events.length === 0) if (!(await this.#fill())) return [];
+    return this.#events.splice(0);
+  }
+
+  /** Reads the next page. Returns false at the end. */
+  async #fill(): Promise<boolean> {
+    this.#events = [];
+    if (this.#next === null) return false;
+    const { rows, next } = await this.#read(this.#next ?? null);
+    this.#events = rows.map(({ ms, body }) => ({ ms, event: JSON.parse(`{${body}}`) as Event }));
+    this.#next = next;
+    return true;
+  }
+}
+
+/** For each filter, the events that match, from masks. */
+function bitsOf(masks: Uint8Array, filters: number): Bits[] {
+  return Array.from({ length: filters }, (_, filter) => {
+    const bits = new Uint32Array((masks.length + 31) >> 5);
+    for (const [at, mask] of masks.entries()) bits[at >> 5]! |= ((mask >> filter) & 1) << (at & 31);
+    return bits;
+  });
 }
 
 /** A filter for events that match any of the filters. */
