@@ -10,15 +10,18 @@ import { wordsOf } from "../../event/words.ts";
 /** Between the key and the value of a tag. No text has it. */
 const separator = "\u0001";
 
-/** SQL for the tokens of a row. `isASCII` and the pattern are those of `wordsOf`. */
+/**
+ * SQL for the tokens of a row. The pattern is that of `wordsOf`. Functions have the names that queries are rewritten to: the
+ * index is used only for the same expression.
+ */
 export const tokensSql = `arrayConcat(
   [concat(toString(project), 'c', channel), concat(toString(project), 'e', name),
-   if(user = '', concat(toString(project), 'o'), concat(toString(project), 'u', user))],
+   if(empty(user), concat(toString(project), 'o'), concat(toString(project), 'u', user))],
   if(notify = 1, [concat(toString(project), 'n')], []),
   arrayMap((key, value) -> concat(toString(project), 't', key, '\\x01', value), mapKeys(tags), mapValues(tags)),
   arrayMap(word -> concat(toString(project), 'w', substring(word, 1, 64)),
     arrayDistinct(arrayFlatten(arrayMap(
-      text -> if(isASCII(text), extractAll(lower(text), '[a-z0-9]+'), []),
+      text -> if(isValidASCII(text), extractAll(lower(text), '[a-z0-9]+'), []),
       arrayConcat([CAST(name, 'String'), description], mapValues(tags)))))),
   more_tokens)`;
 

@@ -3,11 +3,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { ProblemError } from "../../core/problems.ts";
 import type { Event } from "../../event/event.ts";
 import { ArrivalClock } from "../../event/id.ts";
+import { parseSearch } from "../../event/search.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
 import { openPostgresStore } from "../postgres/index.ts";
+import { matchOf } from "../postgres/match.ts";
 import type { Store } from "../store.ts";
+import { Conditions } from "./condition.ts";
+import { connect } from "./connection.ts";
 import { openClickHouse } from "./index.ts";
 
 const day = Date.UTC(2026, 0, 31);
@@ -93,11 +97,15 @@ async function listed(query: { limit?: number } = {}): Promise<string[]> {
 
 const codeOf = (error: unknown) => (error as ProblemError).code;
 
-async function inClickHouse(): Promise<number> {
+/** Runs a statement in ClickHouse. */
+async function run(sql: string): Promise<string> {
   const { origin, pathname } = new URL(storage.clickhouseUrl!);
-  const sql = `SELECT count() FROM ${pathname.slice(1)}.events`;
-  return Number(await (await fetch(origin, { method: "POST", body: sql })).text());
+  const response = await fetch(`${origin}?database=${pathname.slice(1)}`, { method: "POST", body: sql });
+  expect(response.status).toBe(200);
+  return response.text();
 }
+
+const inClickHouse = async () => Number(await run("SELECT count() FROM events"));
 
 async function inPostgres(): Promise<number> {
   const { rows } = await import("kysely").then(({ sql }) =>
@@ -205,10 +213,8 @@ test("blocks that PostgreSQL knows nothing of are deleted before the next one is
   const ids = await append(10);
   await ship();
   await store.close();
-  const { origin, pathname } = new URL(storage.clickhouseUrl!);
   // As after PostgreSQL was restored from a backup.
-  const copy = `INSERT INTO ${pathname.slice(1)}.events SELECT * REPLACE (block + 5 AS block) FROM ${pathname.slice(1)}.events`;
-  expect((await fetch(origin, { method: "POST", body: copy })).ok).toBe(true);
+  await run("INSERT INTO events SELECT * REPLACE (block + 5 AS block) FROM events");
   store = await open();
   const more = await append(60);
   await ship();
@@ -219,11 +225,22 @@ test("blocks that PostgreSQL knows nothing of are deleted before the next one is
 test("rows stay in PostgreSQL if ClickHouse has lost some of their block", async () => {
   await append(10);
   await ship();
-  const { origin, pathname } = new URL(storage.clickhouseUrl!);
-  await fetch(origin, { method: "POST", body: `TRUNCATE TABLE ${pathname.slice(1)}.events` });
+  await run("TRUNCATE TABLE events");
   await ship(3 * options.keepMs);
   expect(await inPostgres()).toBe(10);
   expect(errors).toEqual([expect.stringContaining("ClickHouse has 0 of 10 events")]);
+});
+
+test("searches use the index of computed tokens", async () => {
+  await append(10);
+  await ship();
+  const clickHouse = connect(storage.clickhouseUrl!);
+  const conditions = new Conditions(projectId);
+  const search = parseSearch('(user:"u 1" or user:"" or notify:true) -plan=pro café');
+  const sql = conditions.sql(matchOf(projectId, { search: search! }).condition);
+  const statement = `EXPLAIN indexes = 1 SELECT name FROM events WHERE ${sql}`;
+  expect(JSON.stringify(await clickHouse.read(statement, conditions.parameters))).toContain("tokens_index");
+  await clickHouse.close();
 });
 
 test("the databases must belong together", async () => {

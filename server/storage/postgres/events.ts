@@ -16,6 +16,7 @@ import type { EventStore } from "../event-store.ts";
 import { fairReads } from "../fair-reads.ts";
 import { batchesMax } from "../group-commit.ts";
 import { readsOfPeople } from "../reads-of-people.ts";
+import { removalStep } from "../removal-step.ts";
 import { createBlocks, noBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
@@ -39,6 +40,9 @@ import { createReadProperty } from "./read-property.ts";
 import { createScan } from "./scan.ts";
 import { createUsersMatching } from "./users-matching.ts";
 import { createWriter } from "./writer.ts";
+
+/** Deleting in ClickHouse takes as long for one event. */
+const olderRemovalStep = 5_000;
 
 /** The default time limit of a read. */
 const readMs = 10_000;
@@ -154,6 +158,7 @@ export async function createPostgresEvents({
     tellAccount: (message) => feed.tellAccount(message),
     // Each commit updates them.
     flushCounters: async () => {},
+    removalStep: older ? olderRemovalStep : removalStep,
     countRemovable: removal.countRemovable,
     remove: removal.remove,
     removeEmptyChannel: removal.removeEmptyChannel,

@@ -7,6 +7,8 @@ import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
 
 const hourMs = 3_600_000;
+/** Events of one transaction, for which new ones wait. */
+const stepEvents = 250;
 
 /**
  * Removes events wherever they are. Rows that are only in ClickHouse come back for the transaction that removes them, so
@@ -49,8 +51,7 @@ export function createRemoveOlder(
     }
   }
 
-  /** Returns the ids of those that still existed. */
-  return async function removeOlder(
+  async function removeStep(
     projectId: number,
     rows: readonly Row[],
     jobId: string | undefined,
@@ -78,8 +79,20 @@ export function createRemoveOlder(
         Date.now(),
       ],
     );
+    return removed!.ids;
+  }
+
+  /** Returns the ids of those that still existed. ClickHouse deletes them together. */
+  return async function removeOlder(
+    projectId: number,
+    rows: readonly Row[],
+    jobId: string | undefined,
+  ): Promise<string[]> {
+    const ids: string[] = [];
+    for (let from = 0; from < rows.length; from += stepEvents)
+      ids.push(...(await removeStep(projectId, rows.slice(from, from + stepEvents), jobId)));
     await older.applyRemovals();
     await dateChannels(projectId);
-    return removed!.ids;
+    return ids;
   };
 }
