@@ -1221,6 +1221,8 @@ beforeAll(async () => {
     schedule: { type: "period", minutes: 5 },
   });
   await fetch(pingUrl, { method: "POST", body: secret });
+  // Its event is recorded after the answer.
+  await until(async () => (await app.list("?tag.heartbeat=own")).length === 1);
   const { mute } = await post<Made<"mute">>("/api/preferences/mutes", {
     project: "default",
     channel: "quiet",

@@ -82,9 +82,8 @@ export class Conditions {
 
   #isSql(text: string): string {
     const term = termOf(text);
-    switch (term?.of) {
-      case undefined:
-        return this.#hasAny([text]);
+    if (term === null) return this.#hasAny([text]);
+    switch (term.of) {
       case "notify":
         return "notify = 1";
       case "tag":

@@ -2,6 +2,8 @@ import { Readable } from "node:stream";
 import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { ProblemError, problem } from "../../core/problems.ts";
 
+/** The maximum length of a statement. */
+const statementBytesMax = 16_777_216;
 /** The time limit of a statement, on both sides: by default, and at most. */
 const readMs = 30_000;
 const longestMs = 600_000;
@@ -56,6 +58,8 @@ export function connect(url: string): ClickHouse {
     request_timeout: longestMs,
     clickhouse_settings: {
       output_format_json_quote_64bit_integers: 1,
+      // Statements can name thousands of events.
+      max_query_size: String(statementBytesMax),
       // Keeps proxies from closing the connection of a long statement.
       send_progress_in_http_headers: 1,
       http_headers_progress_interval_ms: "20000",

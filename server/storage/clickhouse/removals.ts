@@ -5,8 +5,6 @@ import { keySql } from "./reads.ts";
 
 /** Events that one statement deletes in ClickHouse. */
 const stepEvents = 5_000;
-/** The length of a statement with so many keys, at most. */
-const statementBytes = 4_194_304;
 const deleteMs = 300_000;
 const rewriteMs = 30_000;
 /** How long removals are known after they were applied: longer than any removal takes. */
@@ -35,7 +33,7 @@ export function createRemovals(clickHouse: ClickHouse, runQuery: Query) {
           `DELETE FROM events WHERE project = ${project_id} AND block <= ${block}
              AND created IN (${own.map(({ ms }) => ms).join(", ")})
              AND (created, id_hi, id_lo) IN (${own.map(keySql).join(", ")})
-           SETTINGS lightweight_deletes_sync = 2, max_query_size = ${statementBytes}`,
+           SETTINGS lightweight_deletes_sync = 2`,
           {},
           deleteMs,
         );
