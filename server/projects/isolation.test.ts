@@ -4,7 +4,7 @@ import type { Event } from "../event/event.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import { untilFannedOut } from "../testing/until.ts";
+import { until, untilFannedOut } from "../testing/until.ts";
 
 /** The secret of the first project: everything in it contains this text. */
 const secret = "confidential";
