@@ -32,7 +32,7 @@ const roundEvents = 250_000;
 /** The month ends here, so that a later run continues the same month. */
 const endMs = Date.UTC(2026, 9, 31);
 const startMs = endMs - monthDays * dayMs;
-const questionMs = 1_000;
+const questionMs = 5_000;
 
 async function serveBoth(): Promise<void> {
   const settings = { shared_buffers: "512MB", max_wal_size: "4GB" };

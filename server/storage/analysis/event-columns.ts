@@ -48,6 +48,22 @@ export function columnsOfEvents(
   }
 }
 
+/** The events from an index to before another. */
+export function partOf(columns: EventColumns, from: number, to: number): EventColumns {
+  const { ms, masks, users, split, number, groups } = columns;
+  if (from === 0 && to === ms.length) return columns;
+  const part = <Column extends { indexes: Uint32Array }>(column: Column | null) =>
+    column && { ...column, indexes: column.indexes.subarray(from, to) };
+  return {
+    ms: ms.subarray(from, to),
+    masks: masks.subarray(from, to),
+    users: part(users),
+    split: part(split),
+    number: part(number),
+    groups: part(groups),
+  };
+}
+
 /** The events of both in the order of time. They have columns of the same fields. */
 export function mergedColumns(one: EventColumns, other: EventColumns): EventColumns {
   const order = orderOf(one.ms, other.ms);

@@ -5,7 +5,7 @@ import type { Search } from "../../event/search.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
 import { columnNames, columnsIn } from "../analysis/columns.ts";
-import { columnsOfEvents, mergedColumns } from "../analysis/event-columns.ts";
+import { columnsOfEvents, mergedColumns, partOf } from "../analysis/event-columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";
 import type { Scan, ScanQuery } from "../analysis/scan.ts";
 import type { Bits } from "../bits.ts";
@@ -99,12 +99,21 @@ export function createScan(
       const conditions = matches.map(({ condition }) => condition);
       for await (const earlier of older.columns(cut, { projectId, conditions, range, fields }, signal)) {
         const toMs = earlier.ms.at(-1)!;
-        const between = await newer.upTo(toMs);
-        const columns =
-          between.length === 0 ? earlier : mergedColumns(earlier, columnsOfEvents(between, filters, fields));
-        batches.addBlock(bitsOf(columns.masks, filters.length), 0, columns.masks.length, columns);
-        await take(batches.take());
-        await proceed(toMs);
+        for (let from = 0, isLast = false; !isLast; ) {
+          const between = await newer.upTo(toMs);
+          isLast = between.isAll;
+          // There can be millions of rows between two events.
+          const to = isLast ? earlier.ms.length : endOf(earlier.ms, between.events.at(-1)!.ms, from);
+          const part = partOf(earlier, from, to);
+          const columns =
+            between.events.length === 0
+              ? part
+              : mergedColumns(part, columnsOfEvents(between.events, filters, fields));
+          batches.addBlock(bitsOf(columns.masks, filters.length), 0, columns.masks.length, columns);
+          from = to;
+          await take(batches.take());
+          await proceed(columns.ms.at(-1) ?? toMs);
+        }
       }
       for (;;) {
         const events = await newer.next();
@@ -212,15 +221,12 @@ class NewerEvents {
     this.#read = read;
   }
 
-  /** The next ones that are not later than a time. */
-  async upTo(ms: number): Promise<{ ms: number; event: Event }[]> {
-    const found: { ms: number; event: Event }[] = [];
-    for (;;) {
-      const later = this.#events.findIndex((event) => event.ms > ms);
-      if (later !== -1) return [...found, ...this.#events.splice(0, later)];
-      found.push(...this.#events);
-      if (!(await this.#fill())) return found;
-    }
+  /** The next ones that are not later than a time, at most a page, and whether these are all. */
+  async upTo(ms: number): Promise<{ events: { ms: number; event: Event }[]; isAll: boolean }> {
+    while (this.#events.length === 0) if (!(await this.#fill())) return { events: [], isAll: true };
+    const later = this.#events.findIndex((event) => event.ms > ms);
+    if (later === -1) return { events: this.#events.splice(0), isAll: false };
+    return { events: this.#events.splice(0, later), isAll: true };
   }
 
   /** Some that are left; none at the end. */
@@ -238,6 +244,13 @@ class NewerEvents {
     this.#next = next;
     return true;
   }
+}
+
+/** The index after the last event that is not later than a time. */
+function endOf(times: Float64Array, ms: number, from: number): number {
+  let end = from;
+  while (end < times.length && times[end]! <= ms) end++;
+  return end;
 }
 
 /** For each filter, the events that match, from masks. */
