@@ -55,14 +55,26 @@ export class Ranges {
   }
 
   async #readCut(): Promise<Cut | null> {
+    return this.#lastWith("shipped_at");
+  }
+
+  /**
+   * The last range whose rows may be gone: PostgreSQL still has all that arrived later. Null if it has all events. For
+   * reads without ClickHouse, as rows of the next range can be deleted after the time of an announcement.
+   */
+  async keptCut(): Promise<Cut | null> {
+    return this.#lastWith("cleared_at");
+  }
+
+  async #lastWith(step: "shipped_at" | "cleared_at"): Promise<Cut | null> {
     const [row] = await this.#runQuery<{ block: number; arrival: string; newest_ms: number }>(
-      `SELECT block, to_arrival::text AS arrival, newest_ms FROM shipped_ranges WHERE shipped_at IS NOT NULL
+      `SELECT block, to_arrival::text AS arrival, newest_ms FROM shipped_ranges WHERE ${step} IS NOT NULL
        ORDER BY block DESC LIMIT 1`,
     );
     return row ? { block: row.block, arrival: BigInt(row.arrival), newestMs: row.newest_ms } : null;
   }
 
-  /** The same, as old as a cut. */
+  /** As `clearedTo`, as old as a cut. */
   async clearedBefore(): Promise<bigint> {
     const now = performance.now();
     if (now - this.#clearedAtMs >= this.#cacheMs) {

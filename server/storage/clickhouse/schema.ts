@@ -1,7 +1,10 @@
+import { ProblemError } from "../../core/problems.ts";
 import { UnfitDatabase } from "../postgres/failure.ts";
 import { hasShipped } from "../postgres/older.ts";
 import type { Query } from "../postgres/query.ts";
+import type { StoreWatch } from "../store.ts";
 import type { ClickHouse } from "./connection.ts";
+import { isRefused, olderProblem, reasonOf } from "./failure.ts";
 
 /** The oldest version with the text index (https://clickhouse.com/docs/engines/table-engines/mergetree-family/textindexes). */
 const serverVersionMin = [26, 2];
@@ -45,7 +48,11 @@ const ownerSetting = "clickhouse_owner";
  *
  * Throws `UnfitDatabase` if the server is too old, the database belongs to another one, or is newer than this program.
  */
-export async function prepareSchema(clickHouse: ClickHouse, runQuery: Query): Promise<void> {
+async function prepareSchema(
+  clickHouse: ClickHouse,
+  runQuery: Query,
+  { mayCreate, mayUpgrade }: Pick<StoreWatch, "mayCreate" | "mayUpgrade">,
+): Promise<void> {
   const [server] = await clickHouse.read<{ version: string }>("SELECT version() AS version");
   const [major = 0, minor = 0] = server!.version.split(".").map(Number);
   if (major < serverVersionMin[0]! || (major === serverVersionMin[0] && minor < serverVersionMin[1]!)) {
@@ -77,6 +84,13 @@ export async function prepareSchema(clickHouse: ClickHouse, runQuery: Query): Pr
       `The database in CLICKHOUSE_URL was written by a newer version of Tidings (schema ${version}; this version supports up to ${versions.length}). Run that version.`,
     );
   }
+  if (version < versions.length && !(version === 0 ? mayCreate : mayUpgrade)) {
+    throw new UnfitDatabase(
+      version === 0
+        ? "The database in CLICKHOUSE_URL has no tables yet. Start the server, which creates them."
+        : `The database in CLICKHOUSE_URL has schema ${version}, and this version needs ${versions.length}. Start the server, which upgrades it.`,
+    );
+  }
   for (const [index, statements] of versions.entries()) {
     if (index < version) continue;
     for (const statement of statements) await clickHouse.run(statement);
@@ -88,6 +102,51 @@ export async function prepareSchema(clickHouse: ClickHouse, runQuery: Query): Pr
       },
     );
   }
+}
+
+/**
+ * Returns the same statements, once the tables are prepared. If ClickHouse doesn't respond, they are prepared before the
+ * first statement that reaches it.
+ *
+ * Throws `UnfitDatabase` if ClickHouse responds but can't be used.
+ */
+export async function prepared(
+  clickHouse: ClickHouse,
+  runQuery: Query,
+  watch: Pick<StoreWatch, "mayCreate" | "mayUpgrade">,
+): Promise<ClickHouse> {
+  let preparing: Promise<void> | null = null;
+  const prepare = () => {
+    preparing ??= prepareSchema(clickHouse, runQuery, watch).catch((error) => {
+      preparing = null;
+      throw error;
+    });
+    return preparing;
+  };
+  /** After the start, a database that can't be used is one that is away. */
+  const ready = () =>
+    prepare().catch((error) => {
+      throw error instanceof UnfitDatabase ? olderProblem("refused", reasonOf(error)) : error;
+    });
+  try {
+    await prepare();
+  } catch (error) {
+    if (!(error instanceof ProblemError) || isRefused(error)) {
+      await clickHouse.close();
+      throw isRefused(error)
+        ? new UnfitDatabase(`ClickHouse refuses CLICKHOUSE_URL: ${error.options.log}.`)
+        : error;
+    }
+  }
+  return {
+    get failure() {
+      return clickHouse.failure;
+    },
+    read: (...statement) => ready().then(() => clickHouse.read(...statement)),
+    run: (...statement) => ready().then(() => clickHouse.run(...statement)),
+    insert: (...statement) => ready().then(() => clickHouse.insert(...statement)),
+    close: clickHouse.close,
+  };
 }
 
 async function ownerOf(runQuery: Query): Promise<string> {

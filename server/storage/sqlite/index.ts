@@ -305,6 +305,7 @@ async function openLocked(
     rateLimiter: createRateLimiter,
     dataDirectory,
     segments: capture,
+    olderStatus: null,
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();
