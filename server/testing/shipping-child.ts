@@ -10,15 +10,16 @@ import { openPostgresStore } from "../storage/postgres/index.ts";
 import { acceptedEvent } from "./accepted-event.ts";
 import { testWatch } from "./engine.ts";
 
-const batchEvents = 40;
+const batchEvents = 20;
+const pauseMs = 60;
 const startMs = Date.UTC(2026, 0, 1);
 
-/** Small blocks that are cleared at once. */
+/** Small blocks that are cleared soon, but not before other nodes know of it. */
 export const shippingOptions = {
   events: 100,
   ageMs: 0,
-  keepMs: 0,
-  announceMs: 0,
+  keepMs: 2_000,
+  announceMs: 2_000,
   leaseMs: 500,
   sendMs: 20_000,
 };
@@ -27,6 +28,11 @@ export const shippingOptions = {
 export function idOf(number: number): string {
   const ms = (startMs + number).toString(16).padStart(12, "0");
   return `${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-${number.toString(16).padStart(12, "0")}`;
+}
+
+/** When it was created. Some events are much older than they arrive. */
+export function createdAtOf(number: number): number {
+  return startMs + number - (number % 3 === 0 ? (number % 100) * 86_400_000 : 0);
 }
 
 if (import.meta.main) {
@@ -41,28 +47,27 @@ if (import.meta.main) {
   const clock = new ArrivalClock(await store.events.lastArrival());
   console.log("ready");
   void ship();
-  for (let next = Number(from); ; next += batchEvents) {
-    const batch = Array.from({ length: batchEvents }, (_, index) => {
-      const number = next + index;
-      return acceptedEvent({
+  for (let next = Number(from); ; await Bun.sleep(pauseMs)) {
+    const batch = Array.from({ length: batchEvents }, (_, index) =>
+      acceptedEvent({
         projectId: Number(project),
         arrival: clock.next(),
-        event: { id: idOf(number), userId: "u", channelId: "c" },
-        // Some are much older than they arrive.
-        createdAtMs: number % 3 === 0 ? startMs - (number % 100) * 86_400_000 : undefined,
+        event: { id: idOf(next + index), userId: "u", channelId: "c" },
+        createdAtMs: createdAtOf(next + index),
         hasClientId: true,
         notifies: false,
-      });
-    });
-    const results = await store.events.appendAll(batch);
-    if (results.every((result) => "kind" in result)) console.log(next + batchEvents);
-    else next -= batchEvents;
+      }),
+    );
+    // Events that are sent again wait for ClickHouse, which is killed, too.
+    const results = await store.events.appendAll(batch).catch(() => []);
+    if (results.length === 0 || !results.every((result) => "kind" in result)) continue;
+    next += batchEvents;
+    console.log(next);
   }
 
   async function ship(): Promise<void> {
     for (;;) {
-      // ClickHouse is killed, too.
-      await store.events.indexBlocks(async () => {}, Date.now() + 1_000).catch(() => {});
+      await store.events.indexBlocks(async () => {}, Date.now()).catch(() => {});
       await Bun.sleep(5);
     }
   }

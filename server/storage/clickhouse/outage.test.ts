@@ -4,15 +4,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Problem } from "../../core/problems.ts";
 import type { Event } from "../../event/event.ts";
 import { startClickHouse, type TestClickHouse } from "../../testing/clickhouse.ts";
+import { type ClickHouseApp, clickHouseApp } from "../../testing/clickhouse-app.ts";
 import { clickHouseProxy, noAnswer, wrongPassword } from "../../testing/clickhouse-proxy.ts";
 import { canMount, smallDisk } from "../../testing/disks.ts";
 import { makeStorage, removeStorage, type TestStorage } from "../../testing/engine.ts";
 import { openStream } from "../../testing/event-stream.ts";
 import { type PostgresProxy, postgresProxy } from "../../testing/postgres-proxy.ts";
-import { type TestApp, testApp } from "../../testing/test-app.ts";
 import { until } from "../../testing/until.ts";
 
-const hourMs = 3_600_000;
 /** A reader hears within this time that older events can't be read. */
 const answerMs = 20_000;
 
@@ -21,7 +20,7 @@ let origin: string;
 let proxy: ReturnType<typeof clickHouseProxy>;
 let database: PostgresProxy;
 let storage: TestStorage;
-let app: TestApp;
+let app: ClickHouseApp;
 
 beforeAll(async () => {
   clickHouse = await startClickHouse();
@@ -43,9 +42,9 @@ beforeEach(async () => {
   const postgres = await makeStorage("postgres");
   database = await postgresProxy(postgres.databaseUrl!);
   storage = { ...postgres, databaseUrl: database.url, clickhouseUrl: proxy.url(address) };
-  app = await testApp(storage);
+  app = await clickHouseApp(storage);
   await record(oldNames);
-  await moveAll();
+  await app.moveAll();
   await record(newNames);
   return async () => {
     proxy.answer = () => undefined;
@@ -58,12 +57,6 @@ beforeEach(async () => {
 
 async function record(names: readonly string[]): Promise<void> {
   for (const name of names) expect((await app.post({ channel: "c", name, userId: "u" })).status).toBe(201);
-}
-
-/** Moves events as if they were old enough, and deletes them in PostgreSQL. */
-async function moveAll(): Promise<void> {
-  for (const hours of [2, 4, 6])
-    await app.running.store.events.indexBlocks(async () => {}, Date.now() + hours * hourMs);
 }
 
 type Page = { events: Event[]; nextCursor: string | null } & Problem;
@@ -141,7 +134,7 @@ test("while ClickHouse is away, events are recorded, shown and notify, also afte
   await expectOnlyNewest();
   await clickHouse.start();
   await expectAllThere();
-  await moveAll();
+  await app.moveAll();
   await expectAllThere();
 });
 
@@ -172,14 +165,16 @@ test("a password that was changed is told at a start, and ends no recording whil
   proxy.answer = wrongPassword;
   await expectOnlyNewest();
   await expectGoesOn();
-  expect(testApp(storage)).rejects.toThrow(/ClickHouse refuses CLICKHOUSE_URL: .*password is incorrect/);
+  await expect(clickHouseApp(storage)).rejects.toThrow(
+    /ClickHouse refuses CLICKHOUSE_URL: .*password is incorrect/,
+  );
   proxy.answer = () => undefined;
   await expectAllThere();
 });
 
 test("a database that doesn't exist is told at a start", async () => {
   const clickhouseUrl = storage.clickhouseUrl!.replace(/[^/]+$/, "missing");
-  expect(testApp({ ...storage, clickhouseUrl })).rejects.toThrow(
+  await expect(clickHouseApp({ ...storage, clickhouseUrl })).rejects.toThrow(
     /ClickHouse refuses CLICKHOUSE_URL: .*missing/,
   );
 });
@@ -201,9 +196,8 @@ describe.skipIf(!canMount)("a disk of ClickHouse", () => {
     const address = await full.database();
     const own = { ...(await makeStorage("postgres")), clickhouseUrl: address };
     {
-      await using small = await testApp(own);
-      const { events, olderStatus } = small.running.store;
-      const move = () => events.indexBlocks(async () => {}, Date.now() + 2 * hourMs);
+      await using small = await clickHouseApp(own);
+      const { olderStatus } = small.store;
       const text = () => Array.from({ length: 900 }, () => crypto.randomUUID()).join(" ");
       const recordLong = async () => {
         const batch = Array.from({ length: 20 }, (_, n) => ({
@@ -214,16 +208,16 @@ describe.skipIf(!canMount)("a disk of ClickHouse", () => {
         expect((await small.post(batch)).status).toBe(201);
       };
       await recordLong();
-      await move();
+      await small.move();
       disk.fill();
       await recordLong();
-      expect(move()).rejects.toThrow("older-events-unavailable");
+      await expect(small.move()).rejects.toThrow("older-events-unavailable");
       await until(async () => (await olderStatus!()).shipping.failure !== null);
       expect((await olderStatus!()).waiting.events).toBe(20);
       expect((await small.list()).length).toBe(40);
       disk.free();
       await until(async () =>
-        move().then(
+        small.move().then(
           () => true,
           () => false,
         ),
@@ -231,6 +225,7 @@ describe.skipIf(!canMount)("a disk of ClickHouse", () => {
       expect(await olderStatus!()).toMatchObject({ waiting: { events: 0 }, shipping: { failure: null } });
       expect((await small.list()).length).toBe(40);
     }
+    await removeStorage({ ...own, clickhouseUrl: null });
     await full.remove();
   });
 });

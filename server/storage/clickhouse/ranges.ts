@@ -8,6 +8,9 @@ const rangeMs = 120_000;
 /** Arrivals that become a block. They are as in the column `arrival`. */
 export type Range = { block: number; after: string; to: string; token: string };
 
+/** A block as it was sent. */
+export type Sent = { events: number; checksum: string; newestMs: number };
+
 /** A row that is read to be sent. */
 export type StoredRow = {
   project_id: number;
@@ -155,10 +158,10 @@ export class Ranges {
   }
 
   /** Moves the cut behind a range. Returns false if removals of its events must be applied first. */
-  async finish({ block }: Range, events: number, newestMs: number, nowMs: number): Promise<boolean> {
+  async finish({ block }: Range, { events, checksum, newestMs }: Sent, nowMs: number): Promise<boolean> {
     const [row] = await this.#runQuery<{ is_finished: boolean }>(
-      "SELECT finish_range($1, $2, $3, $4) AS is_finished",
-      [block, events, newestMs, nowMs],
+      "SELECT finish_range($1, $2, $3, $4, $5) AS is_finished",
+      [block, events, checksum, newestMs, nowMs],
     );
     await this.newestCut();
     return row!.is_finished;

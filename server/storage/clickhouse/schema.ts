@@ -149,6 +149,16 @@ export async function prepared(
   };
 }
 
+/** The owner of the tables in ClickHouse; null if there are none. */
+export async function ownerIn(clickHouse: ClickHouse): Promise<string | null> {
+  const [known] = await clickHouse.read<{ result: number }>("EXISTS TABLE tidings_schema");
+  if (Number(known!.result) === 0) return null;
+  const [row] = await clickHouse.read<{ owner: string }>(
+    "SELECT owner FROM tidings_schema ORDER BY version DESC LIMIT 1",
+  );
+  return row?.owner ?? null;
+}
+
 async function ownerOf(runQuery: Query): Promise<string> {
   await runQuery("INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
     ownerSetting,

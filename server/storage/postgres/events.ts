@@ -60,7 +60,7 @@ type Options = {
 async function requireAllHere(runQuery: Query): Promise<void> {
   if (await hasShipped(runQuery)) {
     throw new UnfitDatabase(
-      "Most events of this database were moved to ClickHouse. Set CLICKHOUSE_URL to the address of the database that has them.",
+      "Most events of this database were moved to ClickHouse. Set CLICKHOUSE_URL to the address of the database that has them, or move them back with: tidings leave-clickhouse.",
     );
   }
 }
