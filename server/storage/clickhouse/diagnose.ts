@@ -109,7 +109,7 @@ export async function diagnoseOlder(
       `SELECT project_id || ' ' || hour || ' ' || channel AS key, events FROM channel_counters`,
     );
     const { rows: newer } = await client.query<{ key: string; events: string }>(
-      `SELECT project_id || ' ' || created_at / ${hourMs} || ' ' || ('{' || body || '}')::json ->> 'channelId' AS key,
+      `SELECT project_id || ' ' || created_at / ${hourMs} || ' ' || (('{' || body || '}')::json ->> 'channelId') AS key,
          count(*) AS events
        FROM events WHERE arrival > (SELECT max(to_arrival) FROM shipped_ranges WHERE shipped_at IS NOT NULL) GROUP BY 1`,
     );

@@ -105,8 +105,10 @@ test("metrics and status say how far behind ClickHouse is, and whether it answer
 });
 
 test("a failure is in the metrics and the status, with its reason", async () => {
-  using proxy = clickHouseProxy(() => new URL(storage.clickhouseUrl!).origin);
-  const refused = { ...(await makeStorage("postgres")), clickhouseUrl: proxy.url(storage.clickhouseUrl!) };
+  const refused = await makeStorage("clickhouse");
+  const address = refused.clickhouseUrl!;
+  using proxy = clickHouseProxy(() => new URL(address).origin);
+  refused.clickhouseUrl = proxy.url(address);
   const own = app;
   app = await clickHouseApp(refused, { TIDINGS_METRICS_TOKEN: token });
   await record(10);
@@ -116,16 +118,17 @@ test("a failure is in the metrics and the status, with its reason", async () => 
     failure: expect.stringContaining("password is incorrect"),
     bytes: null,
     waiting: { events: 10 },
-    shipping: { failure: expect.stringContaining("password is incorrect"), failedAttempts: 1 },
+    shipping: { failure: expect.stringContaining("password is incorrect") },
   });
   const known = await metrics();
   expect(known.get("tidings_clickhouse_up")).toBe(0);
-  expect(known.get("tidings_clickhouse_failed_attempts_total")).toBe(1);
+  // The server tries again by itself, too.
+  expect(known.get("tidings_clickhouse_failed_attempts_total")).toBeGreaterThan(0);
   proxy.answer = () => undefined;
   await app.move();
-  expect(await status()).toMatchObject({ failure: null, shipping: { failure: null, failedAttempts: 1 } });
+  expect(await status()).toMatchObject({ failure: null, shipping: { failure: null } });
   await app[Symbol.asyncDispose]();
-  await removeStorage({ ...refused, clickhouseUrl: null });
+  await removeStorage({ ...refused, clickhouseUrl: address });
   app = own;
 });
 
