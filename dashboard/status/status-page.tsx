@@ -138,7 +138,7 @@ function ClickHouse({ status }: { status: NonNullable<ServerStatus["clickhouse"]
   const isMany = waiting.events >= waitingCounted;
   return (
     <Section title="ClickHouse">
-      <Fact label="Older events" warning={failure}>
+      <Fact label="Older events" warning={failure ?? false}>
         {failure === null ? "Can be read" : "Can't be read"}
       </Fact>
       <Fact label="Moved there">

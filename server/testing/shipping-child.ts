@@ -2,7 +2,9 @@
  * Records numbered events and ships them, until it is killed. Prints a line when it begins, and one for each batch: how
  * many events, from the first on, are acknowledged. With ids of their own, events that are sent again are duplicates.
  *
- *   bun server/testing/shipping-child.ts DATABASE_URL CLICKHOUSE_URL PROJECT FROM
+ *   bun server/testing/shipping-child.ts DATABASE_URL CLICKHOUSE_URL PROJECT FROM [AGAIN]
+ *
+ * With AGAIN, the events from that number on are sent again first: as many as a batch has.
  */
 import { ArrivalClock } from "../event/id.ts";
 import { openClickHouse } from "../storage/clickhouse/index.ts";
@@ -36,7 +38,7 @@ export function createdAtOf(number: number): number {
 }
 
 if (import.meta.main) {
-  const [url, clickHouseUrl, project, from] = process.argv.slice(2);
+  const [url, clickHouseUrl, project, from, again] = process.argv.slice(2);
   const store = await openPostgresStore(
     { url: url!, connections: 3 },
     testWatch,
@@ -47,13 +49,15 @@ if (import.meta.main) {
   const clock = new ArrivalClock(await store.events.lastArrival());
   console.log("ready");
   void ship();
+  let repeated = again === undefined ? null : Number(again);
   for (let next = Number(from); ; await Bun.sleep(pauseMs)) {
+    const first = repeated ?? next;
     const batch = Array.from({ length: batchEvents }, (_, index) =>
       acceptedEvent({
         projectId: Number(project),
         arrival: clock.next(),
-        event: { id: idOf(next + index), userId: "u", channelId: "c" },
-        createdAtMs: createdAtOf(next + index),
+        event: { id: idOf(first + index), userId: "u", channelId: "c" },
+        createdAtMs: createdAtOf(first + index),
         hasClientId: true,
         notifies: false,
       }),
@@ -61,8 +65,11 @@ if (import.meta.main) {
     // Events that are sent again wait for ClickHouse, which is killed, too.
     const results = await store.events.appendAll(batch).catch(() => []);
     if (results.length === 0 || !results.every((result) => "kind" in result)) continue;
-    next += batchEvents;
-    console.log(next);
+    if (repeated === null) {
+      next += batchEvents;
+      console.log(next);
+    }
+    repeated = null;
   }
 
   async function ship(): Promise<void> {

@@ -17,8 +17,12 @@ const steps = {
 };
 
 export type Step = keyof typeof steps;
-export const shippingSteps = Object.keys(steps) as Step[];
+const shippingSteps = Object.keys(steps) as Step[];
 export type Victim = "tidings" | "clickhouse";
+
+/** The steps that are taken while the victim is killed: only a process that starts again sends old events. */
+export const stepsOf = (victim: Victim) =>
+  shippingSteps.filter((step) => step !== "restore" || victim === "tidings");
 
 /** How long after a statement was sent its victim dies, at most: while it runs, or after its answer. */
 const delayMs = 25;
@@ -49,7 +53,7 @@ export async function shippingDrill(databaseUrl: string) {
   let projectId = 0;
   let child: ReturnType<typeof start> | null = null;
 
-  function start(from: number) {
+  function start(from: number, again?: number) {
     const started = Bun.spawn(
       [
         "bun",
@@ -58,6 +62,7 @@ export async function shippingDrill(databaseUrl: string) {
         toClickHouse.url(address),
         `${projectId}`,
         `${from}`,
+        ...(again === undefined ? [] : [`${again}`]),
       ],
       { stdin: "ignore", stdout: "pipe", stderr: "inherit" },
     );
@@ -89,9 +94,9 @@ export async function shippingDrill(databaseUrl: string) {
      * Kills the victim at a step, and starts it again: Tidings at once, with events that are sent again, and ClickHouse
      * a while later. Returns false if the step wasn't taken in time.
      *
-     * @param again - how many events are sent again
+     * @param back - how many of the last events are sent again, after some of those twice as far back
      */
-    async kill(victim: Victim, step: Step, again: number): Promise<boolean> {
+    async kill(victim: Victim, step: Step, back: number): Promise<boolean> {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       awaited = { step, reached: () => resolve(true) };
       const patience = setTimeout(() => resolve(false), 20_000);
@@ -101,7 +106,8 @@ export async function shippingDrill(databaseUrl: string) {
       await Bun.sleep(Math.random() * delayMs);
       if (victim === "tidings") {
         await this.stop();
-        child = start(Math.max(0, acknowledged - again));
+        const again = acknowledged - 2 * back;
+        child = start(Math.max(0, acknowledged - back), again < 0 ? undefined : again);
       } else {
         await clickHouse.kill();
         await Bun.sleep(Math.random() * awayMs);

@@ -9,12 +9,12 @@ import { type ClickHouseApp, clickHouseApp } from "../../testing/clickhouse-app.
 import { effort, makeStorage, removeStorage } from "../../testing/engine.ts";
 import { type Message, openStream } from "../../testing/event-stream.ts";
 import { createdAtOf, idOf } from "../../testing/shipping-child.ts";
-import { shippingDrill, shippingSteps } from "../../testing/shipping-drill.ts";
+import { type Step, shippingDrill, stepsOf } from "../../testing/shipping-drill.ts";
 import { until } from "../../testing/until.ts";
 
 const kills = effort(9, 50);
 /** Events that are sent again after each kill: among them some that were shipped and cleared. */
-const repeated = 200;
+const repeated = 300;
 const hourMs = 3_600_000;
 const windowEvents = 300;
 /** How far back a stream resumes, and how many events it reads. */
@@ -32,17 +32,20 @@ for (const victim of ["tidings", "clickhouse"] as const) {
       const { id } = await app.store.control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
       const watch = watchEvents(app, () => drill.acknowledged);
       drill.begin(id);
-      const steps = [...shippingSteps];
-      let reached = 0;
+      const steps = stepsOf(victim);
+      const missed: Step[] = [];
       for (let kill = 0; kill < kills; kill++) {
-        if (await drill.kill(victim, steps[kill % steps.length]!, repeated)) reached++;
+        const step = steps[kill % steps.length]!;
+        if (!(await drill.kill(victim, step, repeated))) missed.push(step);
         await watch.removeOne();
       }
-      // A step that isn't there can't be waited for: each was taken nearly always.
-      expect(reached).toBeGreaterThan(kills * 0.8);
       await drill.stop();
       const checked = await watch.end();
-      console.log(`${victim}: ${kills} kills, ${reached} at their step; ${JSON.stringify(checked)}`);
+      console.log(
+        `${kills} kills of ${victim}: ${JSON.stringify(checked)}; not at: ${missed.join(", ") || "none"}`,
+      );
+      // A busy machine may not come to a step in time.
+      expect(missed.length).toBeLessThan(kills / 5);
       await app[Symbol.asyncDispose]();
       await drill.remove();
       await removeStorage(storage);
@@ -225,10 +228,11 @@ function watchEvents(app: ClickHouseApp, acknowledged: () => number) {
   const following = follow();
 
   return {
-    /** Removes an event, as soon as ClickHouse is there. */
+    /** Removes an event that isn't sent again, as soon as ClickHouse is there. */
     async removeOne(): Promise<void> {
-      const id = idOf(Math.floor(Math.random() * acknowledged()));
-      if (acknowledged() === 0 || removing.has(id)) return;
+      const removable = acknowledged() - 3 * repeated;
+      const id = idOf(Math.floor(Math.random() * Math.max(0, removable)));
+      if (removable <= 0 || removing.has(id)) return;
       removing.add(id);
       await until(async () =>
         [200, 404].includes((await app.request(`/api/events/${id}`, { method: "DELETE" })).status),

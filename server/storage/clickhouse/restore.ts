@@ -1,7 +1,6 @@
 import { stampOfId } from "../../event/id.ts";
 import type { AcceptedEvent } from "../event-store.ts";
 import { bigints, integers, uuids } from "../postgres/arrays.ts";
-import { stampOf } from "../postgres/arrival.ts";
 import { Partitions } from "../postgres/partitions.ts";
 import type { Query } from "../postgres/query.ts";
 import type { ClickHouse } from "./connection.ts";
