@@ -12,7 +12,9 @@ import { createdAtOf, idOf } from "../../testing/shipping-child.ts";
 import { type Step, shippingDrill, stepsOf } from "../../testing/shipping-drill.ts";
 import { until } from "../../testing/until.ts";
 
-const kills = effort(9, 50);
+/** Kills of each run: a hundred in all, with `--long`. */
+const kills = effort(9, 25);
+const runs = effort([1], [1, 2]);
 /** Events that are sent again after each kill: among them some that were shipped and cleared. */
 const repeated = 300;
 const hourMs = 3_600_000;
@@ -21,9 +23,12 @@ const windowEvents = 300;
 const resumedBack = 1_000;
 const resumedEvents = 100;
 
-for (const victim of ["tidings", "clickhouse"] as const) {
+for (const [victim, run] of runs.flatMap((run) => [
+  ["tidings", run] as const,
+  ["clickhouse", run] as const,
+])) {
   test(
-    `${kills} kills of ${victim} lose, double and hide no event`,
+    `${kills} kills of ${victim} lose, double and hide no event (${run})`,
     async () => {
       const storage = await makeStorage("postgres");
       const drill = await shippingDrill(storage.databaseUrl!);
