@@ -146,7 +146,7 @@ function ClickHouse({ status }: { status: NonNullable<ServerStatus["clickhouse"]
       </Fact>
       <Fact label="Size there">{bytes === null ? "Unknown" : sizeOf(bytes)}</Fact>
       <Fact
-        label="Still in PostgreSQL only"
+        label="Still to move"
         warning={
           shipping.failure ?? (waiting.seconds > behindSecondsUsual && "They should move within an hour")
         }
@@ -159,7 +159,7 @@ function ClickHouse({ status }: { status: NonNullable<ServerStatus["clickhouse"]
           </>
         )}
       </Fact>
-      <Fact label="Failed attempts to move events">{formatNumber(shipping.failedAttempts)}</Fact>
+      <Fact label="Failed attempts to move">{formatNumber(shipping.failedAttempts)}</Fact>
     </Section>
   );
 }

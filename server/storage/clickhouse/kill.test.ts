@@ -18,9 +18,11 @@ const runs = effort([1], [1, 2]);
 /** Events that are sent again after each kill: among them some that were shipped and cleared. */
 const repeated = 300;
 const hourMs = 3_600_000;
-const windowEvents = 300;
+const windowEvents = 100;
+/** Events that are recorded between two kills, at least. */
+const recordedBetween = 100;
 /** How far back a stream resumes, and how many events it reads. */
-const resumedBack = 1_000;
+const resumedBack = 300;
 const resumedEvents = 100;
 
 for (const [victim, run] of runs.flatMap((run) => [
@@ -40,6 +42,8 @@ for (const [victim, run] of runs.flatMap((run) => [
       const steps = stepsOf(victim);
       const missed: Step[] = [];
       for (let kill = 0; kill < kills; kill++) {
+        const known = drill.acknowledged;
+        await until(() => drill.acknowledged >= known + recordedBetween);
         const step = steps[kill % steps.length]!;
         if (!(await drill.kill(victim, step, repeated))) missed.push(step);
         await watch.removeOne();
@@ -262,7 +266,10 @@ function watchEvents(app: ClickHouseApp, acknowledged: () => number) {
       const counted = (await get<{ count: number }>("/api/events/count?q=user:u"))!;
       expect(counted.count).toBe(events.filter(({ userId }) => userId === "u").length);
       expect(failures).toEqual([]);
-      expect(Math.min(done.windows, done.listings, done.found, done.counts, done.resumed)).toBeGreaterThan(0);
+      expect(
+        Math.min(done.windows, done.listings, done.found, done.counts, done.resumed),
+        JSON.stringify(done),
+      ).toBeGreaterThan(0);
       return { acknowledged: acknowledged(), ...done };
     },
   };
