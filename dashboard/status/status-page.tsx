@@ -56,7 +56,7 @@ export function StatusPage() {
 }
 
 function Sections({ status }: { status: ServerStatus }) {
-  const { database, clickhouse, recording, notifying, backup } = status;
+  const { database, olderEvents, recording, notifying, backup } = status;
   const failed = notifying.deliveries.dead ?? 0;
   return (
     <>
@@ -94,7 +94,7 @@ function Sections({ status }: { status: ServerStatus }) {
           </Fact>
         )}
       </Section>
-      {clickhouse && <ClickHouse status={clickhouse} />}
+      {olderEvents && <OlderEvents status={olderEvents} />}
       <Section title="Recording">
         <Fact label="Stored in the last minute">{countOf(recording.storedInMinute, "event")}</Fact>
         <Fact
@@ -132,12 +132,12 @@ function Sections({ status }: { status: ServerStatus }) {
   );
 }
 
-/** The events that were moved to ClickHouse, and those that wait. */
-function ClickHouse({ status }: { status: NonNullable<ServerStatus["clickhouse"]> }) {
-  const { failure, blocks, events, bytes, waiting, shipping } = status;
+/** The events that were moved to a second database, and those that wait. */
+function OlderEvents({ status }: { status: NonNullable<ServerStatus["olderEvents"]> }) {
+  const { engine, failure, blocks, events, bytes, waiting, shipping } = status;
   const isMany = waiting.events >= waitingCounted;
   return (
-    <Section title="ClickHouse">
+    <Section title={engine}>
       <Fact label="Older events" warning={failure ?? false}>
         {failure === null ? "Can be read" : "Can't be read"}
       </Fact>

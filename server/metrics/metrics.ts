@@ -9,7 +9,7 @@ import { openFiles } from "../process/open-files.ts";
 import { programCommit } from "../process/version.ts";
 import { freeBytes } from "../storage/disk.ts";
 import { type DiskGrowth, daysUntilFullMax } from "../storage/disk-growth.ts";
-import type { OlderStatus, Store } from "../storage/store.ts";
+import type { OlderEngine, OlderStatus, Store } from "../storage/store.ts";
 import {
   countAll,
   countFailingDestinations,
@@ -105,7 +105,7 @@ export class Metrics {
     this.#processGauges();
     this.#databaseGauges(store);
     this.#databaseGauge("tidings_database_bytes", "Size of the database, with its log", () => store.bytes());
-    if (store.olderStatus) this.#clickHouseMetrics(store.olderStatus);
+    if (store.older) this.#olderMetrics(store.older);
     const { dataDirectory } = store;
     // A database server has its own tools for backups, too.
     if (dataDirectory !== null) {
@@ -181,7 +181,7 @@ export class Metrics {
     );
   }
 
-  #databaseGauges({ control, olderStatus }: Store): void {
+  #databaseGauges({ control, older }: Store): void {
     this.#databaseGauge(
       "tidings_deliveries",
       "Deliveries that are kept, by state",
@@ -196,8 +196,8 @@ export class Metrics {
     this.#databaseGauge("tidings_outbox_events", "Events whose deliveries are still to be made", () =>
       countAll(control, "outbox"),
     );
-    // With ClickHouse, there are no blocks.
-    if (!olderStatus)
+    // If another engine has older events, there are no blocks.
+    if (!older)
       this.#databaseGauge("tidings_unindexed_events", "Events that are in no block of the index yet", () =>
         countUnindexed(control),
       );
@@ -214,7 +214,9 @@ export class Metrics {
     );
   }
 
-  #clickHouseMetrics(read: () => Promise<OlderStatus>): void {
+  /** Metrics of the engine that has older events, named after it. */
+  #olderMetrics({ engine, status: read }: OlderEngine): void {
+    const prefix = `tidings_${engine.toLowerCase()}`;
     let status: Promise<OlderStatus> | null = null;
     let readAtMs = 0;
     /** All metrics of a scrape are of one reading. */
@@ -225,11 +227,11 @@ export class Metrics {
       return status;
     };
     const gauge = (name: string, help: string, of: (status: OlderStatus) => number | undefined) =>
-      this.#databaseGauge(`tidings_clickhouse_${name}`, help, async () => of(await shared()));
-    gauge("up", "1 if ClickHouse answers, otherwise 0", ({ failure }) => (failure === null ? 1 : 0));
+      this.#databaseGauge(`${prefix}_${name}`, help, async () => of(await shared()));
+    gauge("up", `1 if ${engine} answers, otherwise 0`, ({ failure }) => (failure === null ? 1 : 0));
     gauge(
       "behind_events",
-      "Events that are not in ClickHouse yet, counted up to a million",
+      `Events that are not in ${engine} yet, counted up to a million`,
       ({ waiting }) => waiting.events,
     );
     gauge(
@@ -239,14 +241,14 @@ export class Metrics {
     );
     gauge(
       "moved_events",
-      "Events that were moved to ClickHouse, removed ones included",
+      `Events that were moved to ${engine}, removed ones included`,
       ({ events }) => events,
     );
-    gauge("blocks", "Blocks of events that were moved to ClickHouse", ({ blocks }) => blocks);
-    gauge("bytes", "Size of the events in ClickHouse", ({ bytes }) => bytes ?? undefined);
+    gauge("blocks", `Blocks of events that were moved to ${engine}`, ({ blocks }) => blocks);
+    gauge("bytes", `Size of the events in ${engine}`, ({ bytes }) => bytes ?? undefined);
     new Counter({
-      name: "tidings_clickhouse_failed_attempts_total",
-      help: "Failed attempts of this node to move events to ClickHouse",
+      name: `${prefix}_failed_attempts_total`,
+      help: `Failed attempts of this node to move events to ${engine}`,
       registers: [this.#registry],
       async collect() {
         const known = await shared().catch(() => null);

@@ -74,6 +74,12 @@ export type TakeOutbox = (
 ) => Promise<Selectable<ControlTables["outbox"]>[]>;
 
 /** Events that another engine keeps, once they are older. */
+export type OlderEngine = {
+  /** Its name, as people know it. */
+  engine: string;
+  status: () => Promise<OlderStatus>;
+};
+
 export type OlderStatus = {
   /** Why older events can't be read; null if they can. */
   failure: string | null;
@@ -106,7 +112,7 @@ export interface Store {
   /** The size of the database. */
   bytes(): Promise<number>;
   /** Tells of older events in another engine; null if there is none. */
-  olderStatus: (() => Promise<OlderStatus>) | null;
+  older: OlderEngine | null;
   /** Stores all accepted events, then closes. */
   close(): Promise<void>;
 }

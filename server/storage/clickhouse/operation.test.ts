@@ -42,10 +42,10 @@ async function metrics(): Promise<Map<string, number>> {
   return new Map(lines.map((line) => [line.split(" ")[0]!, Number(line.split(" ")[1])]));
 }
 
-async function status(): Promise<NonNullable<ServerStatus["clickhouse"]>> {
+async function status(): Promise<NonNullable<ServerStatus["olderEvents"]>> {
   const response = await app.request("/api/status", { headers: { cookie: await app.signIn() } });
   expect(response.status).toBe(200);
-  return ((await response.json()) as ServerStatus).clickhouse!;
+  return ((await response.json()) as ServerStatus).olderEvents!;
 }
 
 async function inClickHouse(sql: string): Promise<void> {

@@ -197,7 +197,7 @@ describe.skipIf(!canMount)("a disk of ClickHouse", () => {
     const own = { ...(await makeStorage("postgres")), clickhouseUrl: address };
     {
       await using small = await clickHouseApp(own);
-      const { olderStatus } = small.store;
+      const { status } = small.store.older!;
       const text = () => Array.from({ length: 900 }, () => crypto.randomUUID()).join(" ");
       const recordLong = async () => {
         const batch = Array.from({ length: 20 }, (_, n) => ({
@@ -212,8 +212,8 @@ describe.skipIf(!canMount)("a disk of ClickHouse", () => {
       disk.fill();
       await recordLong();
       await expect(small.move()).rejects.toThrow("older-events-unavailable");
-      await until(async () => (await olderStatus!()).shipping.failure !== null);
-      expect((await olderStatus!()).waiting.events).toBe(20);
+      await until(async () => (await status()).shipping.failure !== null);
+      expect((await status()).waiting.events).toBe(20);
       expect((await small.list()).length).toBe(40);
       disk.free();
       await until(async () =>
@@ -222,7 +222,7 @@ describe.skipIf(!canMount)("a disk of ClickHouse", () => {
           () => false,
         ),
       );
-      expect(await olderStatus!()).toMatchObject({ waiting: { events: 0 }, shipping: { failure: null } });
+      expect(await status()).toMatchObject({ waiting: { events: 0 }, shipping: { failure: null } });
       expect((await small.list()).length).toBe(40);
     }
     await removeStorage({ ...own, clickhouseUrl: null });

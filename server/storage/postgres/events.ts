@@ -73,7 +73,7 @@ export async function createPostgresEvents({
   watch,
   blockEvents,
   openOlder,
-}: Options): Promise<EventStore & Pick<Store, "olderStatus"> & { close: () => Promise<void> }> {
+}: Options): Promise<EventStore & Pick<Store, "older"> & { close: () => Promise<void> }> {
   const { onError } = watch;
   const node = crypto.randomUUID();
   // With ClickHouse, one more: shipping and ids that are sent again must not wait for reads either.
@@ -125,7 +125,7 @@ export async function createPostgresEvents({
   }
 
   return {
-    olderStatus: older && older.status,
+    older: older && { engine: "ClickHouse", status: older.status },
     get waiting() {
       return writer.waiting;
     },

@@ -62,7 +62,7 @@ export async function openPostgresStore(
       rateLimiter: (options) => createRateLimiter(pool, options),
       dataDirectory: null,
       segments: null,
-      olderStatus: events.olderStatus,
+      older: events.older,
       async bytes() {
         const { rows } = await pool.query("SELECT pg_database_size(current_database()) AS bytes");
         return Number(rows[0].bytes);

@@ -305,7 +305,7 @@ async function openLocked(
     rateLimiter: createRateLimiter,
     dataDirectory,
     segments: capture,
-    olderStatus: null,
+    older: null,
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();
