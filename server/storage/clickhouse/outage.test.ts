@@ -165,7 +165,7 @@ test("a password that was changed is told at a start, and ends no recording whil
   proxy.answer = wrongPassword;
   await expectOnlyNewest();
   await expectGoesOn();
-  await expect(clickHouseApp(storage)).rejects.toThrow(
+  await expect(clickHouseApp(storage, {}, app.key)).rejects.toThrow(
     /ClickHouse refuses CLICKHOUSE_URL: .*password is incorrect/,
   );
   proxy.answer = () => undefined;
@@ -174,7 +174,7 @@ test("a password that was changed is told at a start, and ends no recording whil
 
 test("a database that doesn't exist is told at a start", async () => {
   const clickhouseUrl = storage.clickhouseUrl!.replace(/[^/]+$/, "missing");
-  await expect(clickHouseApp({ ...storage, clickhouseUrl })).rejects.toThrow(
+  await expect(clickHouseApp({ ...storage, clickhouseUrl }, {}, app.key)).rejects.toThrow(
     /ClickHouse refuses CLICKHOUSE_URL: .*missing/,
   );
 });
