@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { readConfig } from "../config/config.ts";
 import { requireUnused } from "../doctor/check-postgres.ts";
 import { moveBack } from "../storage/clickhouse/move-back.ts";
-import { printLine } from "./output.ts";
+import { jsonArg, printLine } from "./output.ts";
 import { Progress } from "./progress.ts";
 import { failCommand, UsageError } from "./with-store.ts";
 
@@ -12,7 +12,8 @@ export const leaveClickHouseCommand = defineCommand({
     description:
       "Move all events from ClickHouse back into PostgreSQL, so that CLICKHOUSE_URL can be removed. Stop all nodes first",
   },
-  async run() {
+  args: { json: jsonArg },
+  async run({ args }) {
     const progress = new Progress();
     try {
       const { databaseUrl, databaseConnections, clickhouseUrl } = readConfig();
@@ -25,7 +26,9 @@ export const leaveClickHouseCommand = defineCommand({
       });
       progress.end();
       await printLine(
-        `PostgreSQL has all events: ${moved.events} came back, of ${moved.blocks} blocks. Remove CLICKHOUSE_URL and start the server. The database in ClickHouse is unchanged; drop it when you no longer need it.`,
+        args.json
+          ? JSON.stringify(moved)
+          : `PostgreSQL has all events: ${moved.events} came back, of ${moved.blocks} blocks. Remove CLICKHOUSE_URL and start the server. The database in ClickHouse is unchanged; drop it when you no longer need it.`,
       );
     } catch (error) {
       progress.end();
