@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { readConfig } from "../config/config.ts";
 import { requireUnused } from "../doctor/check-postgres.ts";
 import { moveBack } from "../storage/clickhouse/move-back.ts";
-import { jsonArg, printLine } from "./output.ts";
+import { jsonArg, printResult } from "./output.ts";
 import { Progress } from "./progress.ts";
 import { failCommand, UsageError } from "./with-store.ts";
 
@@ -25,10 +25,10 @@ export const leaveClickHouseCommand = defineCommand({
         done: (count) => progress.add(count),
       });
       progress.end();
-      await printLine(
-        args.json
-          ? JSON.stringify(moved)
-          : `PostgreSQL has all events: ${moved.events} came back, of ${moved.blocks} blocks. Remove CLICKHOUSE_URL and start the server. The database in ClickHouse is unchanged; drop it when you no longer need it.`,
+      await printResult(
+        args.json,
+        moved,
+        `PostgreSQL has all events: ${moved.events} came back, of ${moved.blocks} blocks. Remove CLICKHOUSE_URL and start the server. The database in ClickHouse is unchanged; drop it when you no longer need it.`,
       );
     } catch (error) {
       progress.end();
