@@ -16,7 +16,7 @@ import { until } from "../../testing/until.ts";
 const kills = effort(9, 25);
 const runs = effort([1], [1, 2]);
 /** Events that are sent again after each kill: among them some that were shipped and cleared. */
-const repeated = 300;
+const repeated = 100;
 const hourMs = 3_600_000;
 const windowEvents = 100;
 /** Events that are recorded between two kills, at least. */
