@@ -22,6 +22,10 @@ const slowCommitMs = 100;
 const backupAgeMaxMs = 2 * 86_400_000;
 /** Changes are backed up every few seconds, and a new backup takes a while. */
 const behindSecondsMax = 60;
+/** Events move to ClickHouse within an hour, and that takes a while. */
+const behindSecondsUsual = 2 * 3_600;
+/** The server counts no further. */
+const waitingCounted = 1_000_000;
 
 const statusQuery = queryOptions({
   queryKey: ["status"],
@@ -52,7 +56,7 @@ export function StatusPage() {
 }
 
 function Sections({ status }: { status: ServerStatus }) {
-  const { database, recording, notifying, backup } = status;
+  const { database, olderEvents, recording, notifying, backup } = status;
   const failed = notifying.deliveries.dead ?? 0;
   return (
     <>
@@ -71,9 +75,12 @@ function Sections({ status }: { status: ServerStatus }) {
             {timeUntilFull(database.daysUntilFull)}
           </Fact>
         )}
-        <Fact label="Last backup" warning={backup.failure ?? backupWarning(backup)}>
-          {backup.last ? <RelativeTime at={backup.last.at} form="long" /> : "Never"}
-        </Fact>
+        {/* A database server has its own tools. */}
+        {database.freeBytes !== null && (
+          <Fact label="Last backup" warning={backup.failure ?? backupWarning(backup)}>
+            {backup.last ? <RelativeTime at={backup.last.at} form="long" /> : "Never"}
+          </Fact>
+        )}
         {backup.changes && (
           <Fact label="Continuous backup" warning={changesWarning(backup.changes)}>
             {backup.changes.behindSeconds < behindSecondsMax
@@ -87,6 +94,7 @@ function Sections({ status }: { status: ServerStatus }) {
           </Fact>
         )}
       </Section>
+      {olderEvents && <OlderEvents status={olderEvents} />}
       <Section title="Recording">
         <Fact label="Stored in the last minute">{countOf(recording.storedInMinute, "event")}</Fact>
         <Fact
@@ -121,6 +129,38 @@ function Sections({ status }: { status: ServerStatus }) {
         <Fact label="Memory">{sizeOf(status.memoryBytes)}</Fact>
       </Section>
     </>
+  );
+}
+
+/** The events that were moved to a second database, and those that wait. */
+function OlderEvents({ status }: { status: NonNullable<ServerStatus["olderEvents"]> }) {
+  const { engine, failure, blocks, events, bytes, waiting, shipping } = status;
+  const isMany = waiting.events >= waitingCounted;
+  return (
+    <Section title={engine}>
+      <Fact label="Older events" warning={failure ?? false}>
+        {failure === null ? "Can be read" : "Can't be read"}
+      </Fact>
+      <Fact label="Moved there">
+        {countOf(events, "event")} in {countOf(blocks, "block")}
+      </Fact>
+      <Fact label="Size there">{bytes === null ? "Unknown" : sizeOf(bytes)}</Fact>
+      <Fact
+        label="Still to move"
+        warning={
+          shipping.failure ?? (waiting.seconds > behindSecondsUsual && "They should move within an hour")
+        }
+      >
+        {isMany ? "More than a million events" : countOf(waiting.events, "event")}
+        {waiting.events > 0 && (
+          <>
+            , the first from{" "}
+            <RelativeTime at={new Date(Date.now() - waiting.seconds * 1_000).toISOString()} form="long" />
+          </>
+        )}
+      </Fact>
+      <Fact label="Failed attempts to move">{formatNumber(shipping.failedAttempts)}</Fact>
+    </Section>
   );
 }
 

@@ -18,9 +18,10 @@ export type TestClickHouse = {
 
 let count = 0;
 
-/** Starts a server of one's own. */
-export async function startClickHouse(): Promise<TestClickHouse> {
-  const directory = mkdtempSync(join(tmpdir(), "tidings-clickhouse-"));
+/** Starts a server of one's own, with its files in an empty directory. */
+export async function startClickHouse(
+  directory = mkdtempSync(join(tmpdir(), "tidings-clickhouse-")),
+): Promise<TestClickHouse> {
   const port = await freePort();
   const url = `http://default@127.0.0.1:${port}`;
   let server: Bun.Subprocess<"ignore", "pipe", "inherit">;

@@ -108,7 +108,7 @@ export async function expectPostgresConsistent(url: string, clickhouseUrl?: stri
 
 /** The events in ClickHouse, up to a block. Expects their tokens to be those of the other engines. */
 async function shippedEvents(url: string, block: number) {
-  const clickHouse = connect(url);
+  const clickHouse = connect(url, { onWarning: () => {}, onInfo: () => {} });
   try {
     const rows = await clickHouse.read<WholeRow & { tokens: string[] }>(
       `SELECT ${wholeColumns}, tokens FROM events WHERE block <= ${block}`,

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
-import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
-import { ProblemError, problem } from "../../core/problems.ts";
+import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import type { StoreWatch } from "../store.ts";
+import { Availability } from "./availability.ts";
 
 /** The maximum length of a statement. */
 const statementBytesMax = 16_777_216;
@@ -8,32 +9,13 @@ const statementBytesMax = 16_777_216;
 const readMs = 30_000;
 const longestMs = 600_000;
 
-/**
- * Codes of failures that pass by themselves or once the server is fixed
- * (https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp): time-outs, too many queries or parts,
- * memory, disk, a server that starts or stops, and credentials.
- */
-const unavailable = new Set([
-  "159",
-  "160",
-  "164",
-  "202",
-  "203",
-  "236",
-  "241",
-  "243",
-  "252",
-  "394",
-  "497",
-  "516",
-  "734",
-]);
-
 /** Values of `{name:Type}` in a statement. */
 export type Parameters = Record<string, unknown>;
 
-/** Statements for one ClickHouse database. They throw `storage-unavailable` if it can't answer. */
+/** Statements for one ClickHouse database. They throw `older-events-unavailable` if it can't answer. */
 export type ClickHouse = {
+  /** Why statements fail; null if they don't, as far as is known. */
+  readonly failure: string | null;
   read: <Row>(sql: string, parameters?: Parameters, timeoutMs?: number) => Promise<Row[]>;
   /** The answer as it comes: the statement names its format. It takes as long as its reader. */
   stream: (sql: string, parameters: Parameters, signal: AbortSignal | undefined) => AsyncIterable<Uint8Array>;
@@ -48,7 +30,10 @@ export type ClickHouse = {
 };
 
 /** @param url - such as `https://user:password@clickhouse.example.com:8443/tidings`; the path is the database */
-export function connect(url: string): ClickHouse {
+export function connect(
+  url: string,
+  { onWarning, onInfo }: Pick<StoreWatch, "onWarning" | "onInfo">,
+): ClickHouse {
   const client: ClickHouseClient = createClient({
     url,
     application: "tidings",
@@ -66,25 +51,35 @@ export function connect(url: string): ClickHouse {
     },
   });
 
+  const availability = new Availability({
+    async ping(signal) {
+      const result = await client.ping({ select: false, abort_signal: signal });
+      if (!result.success) throw result.error;
+    },
+    onWarning,
+    onInfo,
+  });
+
   /** The server ends a statement too, so that one that nobody waits for doesn't go on. */
-  async function within<Result>(
+  function within<Result>(
     timeoutMs: number,
     run: (options: {
       abort_signal: AbortSignal;
       clickhouse_settings: { max_execution_time: number };
     }) => Promise<Result>,
   ): Promise<Result> {
-    try {
-      return await run({
-        abort_signal: AbortSignal.timeout(timeoutMs),
+    return availability.run(timeoutMs, (signal) =>
+      run({
+        abort_signal: signal,
         clickhouse_settings: { max_execution_time: Math.ceil(timeoutMs / 1_000) },
-      });
-    } catch (error) {
-      throw clickHouseProblem(error);
-    }
+      }),
+    );
   }
 
   return {
+    get failure() {
+      return availability.failure;
+    },
     read: (sql, parameters = {}, timeoutMs = readMs) =>
       within(timeoutMs, async (options) => {
         const result = await client.query({
@@ -95,21 +90,17 @@ export function connect(url: string): ClickHouse {
         });
         return result.json();
       }),
-    async *stream(sql, parameters, signal) {
-      try {
+    stream: (sql, parameters, signal) =>
+      availability.stream(longestMs, signal, async function* (abort_signal) {
         const { stream } = await client.exec({
           query: sql,
           query_params: parameters,
-          abort_signal: AbortSignal.any([AbortSignal.timeout(longestMs), ...(signal ? [signal] : [])]),
+          abort_signal,
           // A reader can rest for a while.
           clickhouse_settings: { http_send_timeout: longestMs / 1_000 },
         });
         yield* stream as AsyncIterable<Uint8Array>;
-      } catch (error) {
-        signal?.throwIfAborted();
-        throw clickHouseProblem(error);
-      }
-    },
+      }),
     run: (sql, parameters = {}, timeoutMs = readMs) =>
       within(timeoutMs, async (options) => {
         await client.command({ query: sql, query_params: parameters, ...options });
@@ -124,20 +115,9 @@ export function connect(url: string): ClickHouse {
           clickhouse_settings: { ...clickhouse_settings, ...settings },
         });
       }),
-    close: () => client.close(),
+    async close() {
+      availability.close();
+      await client.close();
+    },
   };
-}
-
-/** The error to throw for a failed statement. A mistake in the statement is returned unchanged. */
-function clickHouseProblem(error: unknown): unknown {
-  if (error instanceof ProblemError) return error;
-  if (error instanceof ClickHouseError && !unavailable.has(error.code)) return error;
-  if (error instanceof TypeError && !/fetch|connect|socket/i.test(error.message)) return error;
-  const { code, message } = error as { code?: string; message: string };
-  return problem("storage-unavailable", {
-    detail:
-      "Older events are in ClickHouse, which does not respond. New events are recorded. Try again later.",
-    retryAfterSeconds: 5,
-    log: { code, message },
-  });
 }

@@ -8,8 +8,9 @@ import { Ranges } from "./ranges.ts";
 import { createReads } from "./reads.ts";
 import { createRemovals } from "./removals.ts";
 import { createRestore } from "./restore.ts";
-import { prepareSchema } from "./schema.ts";
+import { prepared } from "./schema.ts";
 import { createShip, type ShippingOptions } from "./ship.ts";
+import { createStatus, ShippingRecord } from "./status.ts";
 
 type Options = ShippingOptions & {
   /** How long another node waits after the one that ships has died. More than twice `sendMs`. */
@@ -30,30 +31,30 @@ const usual: Options = {
 };
 
 /**
- * Opens ClickHouse behind PostgreSQL, and migrates its tables to this program's version.
+ * Opens ClickHouse behind PostgreSQL, and migrates its tables to this program's version. If it doesn't respond, that
+ * follows once it does: a restart meanwhile must not end recording.
  *
  * @param url - of the database in ClickHouse, over HTTP
  */
 export function openClickHouse(url: string, given: Partial<Options> = {}): OpenOlderEvents {
-  return async (runQuery, onError): Promise<OlderEvents> => {
+  return async (runQuery, watch): Promise<OlderEvents> => {
     const options = { ...usual, ...given };
-    const clickHouse = connect(url);
-    try {
-      await prepareSchema(clickHouse, runQuery);
-    } catch (error) {
-      await clickHouse.close();
-      throw error;
-    }
+    const clickHouse = await prepared(connect(url, watch), runQuery, watch);
     const ranges = new Ranges(runQuery, Math.min(cacheMs, options.announceMs));
     const restore = createRestore(clickHouse, runQuery, ranges);
     const removals = createRemovals(clickHouse, runQuery);
     const lease = new ShippingLease(runQuery, options.leaseMs);
+    const { onError } = watch;
+    const ship = createShip({ clickHouse, ranges, removals, lease, options, onError });
+    const record = new ShippingRecord(watch);
     return {
       ...createReads(clickHouse),
       columns: (cut, query, signal) => readColumns(clickHouse, cut, query, signal),
       cut: () => ranges.cut(),
+      keptCut: () => ranges.keptCut(),
       clearedTo: () => ranges.clearedTo(),
-      ship: createShip({ clickHouse, ranges, removals, lease, options, onError }),
+      ship: (pause, nowMs) => record.observe(() => ship(pause, nowMs)),
+      status: createStatus(clickHouse, runQuery, record),
       restore,
       async restoreBefore(events) {
         const clearedTo = await ranges.clearedBefore();
@@ -62,9 +63,6 @@ export function openClickHouse(url: string, given: Partial<Options> = {}): OpenO
       },
       applyRemovals: async () => removals.apply((await ranges.newestCut())?.block ?? 0),
       rewrite: removals.rewrite,
-      ping: async () => {
-        await clickHouse.read("SELECT 1 AS one");
-      },
       close: () => clickHouse.close(),
     };
   };

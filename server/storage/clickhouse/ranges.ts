@@ -8,6 +8,9 @@ const rangeMs = 120_000;
 /** Arrivals that become a block. They are as in the column `arrival`. */
 export type Range = { block: number; after: string; to: string; token: string };
 
+/** A block as it was sent. */
+export type Sent = { events: number; checksum: string; newestMs: number };
+
 /** A row that is read to be sent. */
 export type StoredRow = {
   project_id: number;
@@ -54,14 +57,26 @@ export class Ranges {
   }
 
   async #readCut(): Promise<Cut | null> {
+    return this.#lastWith("shipped_at");
+  }
+
+  /**
+   * The last range whose rows may be gone: PostgreSQL still has all that arrived later. Null if it has all events. For
+   * reads without ClickHouse, as rows of the next range can be deleted after the time of an announcement.
+   */
+  async keptCut(): Promise<Cut | null> {
+    return this.#lastWith("cleared_at");
+  }
+
+  async #lastWith(step: "shipped_at" | "cleared_at"): Promise<Cut | null> {
     const [row] = await this.#runQuery<{ block: number; arrival: string; newest_ms: number }>(
-      `SELECT block, to_arrival::text AS arrival, newest_ms FROM shipped_ranges WHERE shipped_at IS NOT NULL
+      `SELECT block, to_arrival::text AS arrival, newest_ms FROM shipped_ranges WHERE ${step} IS NOT NULL
        ORDER BY block DESC LIMIT 1`,
     );
     return row ? { block: row.block, arrival: BigInt(row.arrival), newestMs: row.newest_ms } : null;
   }
 
-  /** The same, as old as a cut. */
+  /** As `clearedTo`, as old as a cut. */
   async clearedBefore(): Promise<bigint> {
     const now = performance.now();
     if (now - this.#clearedAtMs >= this.#cacheMs) {
@@ -141,10 +156,10 @@ export class Ranges {
   }
 
   /** Moves the cut behind a range. Returns false if removals of its events must be applied first. */
-  async finish({ block }: Range, events: number, newestMs: number, nowMs: number): Promise<boolean> {
+  async finish({ block }: Range, { events, checksum, newestMs }: Sent, nowMs: number): Promise<boolean> {
     const [row] = await this.#runQuery<{ is_finished: boolean }>(
-      "SELECT finish_range($1, $2, $3, $4) AS is_finished",
-      [block, events, newestMs, nowMs],
+      "SELECT finish_range($1, $2, $3, $4, $5) AS is_finished",
+      [block, events, checksum, newestMs, nowMs],
     );
     await this.newestCut();
     return row!.is_finished;

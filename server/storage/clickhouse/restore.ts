@@ -1,10 +1,10 @@
 import { stampOfId } from "../../event/id.ts";
 import type { AcceptedEvent } from "../event-store.ts";
-import { arrivals, bigints, integers, texts, uuids } from "../postgres/arrays.ts";
-import { stampOf } from "../postgres/arrival.ts";
+import { bigints, integers, uuids } from "../postgres/arrays.ts";
 import { Partitions } from "../postgres/partitions.ts";
 import type { Query } from "../postgres/query.ts";
 import type { ClickHouse } from "./connection.ts";
+import { putBack } from "./put-back.ts";
 import type { Ranges } from "./ranges.ts";
 import { find } from "./reads.ts";
 
@@ -35,27 +35,7 @@ export function createRestore(clickHouse: ClickHouse, runQuery: Query, ranges: R
     const cut = await ranges.newestCut();
     for (const [projectId, keys] of Map.groupBy(gone, ({ project_id }) => project_id)) {
       const rows = cut ? await find(clickHouse, cut, projectId, keys) : [];
-      if (rows.length > 0) {
-        // Months without events in PostgreSQL have no partition.
-        partitions.invalidate();
-        await partitions.make(rows.map(({ ms }) => ms));
-        await runQuery(
-          `INSERT INTO events (created_at, arrival, id, project_id, notified, body, tokens)
-           SELECT created_at, arrival, id, $1, notified = 1, body, array_to_tsvector(string_to_array(token_list, ' '))
-           FROM unnest($2::bigint[], $3::bigint[], $4::uuid[], $5::integer[], $6::text[], $7::text[])
-             AS old (created_at, arrival, id, notified, body, token_list)
-           ON CONFLICT DO NOTHING`,
-          [
-            projectId,
-            bigints(rows.map(({ ms }) => ms)),
-            arrivals(rows.map(({ arrival }) => stampOf(arrival))),
-            uuids(rows.map(({ id }) => id)),
-            integers(rows.map(({ notified }) => (notified ? 1 : 0))),
-            texts(rows.map(({ body }) => body)),
-            texts(rows.map(({ tokens }) => tokens)),
-          ],
-        );
-      }
+      if (rows.length > 0) await putBack(runQuery, partitions, projectId, rows);
       // The event is nowhere: it was in a month that expired.
       const found = new Set(rows.map(({ id }) => id));
       const unknown = keys.filter(({ id }) => !found.has(id));

@@ -1,8 +1,11 @@
+import { ProblemError } from "../../core/problems.ts";
 import { UnfitDatabase } from "../postgres/failure.ts";
 import { hasShipped } from "../postgres/older.ts";
 import type { Query } from "../postgres/query.ts";
+import type { StoreWatch } from "../store.ts";
 import type { ClickHouse } from "./connection.ts";
 import { tokensSql } from "./event-tokens.ts";
+import { isRefused, olderProblem, reasonOf } from "./failure.ts";
 
 /**
  * The oldest version that the tests run on. It has the text index
@@ -55,7 +58,11 @@ const ownerSetting = "clickhouse_owner";
  *
  * Throws `UnfitDatabase` if the server is too old, the database belongs to another one, or is newer than this program.
  */
-export async function prepareSchema(clickHouse: ClickHouse, runQuery: Query): Promise<void> {
+async function prepareSchema(
+  clickHouse: ClickHouse,
+  runQuery: Query,
+  { mayCreate, mayUpgrade }: Pick<StoreWatch, "mayCreate" | "mayUpgrade">,
+): Promise<void> {
   const [server] = await clickHouse.read<{ version: string }>("SELECT version() AS version");
   const [major = 0, minor = 0] = server!.version.split(".").map(Number);
   if (major < serverVersionMin[0]! || (major === serverVersionMin[0] && minor < serverVersionMin[1]!)) {
@@ -87,6 +94,13 @@ export async function prepareSchema(clickHouse: ClickHouse, runQuery: Query): Pr
       `The database in CLICKHOUSE_URL was written by a newer version of Tidings (schema ${version}; this version supports up to ${versions.length}). Run that version.`,
     );
   }
+  if (version < versions.length && !(version === 0 ? mayCreate : mayUpgrade)) {
+    throw new UnfitDatabase(
+      version === 0
+        ? "The database in CLICKHOUSE_URL has no tables yet. Start the server, which creates them."
+        : `The database in CLICKHOUSE_URL has schema ${version}, and this version needs ${versions.length}. Start the server, which upgrades it.`,
+    );
+  }
   for (const [index, statements] of versions.entries()) {
     if (index < version) continue;
     for (const statement of statements) await clickHouse.run(statement);
@@ -98,6 +112,65 @@ export async function prepareSchema(clickHouse: ClickHouse, runQuery: Query): Pr
       },
     );
   }
+}
+
+/**
+ * Returns the same statements, once the tables are prepared. If ClickHouse doesn't respond, they are prepared before the
+ * first statement that reaches it.
+ *
+ * Throws `UnfitDatabase` if ClickHouse responds but can't be used.
+ */
+export async function prepared(
+  clickHouse: ClickHouse,
+  runQuery: Query,
+  watch: Pick<StoreWatch, "mayCreate" | "mayUpgrade">,
+): Promise<ClickHouse> {
+  let preparing: Promise<void> | null = null;
+  const prepare = () => {
+    preparing ??= prepareSchema(clickHouse, runQuery, watch).catch((error) => {
+      preparing = null;
+      throw error;
+    });
+    return preparing;
+  };
+  /** After the start, a database that can't be used is one that is away. */
+  const ready = () =>
+    prepare().catch((error) => {
+      throw error instanceof UnfitDatabase ? olderProblem("refused", reasonOf(error)) : error;
+    });
+  try {
+    await prepare();
+  } catch (error) {
+    if (!(error instanceof ProblemError) || isRefused(error)) {
+      await clickHouse.close();
+      throw isRefused(error)
+        ? new UnfitDatabase(`ClickHouse refuses CLICKHOUSE_URL: ${error.options.log}.`)
+        : error;
+    }
+  }
+  return {
+    get failure() {
+      return clickHouse.failure;
+    },
+    read: (...statement) => ready().then(() => clickHouse.read(...statement)),
+    run: (...statement) => ready().then(() => clickHouse.run(...statement)),
+    async *stream(...statement) {
+      await ready();
+      yield* clickHouse.stream(...statement);
+    },
+    insert: (...statement) => ready().then(() => clickHouse.insert(...statement)),
+    close: clickHouse.close,
+  };
+}
+
+/** The owner of the tables in ClickHouse; null if there are none. */
+export async function ownerIn(clickHouse: ClickHouse): Promise<string | null> {
+  const [known] = await clickHouse.read<{ result: number }>("EXISTS TABLE tidings_schema");
+  if (Number(known!.result) === 0) return null;
+  const [row] = await clickHouse.read<{ owner: string }>(
+    "SELECT owner FROM tidings_schema ORDER BY version DESC LIMIT 1",
+  );
+  return row?.owner ?? null;
 }
 
 async function ownerOf(runQuery: Query): Promise<string> {

@@ -3,7 +3,7 @@ import type { Pause } from "../event-store.ts";
 import { UnfitDatabase } from "../postgres/failure.ts";
 import type { ClickHouse } from "./connection.ts";
 import type { ShippingLease } from "./lease.ts";
-import type { Range, RangeLimits, Ranges, StoredRow } from "./ranges.ts";
+import type { Range, RangeLimits, Ranges, Sent, StoredRow } from "./ranges.ts";
 import type { createRemovals } from "./removals.ts";
 import { checksumOf, checksumSql, eventColumnsOf, halvesOf, type NewRow } from "./rows.ts";
 
@@ -32,9 +32,6 @@ type Deps = {
   options: ShippingOptions;
   onError: (error: unknown) => void;
 };
-
-/** A block as it was sent. */
-type Sent = { events: number; checksum: string; newestMs: number };
 
 /**
  * Ships ranges of arrivals to ClickHouse, and deletes rows whose block was shipped a while ago. It can stop after any
@@ -104,8 +101,7 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
     for (let next = range, renewals = 0; ; renewals++) {
       const sent = await send(next);
       if (await isStored(next, sent)) {
-        while (!(await ranges.finish(next, sent.events, sent.newestMs, nowMs)))
-          await removals.apply(next.block);
+        while (!(await ranges.finish(next, sent, nowMs))) await removals.apply(next.block);
         return;
       }
       if (renewals === renewalsMax) {

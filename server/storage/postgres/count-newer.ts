@@ -2,7 +2,7 @@ import { token } from "../../event/tokens.ts";
 import { type NewerQuery, newerReadMax } from "../event-queries.ts";
 import { arrivalOf } from "./arrival.ts";
 import { queryOfTokens } from "./match.ts";
-import type { OlderEvents } from "./older.ts";
+import { beforeCut, type OlderEvents } from "./older.ts";
 import type { Query } from "./query.ts";
 import { aboveSql } from "./scan-cursor.ts";
 
@@ -18,8 +18,8 @@ type Open = { at: number; fromMs: number; read: number };
 export function createCountNewer(runQuery: Query, older: OlderEvents | null) {
   return async function countNewer(query: NewerQuery): Promise<number[]> {
     const { projectId, channels, max } = query;
-    const cut = older && (await older.cut());
-    const counts = older && cut ? await older.countNewer(cut, query) : channels.map(() => 0);
+    const { cut, value: earlier } = await beforeCut(older, (cut) => older!.countNewer(cut, query));
+    const counts = earlier ?? channels.map(() => 0);
     let open: Open[] = channels.map(({ afterMs }, at) => ({ at, fromMs: afterMs + 1, read: 0 }));
     while (open.length > 0) {
       const hours = await nextHours(

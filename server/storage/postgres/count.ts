@@ -8,7 +8,7 @@ import type { Split } from "../split.ts";
 import type { Blocks } from "./blocks.ts";
 import { createCountBlocks } from "./count-blocks.ts";
 import { type Match, matchOf, queryOfTokens } from "./match.ts";
-import type { OlderEvents } from "./older.ts";
+import { type Cut, type OlderEvents, readFrom } from "./older.ts";
 import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
 import { aboveSql, withinOf } from "./scan-cursor.ts";
@@ -177,9 +177,21 @@ export function createCountSource(
   }
 
   /** Adds the events of a range, grouped by the database. */
-  async function addGrouped(state: State, { fromMs, toMs }: MsRange): Promise<void> {
-    const { projectId, match, split, bounds, all, histogram, values } = state;
-    const cut = older && (await older.cut());
+  async function addGrouped(state: State, range: MsRange): Promise<void> {
+    const { all, histogram } = state;
+    const groups = await readFrom(older, range.fromMs, (cut) => groupsOf(state, range, cut));
+    for (const { value, bucket, events } of groups) {
+      all[bucket]! += events;
+      if (value !== null) histogram.add(value, bucket, events);
+    }
+  }
+
+  async function groupsOf(
+    state: State,
+    { fromMs, toMs }: MsRange,
+    cut: Cut | null,
+  ): Promise<{ value: string | null; bucket: number; events: number }[]> {
+    const { projectId, match, split, bounds, values } = state;
     const rows = await runQuery<{ value: string | null; bucket: number; events: number }>(
       `SELECT ${lookedAtSql(valueSql(split), "$8")} AS value, width_bucket(created_at, $4::bigint[]) - 1 AS bucket, count(*) AS events
        FROM events WHERE project_id = $1 AND created_at >= $2 AND created_at < $3
@@ -206,10 +218,7 @@ export function createCountSource(
         ...(await older.countGroups(cut, { projectId, condition, range, bounds, split, values, groupsMax })),
       );
     }
-    for (const { value, bucket, events } of rows) {
-      all[bucket]! += events;
-      if (value !== null) histogram.add(value, bucket, events);
-    }
+    return rows;
   }
 
   async function forEachRow(state: State, range: MsRange, take: (row: CountRow) => void): Promise<void> {

@@ -35,7 +35,7 @@ export async function diagnose(client: ClientBase): Promise<Diagnosis[]> {
     const version = await schemaVersion(client);
     if (version !== newest)
       return [{ part: "version", detail: `its schema is ${version}, and this program's is ${newest}` }];
-    // What counts all events can't be compared with the newest ones.
+    // What counts all events can't be compared with the newest ones: ../clickhouse/diagnose.ts does.
     if (await hasOlder(client)) return await indexFaults(client);
     return [
       ...(await indexFaults(client)),

@@ -12,11 +12,12 @@ import { sessions } from "../analysis/sessions.ts";
 import { usersWith } from "../analysis/users-with.ts";
 import type { ControlTables } from "../control-tables.ts";
 import { createCount } from "../count.ts";
-import type { EventStore } from "../event-store.ts";
+import type { AcceptedEvent, EventStore } from "../event-store.ts";
 import { fairReads } from "../fair-reads.ts";
 import { batchesMax } from "../group-commit.ts";
 import { readsOfPeople } from "../reads-of-people.ts";
 import { removalStep } from "../removal-step.ts";
+import type { Store, StoreWatch } from "../store.ts";
 import { createBlocks, noBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
@@ -52,7 +53,7 @@ type Options = {
   /** For reading. Storing events has its own connections, so that it never waits for reads. */
   pool: pg.Pool;
   address: DatabaseAddress;
-  onError: (error: unknown) => void;
+  watch: StoreWatch;
   /** Events per block. */
   blockEvents: number;
   /** Opens ClickHouse; null if all events are in PostgreSQL. */
@@ -63,7 +64,7 @@ type Options = {
 async function requireAllHere(runQuery: Query): Promise<void> {
   if (await hasShipped(runQuery)) {
     throw new UnfitDatabase(
-      "Most events of this database were moved to ClickHouse. Set CLICKHOUSE_URL to the address of the database that has them.",
+      "Most events of this database were moved to ClickHouse. Set CLICKHOUSE_URL to the address of the database that has them, or move them back with: tidings leave-clickhouse.",
     );
   }
 }
@@ -73,16 +74,17 @@ export async function createPostgresEvents({
   control,
   pool,
   address,
-  onError,
+  watch,
   blockEvents,
   openOlder,
-}: Options): Promise<EventStore & { close: () => Promise<void> }> {
+}: Options): Promise<EventStore & Pick<Store, "older"> & { close: () => Promise<void> }> {
+  const { onError } = watch;
   const node = crypto.randomUUID();
   // With ClickHouse, one more: shipping and ids that are sent again must not wait for reads either.
   const writePool = openPool({ ...address, connections: batchesMax + (openOlder ? 2 : 1) }, onError);
   const runQuery = createQuery(pool, readMs);
   const runWriteQuery = createQuery(writePool, readMs);
-  const older = openOlder && (await openOlder(runWriteQuery, onError));
+  const older = openOlder && (await openOlder(runWriteQuery, watch));
   if (!older) await requireAllHere(runQuery);
   // Blocks are for many events. With ClickHouse, few are here.
   const blocks = older ? noBlocks(runQuery) : createBlocks(runQuery);
@@ -114,16 +116,29 @@ export async function createPostgresEvents({
     onError,
   });
 
+  /**
+   * Brings events back whose ids are sent again, so that the batch finds its duplicates. Each request waits for its own:
+   * a batch is of many, and must not wait for ClickHouse.
+   */
+  function whenRestored<Result>(
+    events: readonly AcceptedEvent[],
+    store: () => Promise<Result>,
+  ): Promise<Result> {
+    const sent = older ? events.filter(({ hasClientId }) => hasClientId) : [];
+    return older && sent.length > 0 ? older.restoreBefore(sent).then(store) : store();
+  }
+
   return {
+    older: older && { engine: "ClickHouse", status: older.status },
     get waiting() {
       return writer.waiting;
     },
     observeCommits(observer) {
       writer.onCommit = observer;
     },
-    append: (event) => writer.append(event),
-    appendAll: (events) => writer.appendAll(events),
-    appendWith: (events, companion) => writer.appendWith(events, companion),
+    append: (event) => whenRestored([event], () => writer.append(event)),
+    appendAll: (events) => whenRestored(events, () => writer.appendAll(events)),
+    appendWith: (events, companion) => whenRestored(events, () => writer.appendWith(events, companion)),
     keepRejected: (rejected, retention) => writer.keepRejected(rejected, retention),
     ...fairReads(
       readsOfPeople(

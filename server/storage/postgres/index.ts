@@ -43,7 +43,14 @@ export async function openPostgresStore(
       dialect: createDialect(pool),
       plugins: [new CamelCasePlugin()],
     });
-    const events = await createPostgresEvents({ control, pool, address, onError, blockEvents, openOlder });
+    const events = await createPostgresEvents({
+      control,
+      pool,
+      address,
+      watch: { ...watch, onError },
+      blockEvents,
+      openOlder,
+    });
     return {
       events,
       control,
@@ -55,6 +62,7 @@ export async function openPostgresStore(
       rateLimiter: (options) => createRateLimiter(pool, options),
       dataDirectory: null,
       segments: null,
+      older: events.older,
       async bytes() {
         const { rows } = await pool.query("SELECT pg_database_size(current_database()) AS bytes");
         return Number(rows[0].bytes);

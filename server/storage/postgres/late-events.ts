@@ -2,7 +2,7 @@ import { limits } from "../../core/limits.ts";
 import { type ArrivedLaterQuery, type LateQuery, lateReadMax } from "../event-queries.ts";
 import { jsonOf } from "../event-row.ts";
 import { arrivalOf } from "./arrival.ts";
-import type { OlderEvents } from "./older.ts";
+import { beforeCut, type OlderEvents } from "./older.ts";
 import type { Row } from "./page.ts";
 import type { Query } from "./query.ts";
 import { aboveSql } from "./scan-cursor.ts";
@@ -13,8 +13,8 @@ export function createLateEvents(runQuery: Query, older: OlderEvents | null) {
     async lateEvents(query: LateQuery): Promise<string[][]> {
       const { projectId, times } = query;
       if (times.length === 0) return [];
-      const cut = older && (await older.cut());
-      const late = older && cut ? await older.lateEvents(cut, query) : times.map((): string[] => []);
+      const { cut, value: earlier } = await beforeCut(older, (cut) => older!.lateEvents(cut, query));
+      const late = earlier ?? times.map((): string[] => []);
       const age = limits.notifyAgeMs;
       const rows = await runQuery<Row & { place: string }>(
         `SELECT asked.place, late.ms, late.id, late.body

@@ -2,6 +2,7 @@
  * The events that PostgreSQL no longer keeps (`../clickhouse/README.md`): what another engine answers about them, and how
  * its answers and PostgreSQL's become one.
  */
+import { ProblemError, problem } from "../../core/problems.ts";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import type { Condition } from "../../event/match.ts";
@@ -11,6 +12,7 @@ import type { MsRange } from "../block.ts";
 import type { EventQuery, LateQuery, NewerQuery } from "../event-queries.ts";
 import type { AcceptedEvent, ArrivedEvent, Pause } from "../event-store.ts";
 import type { Split } from "../split.ts";
+import type { OlderStatus, StoreWatch } from "../store.ts";
 import type { Match } from "./match.ts";
 import type { Row } from "./page.ts";
 import type { Query } from "./query.ts";
@@ -60,7 +62,7 @@ export type ColumnsQuery = {
   fields: Fields;
 };
 
-/** Reads of events that are not in PostgreSQL. They throw `storage-unavailable` if ClickHouse doesn't answer. */
+/** Reads of events that are not in PostgreSQL. They throw `older-events-unavailable` if ClickHouse doesn't answer. */
 export type OlderReads = {
   page: (cut: Cut, query: EventQuery, match: Match, limit: number) => Promise<RowPage>;
   /** The events with these keys, in any order. */
@@ -90,6 +92,8 @@ export type OlderReads = {
 export type OlderEvents = OlderReads & {
   /** Null as long as all events are in PostgreSQL. */
   cut: () => Promise<Cut | null>;
+  /** Divides events where PostgreSQL has all that arrived later. Null if it has all events. */
+  keptCut: () => Promise<Cut | null>;
   /** The last arrival whose row may be gone from PostgreSQL. Ask it after reading the rows. */
   clearedTo: () => Promise<bigint>;
   /** Moves events to ClickHouse, and deletes those in PostgreSQL that moved a while ago. */
@@ -102,13 +106,61 @@ export type OlderEvents = OlderReads & {
   applyRemovals: () => Promise<void>;
   /** Rewrites what still contains deleted events. */
   rewrite: () => Promise<void>;
-  /** Resolves if ClickHouse answers. */
-  ping: () => Promise<void>;
+  /** What is in ClickHouse, and what still has to move there. */
+  status: () => Promise<OlderStatus>;
   close: () => Promise<void>;
 };
 
 /** Opens ClickHouse for a database of PostgreSQL. */
-export type OpenOlderEvents = (runQuery: Query, onError: (error: unknown) => void) => Promise<OlderEvents>;
+export type OpenOlderEvents = (
+  runQuery: Query,
+  watch: Pick<StoreWatch, "onError" | "onWarning" | "onInfo" | "mayCreate" | "mayUpgrade">,
+) => Promise<OlderEvents>;
+
+/**
+ * Reads events that are dated from a time on: without ClickHouse if all that it has are dated before, and otherwise from
+ * both sides, which `read` divides at the cut. If ClickHouse can't answer, PostgreSQL is asked alone, if it still has all.
+ *
+ * Throws `older-events-unavailable`, with the time from which on the same read succeeds.
+ */
+export async function readFrom<Result>(
+  older: OlderEvents | null,
+  fromMs: number,
+  read: (cut: Cut | null) => Promise<Result>,
+): Promise<Result> {
+  const cut = older && (await older.cut());
+  if (!older || cut === null || fromMs > cut.newestMs) return read(null);
+  try {
+    return await read(cut);
+  } catch (error) {
+    if (!isOlderUnavailable(error)) throw error;
+    const kept = await older.keptCut();
+    if (kept === null || fromMs > kept.newestMs) return read(null);
+    const availableFrom = new Date(kept.newestMs + 1).toISOString();
+    throw problem(error.code, { ...error.options, availableFrom });
+  }
+}
+
+/**
+ * Reads what belongs to a cut, for numbers of unread events. If ClickHouse can't answer, there is none, and they begin
+ * where PostgreSQL has all: a number that is too low is better than a dashboard without its channels.
+ */
+export async function beforeCut<Result>(
+  older: OlderEvents | null,
+  read: (cut: Cut) => Promise<Result>,
+): Promise<{ cut: Cut | null; value: Result | null }> {
+  const cut = older && (await older.cut());
+  try {
+    return { cut, value: cut && (await read(cut)) };
+  } catch (error) {
+    if (!isOlderUnavailable(error)) throw error;
+    return { cut: await older!.keptCut(), value: null };
+  }
+}
+
+export function isOlderUnavailable(error: unknown): error is ProblemError {
+  return error instanceof ProblemError && error.code === "older-events-unavailable";
+}
 
 /** Whether events were moved out of PostgreSQL. */
 export async function hasShipped(runQuery: Query): Promise<boolean> {

@@ -10,11 +10,18 @@ import type { ArrivedEvent } from "../event-store.ts";
 import { arrivalOf } from "./arrival.ts";
 import type { Blocks } from "./blocks.ts";
 import { type Match, matchOf } from "./match.ts";
-import { type Cut, mergePages, type OlderEvents, type RowPage } from "./older.ts";
+import {
+  type Cut,
+  isOlderUnavailable,
+  mergePages,
+  type OlderEvents,
+  type RowPage,
+  readFrom,
+} from "./older.ts";
 import { chunkEvents, createFindRows, type Row, rowsMin, scanRowsUsual } from "./page.ts";
 import { createPruneBlocks } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
-import type { RowQuery } from "./scan-cursor.ts";
+import { earliest, type RowQuery } from "./scan-cursor.ts";
 
 /** Rows checked with the filter before a page ends early. The next one continues there. */
 const filteredRowsMax = 5_000;
@@ -42,12 +49,24 @@ export function createRead(
   /** Up to `limit` events, fewer if many rows failed the filter, and where to continue. */
   async function readPage(query: EventQuery, limit: number): Promise<RowPage> {
     const match = matchOf(query.projectId, query.filter);
-    const cut = older && (await older.cut());
-    if (!older || cut === null) return readRows(query, limit, match);
-    const newest = await readRows({ ...query, above: cut.arrival }, limit, match);
-    // The newest page is shown even if ClickHouse doesn't answer.
-    if (query.order === "desc" && newest.next !== null && newest.next.ms > cut.newestMs) return newest;
-    return mergePages(query.order, limit, [newest, await older.page(cut, query, match, limit)]);
+    try {
+      return await readFrom(older, query.filter.fromMs ?? earliest, async (cut) => {
+        if (!older || cut === null) return readRows(query, limit, match);
+        const newest = await readRows({ ...query, above: cut.arrival }, limit, match);
+        if (isNewer(newest, query, cut)) return newest;
+        return mergePages(query.order, limit, [newest, await older.page(cut, query, match, limit)]);
+      });
+    } catch (error) {
+      const cut = isOlderUnavailable(error) && query.order === "desc" ? await older!.keptCut() : null;
+      const newest = cut && (await readRows({ ...query, above: cut.arrival }, limit, match));
+      if (newest && isNewer(newest, query, cut)) return newest;
+      throw error;
+    }
+  }
+
+  /** Whether a page is newer than all events in ClickHouse, so that it is whole without them. */
+  function isNewer({ next }: RowPage, { order }: EventQuery, { newestMs }: Cut): boolean {
+    return order === "desc" && next !== null && next.ms > newestMs;
   }
 
   async function readRows(query: RowQuery, limit: number, match: Match): Promise<RowPage> {

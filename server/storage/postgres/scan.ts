@@ -14,7 +14,7 @@ import { evaluate } from "../evaluate.ts";
 import { texts } from "./arrays.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { type Match, matchOf, queryOfTokens } from "./match.ts";
-import type { Cut, OlderEvents, RowPage } from "./older.ts";
+import { type Cut, type OlderEvents, type RowPage, readFrom } from "./older.ts";
 import { tokensOf } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
@@ -44,8 +44,19 @@ export function createScan(
     const turns = new Turns(projectId);
     const matches = filters.map((filter) => matchOf(projectId, filter));
     let doneMs = range.fromMs;
-    const cut = older && (await older.cut());
-    if (older && cut && matches.every(({ isRowExact }) => isRowExact)) return readBoth(older, cut);
+    let hasTaken = false;
+    if (older && matches.every(({ isRowExact }) => isRowExact)) {
+      let failure: unknown = null;
+      return readFrom(older, range.fromMs, async (cut) => {
+        // Events that were taken can't be taken again.
+        if (failure !== null) throw failure;
+        if (cut === null) return readRows(range);
+        await readBoth(older, cut).catch((error) => {
+          if (hasTaken) failure = error;
+          throw error;
+        });
+      });
+    }
 
     if (matches.every(({ isExact }) => isExact)) {
       for await (const listed of blocks.between(projectId, range, "asc")) {
@@ -111,6 +122,7 @@ export function createScan(
               : mergedColumns(part, columnsOfEvents(between.events, filters, fields));
           batches.addBlock(bitsOf(columns.masks, filters.length), 0, columns.masks.length, columns);
           from = to;
+          hasTaken = true;
           await take(batches.take());
           await proceed(columns.ms.at(-1) ?? toMs);
         }

@@ -3,7 +3,7 @@ import type { AppendResult } from "../event-store.ts";
 import { type Batch, type BatchResults, GroupCommit } from "../group-commit.ts";
 import { type Commit, createAppend, type Unit } from "./append.ts";
 import { bigints, integers, texts } from "./arrays.ts";
-import { type OlderEvents, shippedIdCode } from "./older.ts";
+import { isOlderUnavailable, type OlderEvents, shippedIdCode } from "./older.ts";
 import type { Partitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
 import { NewTexts } from "./vocabulary.ts";
@@ -58,7 +58,8 @@ export function createWriter({ runQuery, node, partitions, older, onCommit, onEr
     try {
       return await storeTogether(units);
     } catch (error) {
-      if (error instanceof ProblemError) throw error;
+      // Only events that are sent again wait for ClickHouse.
+      if (error instanceof ProblemError && !isOlderUnavailable(error)) throw error;
       if (units.length === 1) return [error as Error];
       const half = units.length >> 1;
       return [...(await storeUnits(units.slice(0, half))), ...(await storeUnits(units.slice(half)))];
@@ -66,8 +67,6 @@ export function createWriter({ runQuery, node, partitions, older, onCommit, onEr
   }
 
   async function storeTogether(units: Unit[]): Promise<Outcome[]> {
-    const sent = older ? units.flatMap(({ events }) => events.filter(({ hasClientId }) => hasClientId)) : [];
-    if (older && sent.length > 0) await older.restoreBefore(sent);
     const stored = await appendOrMend(units, mendsMax);
     onCommit(stored.commit);
     return stored.results;

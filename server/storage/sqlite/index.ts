@@ -307,6 +307,7 @@ async function openLocked(
     rateLimiter: createRateLimiter,
     dataDirectory,
     segments: capture,
+    older: null,
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();

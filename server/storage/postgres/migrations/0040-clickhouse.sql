@@ -12,6 +12,8 @@ CREATE TABLE shipped_ranges (
   -- From now on, the events are read from ClickHouse.
   shipped_at bigint,
   events integer,
+  -- As it was compared with what ClickHouse stored (storage/clickhouse/rows.ts).
+  checksum text,
   -- The latest created_at of this range and all before it.
   newest_ms bigint,
   -- From now on, rows in the table events may be missing.
@@ -124,12 +126,13 @@ $$;
 
 -- From now on, the events of a range are read from ClickHouse. Returns false if some of them were removed since they were
 -- sent, and are not deleted there yet.
-CREATE FUNCTION finish_range(in_block bigint, in_events integer, in_newest_ms bigint, now_ms bigint) RETURNS boolean
+CREATE FUNCTION finish_range(in_block bigint, in_events integer, in_checksum text, in_newest_ms bigint, now_ms bigint)
+RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
   PERFORM lock_events();
   IF EXISTS (SELECT FROM shipped_removals WHERE applied_at IS NULL AND block >= in_block) THEN RETURN false; END IF;
-  UPDATE shipped_ranges SET shipped_at = now_ms, events = in_events,
+  UPDATE shipped_ranges SET shipped_at = now_ms, events = in_events, checksum = in_checksum,
       newest_ms = greatest(in_newest_ms, (SELECT max(newest_ms) FROM shipped_ranges))
     WHERE block = in_block AND shipped_at IS NULL;
   RETURN true;
