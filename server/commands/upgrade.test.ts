@@ -1,3 +1,4 @@
+// @long
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
