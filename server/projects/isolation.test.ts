@@ -1,5 +1,4 @@
 // @engines sqlite, postgres
-// @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { effort } from "../testing/engine.ts";
