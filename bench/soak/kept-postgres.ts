@@ -1,0 +1,44 @@
+import { mkdirSync } from "node:fs";
+import pg from "pg";
+import { startPostgres } from "../../server/testing/postgres.ts";
+
+const name = "soak";
+/** As in the benchmarks: for a machine with a few gigabytes of memory. */
+const settings = { shared_buffers: "1GB", max_wal_size: "4GB", max_connections: "100" };
+
+export type KeptPostgres = {
+  url: string;
+  /** Bytes of the database, without the write-ahead log. */
+  bytes(): Promise<number>;
+  stop(): Promise<void>;
+};
+
+/** Starts the PostgreSQL in a directory, with a database that is created the first time. */
+export async function keepPostgres(directory: string): Promise<KeptPostgres> {
+  mkdirSync(directory, { recursive: true });
+  const server = await startPostgres({ durable: true, settings, keptIn: directory });
+  const isThere = await rowsOf(
+    server.adminUrl("postgres"),
+    `SELECT FROM pg_database WHERE datname = '${name}'`,
+  );
+  if (isThere.length === 0)
+    await rowsOf(server.adminUrl("postgres"), `CREATE DATABASE ${name} TEMPLATE template1`);
+  return {
+    url: server.roleUrl(name),
+    bytes: async () => {
+      const [row] = await rowsOf(server.adminUrl(name), "SELECT pg_database_size(current_database())");
+      return Number(row![0]);
+    },
+    stop: () => server.stop("fast"),
+  };
+}
+
+async function rowsOf(url: string, sql: string): Promise<unknown[][]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<unknown[]>({ text: sql, rowMode: "array" })).rows;
+  } finally {
+    await client.end();
+  }
+}
