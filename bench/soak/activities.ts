@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Servers } from "../kept-servers.ts";
 import { Latencies } from "../latencies.ts";
-import { bodyOf } from "./events.ts";
+import { bodyOf, listOf } from "./events.ts";
 import { type EventSet, importedFrom } from "./ledger.ts";
 import type { Posts } from "./posts.ts";
-import type { Servers } from "./servers.ts";
 import { type State, saveState } from "./state.ts";
 
 const importEvents = 2_000;
@@ -138,13 +138,11 @@ export class Activities {
 
   async #sendWebhook(n: number): Promise<void> {
     const { state, run } = this.#activity;
-    state.webhooksSent++;
     await this.#call("POST", state.webhook, {
       email: `reader-${n}@example.com`,
-      list: "news",
+      list: listOf(run),
       delivery: `${run}-${n}`,
     });
-    state.webhooksAcknowledged++;
     this.counts.webhooks++;
   }
 

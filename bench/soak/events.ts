@@ -32,3 +32,6 @@ export function bodyOf(run: number, number: number, ms: number): Record<string, 
     }
   }
 }
+
+/** The tag by which a run's requests of the webhook are counted. */
+export const listOf = (run: number): string => `news-${run}`;

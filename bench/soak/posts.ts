@@ -1,7 +1,7 @@
+import type { Servers } from "../kept-servers.ts";
 import { Latencies } from "../latencies.ts";
 import { bodyOf, leaverName, leaverSpan } from "./events.ts";
 import { type EventSet, fateOf, leaverOf } from "./ledger.ts";
-import type { Servers } from "./servers.ts";
 
 const tickMs = 10;
 const retryMs = 100;

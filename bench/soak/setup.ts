@@ -1,5 +1,5 @@
+import type { Servers } from "../kept-servers.ts";
 import { expiringChannel } from "./events.ts";
-import type { Servers } from "./servers.ts";
 import type { State } from "./state.ts";
 
 const email = "soak@example.com";
@@ -37,7 +37,7 @@ export async function createSettings(
   address: string,
   apiKey: string,
   receiver: string,
-): Promise<Omit<State, "engine" | "runs" | "erased" | "apiKey" | "webhooksAcknowledged" | "webhooksSent">> {
+): Promise<Omit<State, "engine" | "runs" | "erased" | "apiKey">> {
   const byKey = <Body>(method: string, path: string, body?: unknown) =>
     call<Body>(address, method, path, { "x-api-key": apiKey }, body);
 

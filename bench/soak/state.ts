@@ -12,11 +12,8 @@ export type State = {
   /** Paths to ping and to send webhooks to. */
   heartbeats: string[];
   webhook: string;
-  /** Path of the destination that rules notify. */
+  /** The destination that rules notify. */
   destinationId: string;
-  /** Requests of the webhook: those that were acknowledged, and all. A run that was killed may have sent more. */
-  webhooksSent: number;
-  webhooksAcknowledged: number;
   /** Users who were erased. */
   erased: string[];
 };

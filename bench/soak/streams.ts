@@ -1,5 +1,5 @@
+import type { Servers } from "../kept-servers.ts";
 import { EventSet, sentOf } from "./ledger.ts";
-import type { Servers } from "./servers.ts";
 
 const retryMs = 200;
 

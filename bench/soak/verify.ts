@@ -1,6 +1,6 @@
-import { expiringChannel, leaverName, leaverSpan } from "./events.ts";
+import type { Servers } from "../kept-servers.ts";
+import { expiringChannel, leaverName, leaverSpan, listOf } from "./events.ts";
 import { EventSet, leaverOf, type Sent, sentOf } from "./ledger.ts";
-import type { Servers } from "./servers.ts";
 import { call } from "./setup.ts";
 import type { State } from "./state.ts";
 
@@ -12,8 +12,15 @@ export type Verdict = { stored: number; expired: number; erased: number; problem
 /**
  * Reads all events and compares them with the ledger: each that was acknowledged is there once, and those that expired
  * or were erased are gone. Events that were sent without a response may be there.
+ *
+ * @param webhooks - how many requests of the webhook were acknowledged in this run
  */
-export async function verify(servers: Servers, state: State, acknowledged: EventSet): Promise<Verdict> {
+export async function verify(
+  servers: Servers,
+  state: State,
+  acknowledged: EventSet,
+  { run, webhooks }: { run: number; webhooks: number },
+): Promise<Verdict> {
   await untilExpired(servers, state);
   const erasedUsers = new Set(state.erased);
   const isGone = ({ run, number, fate }: Sent) =>
@@ -38,22 +45,21 @@ export async function verify(servers: Servers, state: State, acknowledged: Event
       if (!found.has(sent)) report("acknowledged, and not there", sent);
     } else counts[sent.fate === "erased" ? "erased" : "expired"]++;
   }
-  const { webhooksAcknowledged, webhooksSent } = state;
-  const newsletter = await countOf(servers, state, "newsletter");
   const lines = [...problems].map(([what, events]) => `${what}: ${JSON.stringify(events)}`);
-  if (newsletter < webhooksAcknowledged || newsletter > webhooksSent)
-    lines.push(`${newsletter} events of webhooks, of which ${webhooksAcknowledged} were acknowledged`);
+  const recorded = await countOf(servers, state, `tag.list=${listOf(run)}`);
+  if (recorded !== webhooks)
+    lines.push(`${webhooks} requests of the webhook were acknowledged, and ${recorded} are events`);
   return { ...counts, problems: lines };
 }
 
-async function countOf(servers: Servers, { apiKey }: State, channel: string): Promise<number> {
-  const path = `/api/events/count?channel=${channel}`;
+async function countOf(servers: Servers, { apiKey }: State, filter: string): Promise<number> {
+  const path = `/api/events/count?${filter}`;
   return (await call<{ count: number }>(servers.address, "GET", path, { "x-api-key": apiKey })).count;
 }
 
 async function untilExpired(servers: Servers, state: State): Promise<void> {
   const deadline = performance.now() + expiryTimeoutMs;
-  while (performance.now() < deadline && (await countOf(servers, state, expiringChannel)) > 0)
+  while (performance.now() < deadline && (await countOf(servers, state, `channel=${expiringChannel}`)) > 0)
     await Bun.sleep(2_000);
 }
 

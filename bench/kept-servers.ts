@@ -1,41 +1,59 @@
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, root, run } from "../processes.ts";
-import { processorMs } from "../processor.ts";
 import { type KeptPostgres, keepPostgres } from "./kept-postgres.ts";
+import { freePort, root, run } from "./processes.ts";
+import { processorMs } from "./processor.ts";
 
 const readyTimeoutMs = 300_000;
 const secretKey = "A".repeat(43);
+const checksOfMachine = ["address", "email", "push", "backup", "connections", "server settings"];
 /** As in the log's lines. */
 const errorLevel = 50;
 
 /** What one sample of all servers' processes says. Memory is resident, in bytes. */
 export type Usage = { memoryBytes: number; descriptors: number; diskBytes: number; processorMs: number };
 
-/** One server on SQLite or two nodes on PostgreSQL, on data that is kept. */
+/** How servers run. Backups are SQLite's; PostgreSQL has its own. */
+export type ServerOptions = { engine: "sqlite" | "postgres"; nodes: number; isBackedUp: boolean };
+
+/** A server on SQLite or some nodes on PostgreSQL, on data that is kept. */
 export class Servers {
-  readonly engine: "sqlite" | "postgres";
+  readonly #options: ServerOptions;
   readonly #directory: string;
   readonly #postgres: KeptPostgres | null;
   #children: Bun.Subprocess[] = [];
   #ports: number[] = [];
   #next = 0;
 
-  private constructor(directory: string, postgres: KeptPostgres | null) {
-    this.engine = postgres ? "postgres" : "sqlite";
+  private constructor(directory: string, options: ServerOptions, postgres: KeptPostgres | null) {
+    this.#options = options;
     this.#directory = directory;
     this.#postgres = postgres;
   }
 
   /** Prepares the directory and, for PostgreSQL, starts the database. Doesn't start the servers yet. */
-  static async open(directory: string, onPostgres: boolean): Promise<Servers> {
+  static async open(directory: string, options: ServerOptions): Promise<Servers> {
     mkdirSync(join(directory, "data"), { recursive: true });
-    return new Servers(directory, onPostgres ? await keepPostgres(join(directory, "postgres")) : null);
+    const postgres = options.engine === "postgres" ? await keepPostgres(join(directory, "postgres")) : null;
+    return new Servers(directory, options, postgres);
+  }
+
+  get engine(): "sqlite" | "postgres" {
+    return this.#options.engine;
+  }
+
+  /** The directory of the database on SQLite. */
+  get dataDirectory(): string {
+    return join(this.#directory, "data");
+  }
+
+  /** Runs a statement on PostgreSQL and returns its first number. */
+  async query(sql: string): Promise<number> {
+    return this.#postgres!.query(sql);
   }
 
   get environment(): Record<string, string> {
-    const data = join(this.#directory, "data");
-    const common = { TIDINGS_SECRET_KEY: secretKey, TIDINGS_DATA: data };
+    const common = { TIDINGS_SECRET_KEY: secretKey, TIDINGS_DATA: this.dataDirectory };
     return this.#postgres ? { ...common, DATABASE_URL: this.#postgres.url } : common;
   }
 
@@ -49,8 +67,7 @@ export class Servers {
   }
 
   async start(): Promise<void> {
-    const count = this.#postgres ? 2 : 1;
-    this.#ports = Array.from({ length: count }, freePort);
+    this.#ports = Array.from({ length: this.#options.nodes }, freePort);
     this.#children = this.#ports.map((port, number) => this.#startOne(port, number));
     await Promise.all(this.#ports.map((port, number) => this.#untilReady(port, this.#children[number]!)));
   }
@@ -63,13 +80,13 @@ export class Servers {
       TIDINGS_BACKUP_HOURS: "1",
       TIDINGS_BACKUP_KEEP: "2",
     };
-    if (!this.#postgres) mkdirSync(backups.TIDINGS_BACKUP_TO, { recursive: true });
+    if (this.#options.isBackedUp) mkdirSync(backups.TIDINGS_BACKUP_TO, { recursive: true });
     return Bun.spawn([process.execPath, "server/main.ts"], {
       cwd: root,
       env: {
         ...process.env,
         ...this.environment,
-        ...(!this.#postgres && backups),
+        ...(this.#options.isBackedUp && backups),
         HOST: "127.0.0.1",
         PORT: String(port),
         NODE_ENV: "production",
@@ -111,6 +128,30 @@ export class Servers {
     });
   }
 
+  /** What `tidings doctor` finds wrong with the data. Faults of the machine, such as no way to the Internet, are none. */
+  async faults(): Promise<string[]> {
+    return this.#diagnose([]);
+  }
+
+  /** Runs `tidings doctor --fix`, and returns what is still wrong. */
+  async repair(): Promise<string[]> {
+    return this.#diagnose(["--fix"]);
+  }
+
+  async #diagnose(flags: string[]): Promise<string[]> {
+    const child = Bun.spawn([process.execPath, "server/commands/tidings.ts", "doctor", "--json", ...flags], {
+      cwd: root,
+      env: { ...process.env, ...this.environment },
+      stdout: "pipe",
+    });
+    const { findings } = JSON.parse(await new Response(child.stdout).text()) as {
+      findings: { check: string; state: string; detail: string }[];
+    };
+    return findings
+      .filter(({ check, state }) => state !== "ok" && !checksOfMachine.includes(check))
+      .map(({ check, detail }) => `${check}: ${detail}`);
+  }
+
   /** What the servers use now. Memory and descriptors are of all of them together. */
   async usage(): Promise<Usage> {
     const { pids } = this;
@@ -125,9 +166,9 @@ export class Servers {
     };
   }
 
-  /** Bytes of the backups' directory; 0 on PostgreSQL, whose backups are its own. */
+  /** Bytes of the backups' directory; 0 without backups. */
   backupBytes(): number {
-    return this.#postgres ? 0 : bytesOf(join(this.#directory, "backups"));
+    return bytesOf(join(this.#directory, "backups"));
   }
 
   /** Lines of the logs that are errors, or no lines of a log at all. */

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import pg from "pg";
-import { startPostgres } from "../../server/testing/postgres.ts";
+import { startPostgres } from "../server/testing/postgres.ts";
 
 const name = "soak";
 /** As in the benchmarks: for a machine with a few gigabytes of memory. */
@@ -10,6 +10,8 @@ export type KeptPostgres = {
   url: string;
   /** Bytes of the database, without the write-ahead log. */
   bytes(): Promise<number>;
+  /** Runs a statement and returns its first number. */
+  query(sql: string): Promise<number>;
   stop(): Promise<void>;
 };
 
@@ -23,12 +25,11 @@ export async function keepPostgres(directory: string): Promise<KeptPostgres> {
   );
   if (isThere.length === 0)
     await rowsOf(server.adminUrl("postgres"), `CREATE DATABASE ${name} TEMPLATE template1`);
+  const query = async (sql: string) => Number((await rowsOf(server.roleUrl(name), sql))[0]?.[0]);
   return {
     url: server.roleUrl(name),
-    bytes: async () => {
-      const [row] = await rowsOf(server.adminUrl(name), "SELECT pg_database_size(current_database())");
-      return Number(row![0]);
-    },
+    bytes: () => query("SELECT pg_database_size(current_database())"),
+    query,
     stop: () => server.stop("fast"),
   };
 }
