@@ -17,7 +17,7 @@ import { cleanUpOnSignals } from "../processes.ts";
 import { createKey } from "../soak/setup.ts";
 import { count, formatColumns, megabytes } from "../table.ts";
 import { record, type Size, settle, sizes } from "./fill.ts";
-import { measureOperations, type Operations } from "./operations.ts";
+import { measureOperations, type Operations, perMillion } from "./operations.ts";
 import { formatPlan } from "./plan.ts";
 
 const idleMs = 20_000;
@@ -74,7 +74,7 @@ async function measure(installation: Installation, size: Size, steps: number[]):
   const rows: string[][] = [];
   let emptyBytes = 0;
   let loaded = 0;
-  let operations: Operations | null = null;
+  const operations: Operations[] = [];
   let bytesAnEvent = 0;
   let processorUs = 0;
   for (const step of steps) {
@@ -106,11 +106,11 @@ async function measure(installation: Installation, size: Size, steps: number[]):
       added === 0 ? "–" : `${Math.round((spentMs * 1_000) / added)} µs`,
     ]);
     console.error(`${size} bytes: ${rows.at(-1)!.join(", ")}; load average ${loadavg()[0]!.toFixed(1)}`);
-    if (size === 250 && step === steps[1]) {
-      bytesAnEvent = perEvent ?? 0;
-      processorUs = (spentMs * 1_000) / added;
-      operations = await measureOperations(servers, directory);
-    }
+    if (size !== 250 || step > steps[1]!) continue;
+    operations.push(await measureOperations(servers, directory));
+    if (step === 0) continue;
+    bytesAnEvent = perEvent ?? 0;
+    processorUs = (spentMs * 1_000) / added;
   }
   const columns = [
     "events",
@@ -122,19 +122,23 @@ async function measure(installation: Installation, size: Size, steps: number[]):
     "processor an event",
   ];
   console.log(`Events of ${size} bytes:\n\n${formatColumns(columns, rows)}\n`);
-  if (!operations) return;
-  const perMillion = steps[1]! / 1_000_000;
-  const seconds = (value: number | null) => (value === null ? "–" : `${(value / perMillion).toFixed(1)} s`);
-  const { backup, doctor, rebuild, restore } = operations;
+  if (operations.length < 2) return;
+  const [few, many] = operations as [Operations, Operations];
+  const added = perMillion(few, many, steps[1]! - steps[0]!);
+  const seconds = (value: number | null) => (value === null ? "–" : `${value.toFixed(1)} s`);
+  const cellsOf = ({ backup, doctor, rebuild, restore }: Operations) =>
+    [backup, doctor, rebuild, restore].map(seconds);
   console.log(
-    `${formatColumns(["for a million events", "backup", "doctor", "doctor --fix", "restore"], [["", ...[backup, doctor, rebuild, restore].map(seconds)]])}\n`,
+    `${formatColumns(
+      ["", "backup", "doctor", "doctor --fix", "restore"],
+      [
+        ["without events", ...cellsOf(few)],
+        [`with ${count(steps[1]!)}`, ...cellsOf(many)],
+        ["for each further million", ...cellsOf(added)],
+      ],
+    )}\n`,
   );
-  const measured = {
-    bytesAnEvent,
-    processorUs,
-    backupS: backup && backup / perMillion,
-    rebuildS: rebuild / perMillion,
-  };
+  const measured = { bytesAnEvent, processorUs, backupS: added.backup, rebuildS: added.rebuild };
   console.log(`Calculated from it, for events of 250 bytes:\n\n${formatPlan(measured, options.engine)}\n`);
 }
 

@@ -6,6 +6,19 @@ import type { Servers } from "../kept-servers.ts";
 /** How long operations took, in seconds. The server is stopped for a rebuild and a restore. */
 export type Operations = { backup: number | null; doctor: number; rebuild: number; restore: number | null };
 
+/** What a million events add to each, from the times with fewer and with `events` more of them. */
+export function perMillion(few: Operations, many: Operations, events: number): Operations {
+  const added = (from: number, to: number) => Math.max(0, ((to - from) / events) * 1_000_000);
+  const optional = (from: number | null, to: number | null) =>
+    from === null || to === null ? null : added(from, to);
+  return {
+    backup: optional(few.backup, many.backup),
+    doctor: added(few.doctor, many.doctor),
+    rebuild: added(few.rebuild, many.rebuild),
+    restore: optional(few.restore, many.restore),
+  };
+}
+
 /** Measures each once. PostgreSQL's own tools back it up. */
 export async function measureOperations(servers: Servers, directory: string): Promise<Operations> {
   const isSqlite = servers.engine === "sqlite";
