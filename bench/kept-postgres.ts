@@ -3,8 +3,17 @@ import pg from "pg";
 import { startPostgres } from "../server/testing/postgres.ts";
 
 const name = "soak";
-/** As in the benchmarks: for a machine with a few gigabytes of memory. */
-const settings = { shared_buffers: "1GB", max_wal_size: "4GB", max_connections: "100" };
+/**
+ * Like in the benchmarks, for a machine with a few gigabytes of memory. In the long run, shared memory in /dev/shm can
+ * disappear: systemd removes that of users without a session (RemoveIPC; PostgreSQL's manual, "Managing Kernel
+ * Resources").
+ */
+const settings = {
+  shared_buffers: "1GB",
+  max_wal_size: "4GB",
+  max_connections: "100",
+  dynamic_shared_memory_type: "mmap",
+};
 
 export type KeptPostgres = {
   url: string;

@@ -57,9 +57,16 @@ const servers = await Servers.open(
     ? { engine: "postgres", nodes: 2, isBackedUp: false }
     : { engine: "sqlite", nodes: 1, isBackedUp: true },
 );
+/** Ctrl-C ends the run early, with its checks and its table. A second one ends it at once. */
+let isInterrupted = false;
 for (const signal of ["SIGINT", "SIGTERM"] as const)
-  process.once(signal, async () => {
-    await servers.close();
+  process.on(signal, async () => {
+    if (!isInterrupted) {
+      isInterrupted = true;
+      console.log("Ending the run. Once more ends it at once, without its checks.");
+      return;
+    }
+    await servers.end("SIGKILL");
     process.exit(130);
   });
 try {
@@ -94,12 +101,13 @@ async function soak(): Promise<boolean> {
   const startMs = performance.now();
   let before = { processorMs: (await servers.usage()).processorMs, acknowledged: posts.acknowledgedCount };
   let restarts = 0;
-  for (let minute = 1; minute <= minutes; minute++) {
-    while (performance.now() < startMs + minute * minuteMs) {
+  for (let minute = 1; minute <= minutes && !isInterrupted; minute++) {
+    while (!isInterrupted && performance.now() < startMs + minute * minuteMs) {
       await Bun.sleep(Math.min(1_000, Math.max(1, startMs + minute * minuteMs - performance.now())));
       posts.check();
       activities.check();
     }
+    if (isInterrupted) break;
     const usage = await servers.usage();
     const sample: Sample = {
       ...{ run, minute, at: new Date().toISOString(), stored: await countStored(state) },
