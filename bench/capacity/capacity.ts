@@ -7,14 +7,14 @@
  * npm run capacity                                  # SQLite, a million events of each size; memory up to 3 million
  * npm run capacity -- --postgres
  * npm run capacity -- --sizes 250 --counts 0,100000 # some of it
+ * npm run capacity -- --sizes 250 --data /srv/c     # keeps the data, and continues with what an earlier run recorded
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type ServerOptions, Servers } from "../kept-servers.ts";
-import { cleanUpOnSignals } from "../processes.ts";
-import { createKey } from "../soak/setup.ts";
+import { call, createKey } from "../soak/setup.ts";
 import { count, formatColumns, megabytes } from "../table.ts";
 import { record, type Size, settle, sizes } from "./fill.ts";
 import { measureOperations, type Operations, perMillion } from "./operations.ts";
@@ -37,6 +37,7 @@ const { values } = parseArgs({
     /** Of events of 250 bytes; the second is where operations are measured and the plan is made of. */
     counts: { type: "string", default: "0,1000000,3000000" },
     events: { type: "string", default: "1000000" },
+    data: { type: "string" },
   },
 });
 const options: ServerOptions = {
@@ -51,21 +52,46 @@ if (unknown.length > 0)
 const counts = values.counts.split(",").map(Number);
 const events = Number(values.events);
 
-cleanUpOnSignals();
+/** Ends the server of an interrupted measurement, and removes its data. */
+let removeAll = async () => {};
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, async () => {
+    await removeAll();
+    process.exit(130);
+  });
+
 console.log(`${options.engine}, load average ${loadavg()[0]!.toFixed(1)}\n`);
 for (const size of selected as Size[]) {
-  const directory = mkdtempSync(join(tmpdir(), "tidings-capacity-"));
+  const directory = values.data ?? mkdtempSync(join(tmpdir(), "tidings-capacity-"));
+  // PostgreSQL doesn't run as root, and reaches its files through this directory.
+  chmodSync(directory, 0o711);
   const servers = await Servers.open(directory, options);
+  removeAll = async () => {
+    await servers.close();
+    if (!values.data) rmSync(directory, { recursive: true, force: true });
+  };
   try {
-    const apiKey = await createKey(servers);
+    const apiKey = await openKey(servers, join(directory, "api-key"));
     await servers.start();
     await measure({ servers, directory, apiKey }, size, size === 250 ? counts : [0, events]);
   } finally {
-    await servers.close();
-    rmSync(directory, { recursive: true, force: true });
+    await removeAll();
   }
 }
 process.exit(0);
+
+/** The key of an earlier run on the same data, or a new one. */
+async function openKey(servers: Servers, file: string): Promise<string> {
+  if (existsSync(file)) return readFileSync(file, "utf8");
+  const apiKey = await createKey(servers);
+  writeFileSync(file, apiKey, { mode: 0o600 });
+  return apiKey;
+}
+
+async function countRecorded({ servers, apiKey }: Installation): Promise<number> {
+  const headers = { "x-api-key": apiKey };
+  return (await call<{ count: number }>(servers.address, "GET", "/api/events/count", headers)).count;
+}
 
 type Installation = { servers: Servers; directory: string; apiKey: string };
 
@@ -73,11 +99,12 @@ async function measure(installation: Installation, size: Size, steps: number[]):
   const { servers, directory } = installation;
   const rows: string[][] = [];
   let emptyBytes = 0;
-  let loaded = 0;
+  let loaded = await countRecorded(installation);
   const operations: Operations[] = [];
   let bytesAnEvent = 0;
   let processorUs = 0;
   for (const step of steps) {
+    if (step < loaded) continue;
     const before = (await servers.usage()).processorMs;
     const startedMs = performance.now();
     if (step > loaded) await record(installation, size, { from: loaded, to: step, total: steps.at(-1)! });
@@ -85,8 +112,8 @@ async function measure(installation: Installation, size: Size, steps: number[]):
     await settle(servers);
     const settledMs = performance.now() - startedMs;
     const spentMs = (await servers.usage()).processorMs - before;
-    const added = step - loaded;
-    loaded = step;
+    const added = Math.max(0, step - loaded);
+    loaded = Math.max(step, loaded);
     await servers.end("SIGTERM");
     await servers.start();
     await Bun.sleep(idleMs);
@@ -108,8 +135,8 @@ async function measure(installation: Installation, size: Size, steps: number[]):
     console.error(`${size} bytes: ${rows.at(-1)!.join(", ")}; load average ${loadavg()[0]!.toFixed(1)}`);
     if (size !== 250 || step > steps[1]!) continue;
     operations.push(await measureOperations(servers, directory));
-    if (step === 0) continue;
-    bytesAnEvent = perEvent ?? 0;
+    if (perEvent === null) continue;
+    bytesAnEvent = perEvent;
     processorUs = (spentMs * 1_000) / added;
   }
   const columns = [
@@ -122,7 +149,11 @@ async function measure(installation: Installation, size: Size, steps: number[]):
     "processor an event",
   ];
   console.log(`Events of ${size} bytes:\n\n${formatColumns(columns, rows)}\n`);
-  if (operations.length < 2) return;
+  // Earlier runs on the same data measured the rest.
+  if (operations.length < 2) {
+    if (operations[0]) console.log(JSON.stringify(operations[0]));
+    return;
+  }
   const [few, many] = operations as [Operations, Operations];
   const added = perMillion(few, many, steps[1]! - steps[0]!);
   const seconds = (value: number | null) => (value === null ? "–" : `${value.toFixed(1)} s`);
