@@ -1,13 +1,13 @@
 /**
- * Measures what events take: disk for events of 100, 250 and 1,000 bytes, after blocks are built and older events are
+ * Measures what events take: disk for events of 100, 215 and 1,000 bytes, after blocks are built and older events are
  * compressed in the background; resident memory by events stored; and how long a backup, `tidings doctor`, a rebuild of
  * the index and a restore take. Then it calculates what 1 to 100 million events a day need (docs/capacity.md).
  *
  * @example
  * npm run capacity                                  # SQLite, a million events of each size; memory up to 3 million
  * npm run capacity -- --postgres
- * npm run capacity -- --sizes 250 --counts 0,100000 # some of it
- * npm run capacity -- --sizes 250 --data /srv/c     # keeps the data, and continues with what an earlier run recorded
+ * npm run capacity -- --sizes 215 --counts 0,100000 # some of it
+ * npm run capacity -- --sizes 215 --data /srv/c     # keeps the data, and continues with what an earlier run recorded
  */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const { values } = parseArgs({
   options: {
     postgres: { type: "boolean", default: false },
     sizes: { type: "string", default: sizes.join(",") },
-    /** Of events of 250 bytes; the second is where operations are measured and the plan is made of. */
+    /** Of events of 215 bytes; the second is where operations are measured and the plan is made of. */
     counts: { type: "string", default: "0,1000000,3000000" },
     events: { type: "string", default: "1000000" },
     data: { type: "string" },
@@ -73,7 +73,7 @@ for (const size of selected as Size[]) {
   try {
     const apiKey = await openKey(servers, join(directory, "api-key"));
     await servers.start();
-    await measure({ servers, directory, apiKey }, size, size === 250 ? counts : [0, events]);
+    await measure({ servers, directory, apiKey }, size, size === 215 ? counts : [0, events]);
   } finally {
     await removeAll();
   }
@@ -133,7 +133,7 @@ async function measure(installation: Installation, size: Size, steps: number[]):
       added === 0 ? "–" : `${Math.round((spentMs * 1_000) / added)} µs`,
     ]);
     console.error(`${size} bytes: ${rows.at(-1)!.join(", ")}; load average ${loadavg()[0]!.toFixed(1)}`);
-    if (size !== 250 || step > steps[1]!) continue;
+    if (size !== 215 || step > steps[1]!) continue;
     operations.push(await measureOperations(servers, directory));
     if (perEvent === null) continue;
     bytesAnEvent = perEvent;
@@ -170,7 +170,7 @@ async function measure(installation: Installation, size: Size, steps: number[]):
     )}\n`,
   );
   const measured = { bytesAnEvent, processorUs, backupS: added.backup, rebuildS: added.rebuild };
-  console.log(`Calculated from it, for events of 250 bytes:\n\n${formatPlan(measured, options.engine)}\n`);
+  console.log(`Calculated from it, for events of 215 bytes:\n\n${formatPlan(measured, options.engine)}\n`);
 }
 
 /** Reads what people read, so that caches are filled. */

@@ -11,7 +11,7 @@ const monthMs = 30 * 86_400_000;
 const settleTimeoutMs = 3_600_000;
 
 /** What the JSON of an event takes, as it is sent. */
-export const sizes = [100, 250, 1_000] as const;
+export const sizes = [100, 215, 1_000] as const;
 export type Size = (typeof sizes)[number];
 
 const words =
@@ -30,7 +30,7 @@ export function eventOfSize(number: number, size: Size, createdAtMs: number): ob
   const whole = { ...event, createdAt };
   whole.tags.session = ((number * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, "0");
   const missing = size - JSON.stringify(whole).length - ',"description":""'.length;
-  if (size === 250 || missing <= 0) return whole;
+  if (size === 215 || missing <= 0) return whole;
   let description = "";
   for (let index = 0; description.length < missing; index++)
     description += `${words[(number * 31 + index * 7) % words.length]}-${(number * 17 + index * 13) % 997} `;
