@@ -6,6 +6,7 @@
  *   npm run bench:compare -- --events 100000             stores with another number of events; the page is unchanged
  *   npm run bench:compare -- --quick                     a smoke test; the figures mean nothing
  */
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { installCompared } from "../install.ts";
@@ -62,9 +63,10 @@ try {
   await installCompared();
   const machine = await describeMachine();
   for (const name of selected) {
+    const busy = loadavg()[0]!.toFixed(1);
     const { table, failed, sources } = await parts[name]!(options);
     failures += failed;
-    const below = `${machine}; ${sources}.`;
+    const below = `${machine}; ${sources}; load average ${busy} before.`;
     console.log(`\n${table}\n\n${below}`);
     if (!isComplete || failed > 0) continue;
     const page = Bun.file(join(root, "docs/comparison.md"));
