@@ -6,11 +6,10 @@
  *   npm run bench:compare -- --events 100000             stores with another number of events; the page is unchanged
  *   npm run bench:compare -- --quick                     a smoke test; the figures mean nothing
  */
-import { loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { installCompared } from "../install.ts";
-import { describeMachine } from "../machine.ts";
+import { describeMachine, measureBusyShare } from "../machine.ts";
 import { removePostgres } from "../postgres.ts";
 import { cleanUp, cleanUpOnSignals, root } from "../processes.ts";
 import { count, replaceSection } from "../table.ts";
@@ -63,10 +62,10 @@ try {
   await installCompared();
   const machine = await describeMachine();
   for (const name of selected) {
-    const busy = loadavg()[0]!.toFixed(1);
+    const busy = Math.round((await measureBusyShare()) * 100);
     const { table, failed, sources } = await parts[name]!(options);
     failures += failed;
-    const below = `${machine}; ${sources}; load average ${busy} before.`;
+    const below = `${machine}; ${sources}. Before it, other processes used ${busy}% of the processors.`;
     console.log(`\n${table}\n\n${below}`);
     if (!isComplete || failed > 0) continue;
     const page = Bun.file(join(root, "docs/comparison.md"));
