@@ -155,7 +155,7 @@ export async function startNats(): Promise<Started> {
   });
 }
 
-/** Whether this version of NATS can flush each message before it acknowledges it (since 2.10). */
+/** Whether this version of NATS can flush each message before it acknowledges it. */
 async function natsAlwaysSyncs(): Promise<boolean> {
   const { path } = await findNats();
   const folder = await makeFolder();
