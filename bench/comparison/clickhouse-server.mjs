@@ -1,8 +1,8 @@
 /**
- * A ClickHouse for tests: chDB, which is ClickHouse as a library, behind the part of ClickHouse's HTTP interface that its
- * official client uses (https://clickhouse.com/docs/interfaces/http). Statements run one after the other.
+ * ClickHouse for the comparison: chDB, which is ClickHouse as a library, behind the part of ClickHouse's HTTP interface
+ * that it uses (https://clickhouse.com/docs/interfaces/http). Statements run one after the other.
  *
- *   node server/testing/clickhouse-server.mjs PORT DIRECTORY PACKAGES
+ *   node bench/comparison/clickhouse-server.mjs PORT DIRECTORY PACKAGES
  *
  * Prints a line when it answers. PACKAGES is a directory with chDB's `node_modules`.
  */
