@@ -37,20 +37,29 @@ export function stores(size: Size): Part {
     const stops: (() => Promise<void>)[] = [() => deleteFolder(folder)];
     try {
       const file = await writeEvents(join(folder, "events.ndjson"), size, range, options);
-      const tidings: Tidings[] = [];
-      for (const start of [startTidings, () => startTidingsOnPostgres(1)]) {
+      async function startAndLoad(start: () => Promise<Tidings>): Promise<Tidings> {
         const server = await start();
         stops.push(server.stop);
-        tidings.push(server);
         await loadTidings(server, file, options);
+        return server;
       }
-      const clickHouse = await startClickHouse(folder).catch((error: Error) => {
-        options.log(`ClickHouse is left out: ${error.message}`);
-        return null;
-      });
-      if (clickHouse) stops.push(clickHouse.stop);
-      const sql = await openSql(folder, file, clickHouse?.url ?? null);
-      stops.push(sql.close);
+      async function startOthers() {
+        const clickHouse = await startClickHouse(folder).catch((error: Error) => {
+          options.log(`ClickHouse is left out: ${error.message}`);
+          return null;
+        });
+        if (clickHouse) stops.push(clickHouse.stop);
+        const sql = await openSql(folder, file, clickHouse?.url ?? null);
+        stops.push(sql.close);
+        return { clickHouse, sql };
+      }
+      // Loading isn't measured, so it may overlap.
+      const [onSqlite, onPostgres, { clickHouse, sql }] = await Promise.all([
+        startAndLoad(startTidings),
+        startAndLoad(() => startTidingsOnPostgres(1)),
+        startOthers(),
+      ]);
+      const tidings = [onSqlite, onPostgres];
 
       const bytes = [
         ...(await Promise.all(tidings.map((server) => server.diskBytes()))),
@@ -91,13 +100,12 @@ async function writeEvents(
 /** Posts all events in batches, waits for the work that follows, and verifies that all are there. */
 async function loadTidings(server: Tidings, file: string, { events, log }: PartOptions): Promise<void> {
   let batch: string[] = [];
-  let seconds = 0;
   const post = async () => {
     const bodies: string[] = [];
     for (let from = 0; from < batch.length; from += batchEvents)
       bodies.push(`[${batch.slice(from, from + batchEvents).join(",")}]`);
     batch = [];
-    seconds += await postBatches(server, bodies);
+    await postBatches(server, bodies);
   };
   for await (const line of createInterface({ input: Readable.fromWeb(Bun.file(file).stream() as never) })) {
     if (batch.push(line) === 50 * batchEvents) await post();
@@ -107,7 +115,7 @@ async function loadTidings(server: Tidings, file: string, { events, log }: PartO
   if (stored !== events)
     throw new Error(`${events} events were sent in batches, and the server holds ${stored}.`);
   await server.settle();
-  log(`Tidings holds the ${count(events)} events: ${count(events / seconds)}/s in batches of ${batchEvents}`);
+  log(`Tidings holds the ${count(events)} events`);
 }
 
 type Sql = {
