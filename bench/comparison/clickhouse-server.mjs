@@ -44,6 +44,8 @@ const server = createServer(async (request, response) => {
     response.end(message);
   }
 });
+// A client may wait as long as it likes between two requests.
+server.keepAliveTimeout = 0;
 server.listen(Number(port), "127.0.0.1", () => console.log("listening"));
 
 function quoted(value) {
