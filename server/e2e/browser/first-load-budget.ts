@@ -41,8 +41,8 @@ if (import.meta.main) {
   process.exit(violations.length > 0 ? 1 : 0);
 }
 
-/** The names of the build's files in the first load. */
-export async function firstLoadFiles(): Promise<string[]> {
+/** Returns a message for each file of the first load that exceeds its budget or has none. */
+async function findViolations(): Promise<string[]> {
   const html = await Bun.file(join(directory, "index.html")).text();
   const named = [...html.matchAll(/<(?:script|link)[^>]+(?:src|href)="\/([^"]+)"/g)]
     // Only phones load it, for their home screen.
@@ -50,13 +50,8 @@ export async function firstLoadFiles(): Promise<string[]> {
     .filter((name) => name !== "icon-180.png");
   // Referenced in scripts, not in the page.
   const worker = readdirSync(join(directory, "assets")).find((name) => /^stream-worker-.*\.js$/.test(name));
-  return ["index.html", ...named, `assets/${worker}`];
-}
-
-/** Returns a message for each file of the first load that exceeds its budget or has none. */
-async function findViolations(): Promise<string[]> {
   const violations: string[] = [];
-  for (const name of await firstLoadFiles()) {
+  for (const name of ["index.html", ...named, `assets/${worker}`]) {
     const key = name.replace(/-[\w-]{8}(?=\.\w+$)/, "");
     const copy = Bun.file(join(directory, `${name}.gz`));
     const { size } = (await copy.exists()) ? copy : Bun.file(join(directory, name));
