@@ -13,8 +13,8 @@ import type { Part, PartOptions } from "../parts.ts";
 import { type Engine, engines, type Question, questions, type Range } from "../questions.ts";
 
 const batchEvents = 1_000;
-const columns = [
-  "",
+const columnsOf = (events: number) => [
+  `${count(events)} events`,
   "Tidings (SQLite)",
   "Tidings (PostgreSQL)",
   "PostgreSQL, `tsvector` and GIN",
@@ -74,7 +74,11 @@ export function stores(size: Size): Part {
         options.log(rows.at(-1)!.join(" | "));
       }
       const version = clickHouse ? `ClickHouse ${clickHouse.version}` : "without ClickHouse";
-      return { table: formatColumns(columns, rows), failed: 0, sources: `${version}, in process by chDB` };
+      return {
+        table: formatColumns(columnsOf(options.events), rows),
+        failed: 0,
+        sources: `${version}, in process by chDB`,
+      };
     } finally {
       for (const each of stops.toReversed()) await each();
     }
