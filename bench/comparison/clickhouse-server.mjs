@@ -1,0 +1,53 @@
+/**
+ * ClickHouse for the comparison: chDB, which is ClickHouse as a library, behind the part of ClickHouse's HTTP interface
+ * that it uses (https://clickhouse.com/docs/interfaces/http). Statements run one after the other.
+ *
+ *   node bench/comparison/clickhouse-server.mjs PORT DIRECTORY PACKAGES
+ *
+ * Prints a line when it answers. PACKAGES is a directory with chDB's `node_modules`.
+ */
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const [port, directory, packages] = process.argv.slice(2);
+const { Session } = createRequire(join(packages, "package.json"))("chdb");
+const session = new Session(directory);
+/** Parameters of the interface itself; all others are settings. */
+const own = new Set(["query", "query_id", "database", "session_id", "role", "default_format"]);
+
+const server = createServer(async (request, response) => {
+  const url = new URL(request.url, "http://localhost");
+  if (url.pathname === "/ping") return response.end("Ok.\n");
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Buffer.concat(chunks).toString();
+  const parameter = (name) => url.searchParams.get(name) ?? "";
+  response.setHeader("X-ClickHouse-Query-Id", parameter("query_id"));
+  try {
+    const settings = [...url.searchParams].filter(([name]) => !own.has(name));
+    session.query(`USE \`${parameter("database") || "default"}\``);
+    if (settings.length > 0)
+      session.query(`SET ${settings.map(([name, value]) => `${name} = ${quoted(value)}`).join(", ")}`);
+    try {
+      const query = parameter("query");
+      const text = query === "" ? body : `${query}\n${body}`;
+      response.end(session.query(text, parameter("default_format") || "TabSeparated"));
+    } finally {
+      const names = settings.map(([name]) => name).filter((name) => !name.startsWith("param_"));
+      if (names.length > 0) session.query(`SET ${names.map((name) => `${name} = DEFAULT`).join(", ")}`);
+    }
+  } catch (error) {
+    const message = String(error.message);
+    response.statusCode = 500;
+    response.setHeader("X-ClickHouse-Exception-Code", /Code: (\d+)/.exec(message)?.[1] ?? "0");
+    response.end(message);
+  }
+});
+// A client may wait as long as it likes between two requests.
+server.keepAliveTimeout = 0;
+server.listen(Number(port), "127.0.0.1", () => console.log("listening"));
+
+function quoted(value) {
+  return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
