@@ -22,6 +22,7 @@ await pool.query(`
     channel text NOT NULL,
     name text NOT NULL,
     user_id text NOT NULL,
+    description text,
     icon text,
     notify boolean NOT NULL,
     tags jsonb NOT NULL,
@@ -34,22 +35,26 @@ await pool.query("INSERT INTO api_keys (hash, project) VALUES ($1, 1)", [sha256(
 
 const insertEvent = {
   name: "insert-event",
-  text: `INSERT INTO events (id, project, channel, name, user_id, icon, notify, tags, created_at)
-         SELECT $2, project, $3, $4, $5, $6, $7, $8, $9 FROM api_keys WHERE hash = $1`,
+  text: `INSERT INTO events (id, project, channel, name, user_id, description, icon, notify, tags, created_at)
+         SELECT $2, project, $3, $4, $5, $6, $7, $8, $9, $10 FROM api_keys WHERE hash = $1`,
 };
 
 const app = fastify({ logger: false });
 
 app.post("/api/events", { schema: { body, response: { 201: response } } }, async (request, reply) => {
-  const { channel, name, userId = "", icon, notify = false, tags = {} } = request.body;
+  const { channel, name, userId = "", description, icon, notify = false, tags = {} } = request.body;
   const id = randomUUID();
   const createdAt = new Date().toISOString();
   const hash = sha256(request.headers["x-api-key"] ?? "");
-  const values = [hash, id, channel, name, userId, icon ?? null, notify, JSON.stringify(tags), createdAt];
+  const optional = [description ?? null, icon ?? null];
+  const values = [hash, id, channel, name, userId, ...optional, notify, JSON.stringify(tags), createdAt];
   const { rowCount } = await pool.query({ ...insertEvent, values });
   if (rowCount === 0) return reply.code(401).send({ ok: false });
   reply.code(201);
-  return { ok: true, event: { id, name, channelId: channel, userId, icon, notify, tags, createdAt } };
+  return {
+    ok: true,
+    event: { id, name, channelId: channel, userId, description, icon, notify, tags, createdAt },
+  };
 });
 
 process.on("SIGTERM", async () => {

@@ -22,6 +22,7 @@ database.exec(`
     channel TEXT NOT NULL,
     name TEXT NOT NULL,
     user_id TEXT NOT NULL,
+    description TEXT,
     icon TEXT,
     notify INTEGER NOT NULL,
     tags TEXT NOT NULL,
@@ -35,7 +36,7 @@ const sha256 = (text) => createHash("sha256").update(text).digest();
 database.prepare("INSERT INTO api_keys (hash, project) VALUES (?, 1)").run(sha256(API_KEY));
 
 const findKey = database.prepare("SELECT project FROM api_keys WHERE hash = ?");
-const insertEvent = database.prepare("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+const insertEvent = database.prepare("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 
 const app = fastify({ logger: false });
 
@@ -47,7 +48,7 @@ app.addHook("onRequest", async (request, reply) => {
 });
 
 app.post("/api/events", { schema: { body, response: { 201: response } } }, async (request, reply) => {
-  const { channel, name, userId = "", icon, notify = false, tags = {} } = request.body;
+  const { channel, name, userId = "", description, icon, notify = false, tags = {} } = request.body;
   const id = randomUUID();
   const now = Date.now();
   insertEvent.run(
@@ -56,6 +57,7 @@ app.post("/api/events", { schema: { body, response: { 201: response } } }, async
     channel,
     name,
     userId,
+    description ?? null,
     icon ?? null,
     notify ? 1 : 0,
     JSON.stringify(tags),
@@ -63,7 +65,10 @@ app.post("/api/events", { schema: { body, response: { 201: response } } }, async
   );
   reply.code(201);
   const createdAt = new Date(now).toISOString();
-  return { ok: true, event: { id, name, channelId: channel, userId, icon, notify, tags, createdAt } };
+  return {
+    ok: true,
+    event: { id, name, channelId: channel, userId, description, icon, notify, tags, createdAt },
+  };
 });
 
 process.on("SIGTERM", async () => {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { run } from "./processes.ts";
+import { runningProcesses, treesOf } from "./processor.ts";
 
 const sampleMs = 50;
 
@@ -16,6 +17,18 @@ async function residentBytesOf(pid: number): Promise<number> {
   // proc_pid_status(5): in kB of 1,024 bytes. A process that has ended, and was not waited for, has none.
   const [, kibibytes = 0] = (existsSync(file) && /^VmRSS:\s+(\d+)/m.exec(readFileSync(file, "utf8"))) || [];
   return Number(kibibytes) * 1_024;
+}
+
+/**
+ * The memory of processes and of all that they have started, in bytes. Pages that several of them share count once
+ * (proportional set size, proc_pid_smaps(5)).
+ */
+export function memoryOfTrees(pids: readonly number[]): number {
+  return treesOf(pids, runningProcesses()).reduce((sum, pid) => {
+    const file = `/proc/${pid}/smaps_rollup`;
+    const [, kibibytes = 0] = (existsSync(file) && /^Pss:\s+(\d+)/m.exec(readFileSync(file, "utf8"))) || [];
+    return sum + Number(kibibytes) * 1_024;
+  }, 0);
 }
 
 /**

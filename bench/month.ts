@@ -116,7 +116,7 @@ function batchesOf(numbers: number[], month: { startMs: number; events: number }
 }
 
 /** Posts the batches, a few at a time, and returns the seconds it took. */
-async function postBatches({ ports, apiKey }: Tidings, bodies: string[]): Promise<number> {
+export async function postBatches({ ports, apiKey }: Tidings, bodies: string[]): Promise<number> {
   const waiting = bodies.values();
   const startedAt = performance.now();
   await Promise.all(

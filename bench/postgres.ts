@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import pg from "pg";
 import { startPostgres, type TestPostgres } from "../server/testing/postgres.ts";
 
@@ -34,6 +36,18 @@ export async function copyDatabase(prepare: ((url: string) => Promise<void>) | n
     number: async (sql) => Number((await query(sql))[0]![0]),
     run: async (sql) => void (await query(sql)),
   };
+}
+
+/** The first process of the server that the databases are on. */
+export async function postgresPid(): Promise<number> {
+  server ??= startPostgres({ durable: true, settings });
+  return firstPid(await server);
+}
+
+/** The process of a server that starts all its others. */
+export async function firstPid({ directory }: TestPostgres): Promise<number> {
+  const file = await readFile(join(directory, "data/postmaster.pid"), "utf8");
+  return Number(file.split("\n")[0]);
 }
 
 /** Stops the server, if there is one, and removes its files. */

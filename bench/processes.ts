@@ -50,21 +50,35 @@ export async function deleteFolder(folder: string): Promise<void> {
 
 export type Command = { command: string[]; cwd?: string; env?: Record<string, string>; stdin?: string };
 
-/** Starts a server and resolves when it responds on its port. A 503 means that it is still starting. */
+/** Whether an HTTP server responds on a port. A 503 means that it is still starting. */
+const respondsToHttp = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ status }) => status !== 503,
+    () => false,
+  );
+
+/** Whether a server accepts connections on a port. */
+export const acceptsConnections = (port: number): Promise<boolean> =>
+  Bun.connect({ hostname: "127.0.0.1", port, socket: { data() {} } }).then(
+    (socket) => {
+      socket.end();
+      return true;
+    },
+    () => false,
+  );
+
+/** Starts a server and resolves when it responds on its port. */
 export async function startServer(
   port: number,
   { command, cwd = root, env }: Command,
+  responds: (port: number) => Promise<boolean> = respondsToHttp,
 ): Promise<Bun.Subprocess> {
   const server = spawn({ command, cwd, ...(env && { env }) });
   const output = new Response(server.stdout).text();
   const errors = new Response(server.stderr).text();
   const deadline = performance.now() + readyTimeoutMs;
   while (performance.now() < deadline && server.exitCode === null) {
-    const responds = await fetch(`http://127.0.0.1:${port}/readyz`).then(
-      ({ status }) => status !== 503,
-      () => false,
-    );
-    if (responds) return server;
+    if (await responds(port)) return server;
     await Bun.sleep(50);
   }
   await stop(server);

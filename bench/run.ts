@@ -11,9 +11,10 @@
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { installCompared } from "./install.ts";
 import { measureBusyShare } from "./machine.ts";
 import { removePostgres } from "./postgres.ts";
-import { cleanUp, cleanUpOnSignals, root, run } from "./processes.ts";
+import { cleanUp, cleanUpOnSignals, root } from "./processes.ts";
 import { count, insertResults } from "./table.ts";
 import { type BaseOptions, postgresTable, sqliteTable } from "./tables.ts";
 
@@ -74,20 +75,6 @@ try {
   await removePostgres();
 }
 process.exit(failures > 0 ? 1 : 0);
-
-/** Installs what Tidings is compared with, on the first run or if it was compiled for another Node version. */
-async function installCompared(): Promise<void> {
-  const cwd = join(root, "bench");
-  const check =
-    "Promise.all([import('fastify'), import('better-sqlite3'), import('@duckdb/node-api')]).then(([, sqlite]) => new sqlite.default(':memory:'))";
-  const works = await run({ command: ["node", "--input-type=module", "--eval", check], cwd }).then(
-    () => true,
-    () => false,
-  );
-  if (works) return;
-  console.error("Installing what Tidings is compared with, once (npm ci in bench/, about a minute) …");
-  await run({ command: ["npm", "ci", "--no-audit", "--no-fund"], cwd });
-}
 
 function positiveNumber(name: string, text: string): number {
   const value = Number(text);

@@ -10,6 +10,7 @@ import { deleteFolder, freePort, makeFolder, root, run, startServer, stop } from
 export type Server = {
   ports: number[];
   apiKey: string;
+  pids: number[];
   /** How many events it holds, or null if it stores none. */
   countEvents(): Promise<number | null>;
   stop(): Promise<void>;
@@ -17,7 +18,6 @@ export type Server = {
 
 /** Tidings itself, whose memory and disk usage are measured too. */
 export type Tidings = Omit<Server, "countEvents"> & {
-  pids: number[];
   diskBytes(): Promise<number>;
   /** Waits for, or runs, the background work that follows many events within a minute or two. */
   settle(): Promise<void>;
@@ -47,6 +47,7 @@ export async function startEcho(): Promise<Server> {
   return {
     ports: [port],
     apiKey: fixedKey,
+    pids: [server.pid],
     countEvents: async () => null,
     stop: () => stop(server),
   };
@@ -64,6 +65,7 @@ export async function startHandWritten(): Promise<Server> {
   return {
     ports: [port],
     apiKey: fixedKey,
+    pids: [server.pid],
     countEvents: async () => {
       using database = new Database(file, { readonly: true });
       return database.query<{ count: number }, []>("SELECT count(*) AS count FROM events").get()!.count;
@@ -86,6 +88,7 @@ export async function startHandWrittenPostgres(): Promise<Server> {
   return {
     ports: [port],
     apiKey: fixedKey,
+    pids: [server.pid],
     countEvents: () => database.number("SELECT count(*) FROM events"),
     stop: async () => {
       await stop(server);

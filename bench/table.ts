@@ -110,10 +110,15 @@ const sections = { sqlite: "bench:sqlite", postgres: "bench:postgres" };
 
 /** Returns a page with results in one of its sections. */
 export function insertResults(page: string, section: keyof typeof sections, results: string): string {
-  const start = `<!-- ${sections[section]} -->\n`;
-  const end = `<!-- /${sections[section]} -->`;
+  return replaceSection(page, sections[section], results);
+}
+
+/** Returns a page with other text between the marks of one of its sections. */
+export function replaceSection(page: string, name: string, text: string): string {
+  const start = `<!-- ${name} -->\n`;
+  const end = `<!-- /${name} -->`;
   const from = page.indexOf(start);
   const to = page.indexOf(end, from);
   if (from < 0 || to < 0) throw new Error(`The page has no section ${start}`);
-  return `${page.slice(0, from)}${start}${results}\n${page.slice(to)}`;
+  return `${page.slice(0, from)}${start}${text}\n${page.slice(to)}`;
 }

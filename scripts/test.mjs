@@ -15,6 +15,7 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -23,6 +24,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
 } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,17 +59,27 @@ const drivesBrowser = /\/(browser\/(chromium|dashboard)|drivers\/browser)\.ts"/;
 const engines = ["sqlite", "postgres", "clickhouse"];
 /** Test files that run at the same time on an engine. One more than cores: many tests wait, for a page or a time. */
 const workers = availableParallelism() + 1;
+/** What tests keep at a time, and what PostgreSQL's log takes, with room to spare, in bytes. */
+const memoryBytes = 4 * 2 ** 30;
 const postgresServer = "server/testing/postgres.ts";
 /** If more files fail, the reason isn't load: they are repeated at the same time, apart from each other. */
 const repeatedAloneMax = 10;
 
+/** Where tests keep their files: in memory, where fsync costs nothing. Only the long ones keep them on a disk. */
+const temporary = mkdtempSync(join(isLong ? tmpdir() : memoryOrDisk(), "tidings-tests-"));
+// PostgreSQL can't run as root, and finds its own directory in there as another user.
+chmodSync(temporary, 0o711);
+process.on("exit", () => rmSync(temporary, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 const environment = {
   ...process.env,
+  TMPDIR: temporary,
   PATH: `${root}node_modules/.bin:${process.env.PATH}`,
   ...(isLong && { TIDINGS_TEST_LONG: "1" }),
 };
 const cache = `${root}node_modules/.cache/tidings-tests`;
-const results = mkdtempSync(join(tmpdir(), "tidings-results-"));
+const results = join(temporary, "results");
+mkdirSync(results);
 
 if (isFullRun) {
   if (part.number === 1 && !isOfPages) runOrExit("node", ["scripts/check.mjs"]);
@@ -96,12 +108,19 @@ closeSync(logFile);
 process.stdout.write(readFileSync(log));
 if (isFullRun) for (const run of runs) await repeatFailed(run);
 await postgres?.stop();
-rmSync(results, { recursive: true });
 
 const passed = runs.reduce((sum, run) => sum + run.passed, 0);
 const failed = runs.reduce((sum, run) => sum + run.failed, 0);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(passed > 0 && failed === 0 ? 0 : 1);
+
+/** Linux's file system in memory, if it has room for the tests; otherwise the directory for temporary files. */
+function memoryOrDisk() {
+  const memory = "/dev/shm";
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize >= memoryBytes ? memory : tmpdir();
+}
 
 function testsIn(folder) {
   return readdirSync(root + folder, { recursive: true })

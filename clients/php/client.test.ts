@@ -1,3 +1,4 @@
+// @long
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { testApp } from "../../server/testing/test-app.ts";

@@ -1,3 +1,4 @@
+// @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type TestApp, testApp } from "../../server/testing/test-app.ts";

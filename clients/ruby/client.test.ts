@@ -1,3 +1,4 @@
+// @long
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { findProgram, runDriver } from "../testing/programs.ts";

@@ -1,3 +1,4 @@
+// @long
 /** Alerts in a real browser: acknowledged, resolved, and by the link in a message. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

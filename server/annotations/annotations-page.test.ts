@@ -1,3 +1,4 @@
+// @long
 /** Annotations in a real browser: mark events, write a note from a chart, read both by keyboard and as a table. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";

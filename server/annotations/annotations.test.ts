@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Annotations by API: who may change them, and which marks a chart gets. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";

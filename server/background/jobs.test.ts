@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long
 import { expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
 import type { Job } from "../schemas/job.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long postgres
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { SQL } from "bun";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long postgres
 import { expect, test } from "bun:test";
 import { sql } from "kysely";
 import { ArrivalClock } from "../event/id.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long postgres
 import { expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";

@@ -1,3 +1,4 @@
+// @long
 /** Cohorts in a real browser: the form that counts people, a cohort's page, its search, and "Save as cohort". */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Cohorts by API: their conditions, what searches find by them, and what keeps them from being deleted. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";

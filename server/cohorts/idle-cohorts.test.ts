@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long
 /** Cohorts while things change and time passes: their members are right, and nothing is computed in vain. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { commandActor } from "../audit/audit-log.ts";

@@ -1,3 +1,4 @@
+// @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { isSecret } from "../auth/key-secret.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long
 /** Groups and users on the command line, beside a server. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { environmentOf } from "../testing/engine.ts";

@@ -1,3 +1,4 @@
+// @long
 /** What commands say on standard error, on a terminal and elsewhere, and how they are asked for help. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

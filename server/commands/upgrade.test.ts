@@ -1,3 +1,4 @@
+// @long
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
@@ -61,9 +62,10 @@ test("a migration that fails is named, and nothing was changed", async () => {
   );
   const scratch = mkdtempSync(join(old, "scratch-"));
   try {
-    await expect(tryUpgrade(old, scratch, [common, own])).rejects.toThrow(
-      "failed in migration 9000-broken.sql",
-    );
+    const failure = await tryUpgrade(old, scratch, [common, own]).catch(({ message }: Error) => message);
+    expect(failure).toContain("failed in migration 9000-broken.sql");
+    // The copy is deleted, so the message doesn't say what to do with it.
+    expect(failure).not.toContain(scratch);
     expect(schemaOf(old)).toBe(1);
     expect(schemaOf(scratch)).toBe(1);
   } finally {

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /**
  * What two people edit at the same time: who saves later is told what is there now, and by whom, and nothing is lost.
  */

@@ -1,3 +1,4 @@
+// @long
 /**
  * The first example in each language, where a server fails: it sends its event again, and it is recorded once. What is
  * rejected is said; only curl also ends with an error, because the clients never stop a program.

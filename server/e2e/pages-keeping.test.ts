@@ -1,3 +1,4 @@
+// @long
 /** Retention and deletion on the dashboard: a real server, a real Chromium. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";

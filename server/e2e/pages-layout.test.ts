@@ -1,3 +1,4 @@
+// @long
 /** How rows use their width, and what stays in reach beside many channels and messages. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

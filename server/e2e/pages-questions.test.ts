@@ -1,3 +1,4 @@
+// @long
 /** From the numbers of a board to the users and events that they count, and what charts say: a real browser. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";

@@ -1,3 +1,4 @@
+// @long
 /** The sidebar: views, unread events on two devices, pins, the filter of channels, and undo. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";

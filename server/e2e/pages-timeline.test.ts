@@ -1,3 +1,4 @@
+// @long
 /** The time range and the histogram above the feed: a real server, a real Chromium. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { BrowserContext, Locator, Page } from "playwright-core";

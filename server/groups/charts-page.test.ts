@@ -1,3 +1,4 @@
+// @long
 /** Charts by company in a real browser: tiles are split by companies and count them, and lead to their pages. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

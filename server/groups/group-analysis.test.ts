@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long
 /** Analyses by groups: splits, and funnels, retention and activity that count groups in place of users. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";

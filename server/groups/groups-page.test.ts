@@ -1,3 +1,4 @@
+// @long
 /** Groups in a real browser: the list, one group, a user's page with groups and notes, and what happened before an event. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long
 /** Heartbeats of servers that are killed, and of two nodes on one database: each event is recorded once. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Config } from "../config/config.ts";

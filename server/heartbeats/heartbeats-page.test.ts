@@ -1,3 +1,4 @@
+// @long
 /** Heartbeats in a real browser: create one, ping it, see the ping, edit, give it a badge, pause, delete. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

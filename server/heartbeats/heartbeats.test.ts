@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Heartbeats through HTTP, as jobs ping them and people watch them, under a clock that the test moves. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";

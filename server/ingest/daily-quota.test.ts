@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, afterEach, beforeAll, expect, jest, test } from "bun:test";
 import type { AppendResult } from "../storage/event-store.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

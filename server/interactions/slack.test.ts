@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Buttons in Slack: clicks are signed and posted as Slack's documentation says. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { auditOf } from "../testing/account-calls.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Buttons in Telegram: the bot's webhook is set, and updates are posted, as Telegram's documentation says. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chatAlerts } from "../testing/chat-alerts.ts";

@@ -1,4 +1,5 @@
 // @engines postgres
+// @long
 import type { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eventIdOf } from "../event/id.ts";

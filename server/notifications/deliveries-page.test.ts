@@ -1,3 +1,4 @@
+// @long
 /** Deliveries, grouped notifications and rejected events in a real browser. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Deliveries to a webhook when the server is killed while it sends, and when two nodes send. */
 import { expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";

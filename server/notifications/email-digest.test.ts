@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Digests by email and quiet hours, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ArrivalClock } from "../event/id.ts";

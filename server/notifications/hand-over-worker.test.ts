@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Members are told once when they come on call, over several nodes, restarts and changes of the schedule. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { commandActor } from "../audit/audit-log.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long
 /** The hourly limit of messages to a destination, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";

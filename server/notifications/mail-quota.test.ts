@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Who gets notifications by email, and how many. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";

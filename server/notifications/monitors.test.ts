@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Rules about metrics over stored events, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { commandActor } from "../audit/audit-log.ts";

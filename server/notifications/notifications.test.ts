@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";

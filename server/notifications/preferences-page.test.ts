@@ -1,3 +1,4 @@
+// @long
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "../e2e/browser/browser-page.ts";

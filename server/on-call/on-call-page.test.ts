@@ -1,3 +1,4 @@
+// @long
 /** On-call schedules in a real browser: make one, take a shift and give it back, let a rule use it, edit, delete. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

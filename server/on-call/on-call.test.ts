@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** On-call schedules through HTTP: their shifts and overrides, whom rules notify by them, and who leaves them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Problem } from "../core/problems.ts";

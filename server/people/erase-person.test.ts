@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long postgres
 import { expect, test } from "bun:test";
 import { expectConsistent } from "../testing/consistency.ts";
 import { openTestStore, testApp } from "../testing/test-app.ts";

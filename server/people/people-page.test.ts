@@ -1,3 +1,4 @@
+// @long
 /** One person with several IDs in a real browser: the list, the page with all IDs, merging, and splitting off. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

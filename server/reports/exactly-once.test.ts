@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long
 /** Reports of servers that are killed, and of two nodes on one database: each time is one delivery. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Config } from "../config/config.ts";

@@ -1,3 +1,4 @@
+// @long
 /** Pictures are drawn by the real resvg, with the fonts that the program comes with. */
 import { expect, test } from "bun:test";
 import { renderPicture } from "./render-picture.ts";

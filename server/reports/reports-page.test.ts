@@ -1,3 +1,4 @@
+// @long
 /** Reports in a real browser: send a board, see its picture before, send a test, change the schedule, delete. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Reports through HTTP, as an SMTP server and the services of destinations receive them, under a clock that moves. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";

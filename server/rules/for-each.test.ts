@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Rules that follow each value by itself, by API. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Alert } from "../schemas/alert.ts";

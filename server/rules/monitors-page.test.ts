@@ -1,3 +1,4 @@
+// @long
 /** Rules about metrics in a real browser: written with a preview, shown with their line, and begun from a tile. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,5 +1,5 @@
 // @engines sqlite, postgres
-// @long postgres
+// @long
 /** Rules applied to stored events, under a clock that the test holds. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { acknowledgeAlert } from "../alerts/alerts.ts";

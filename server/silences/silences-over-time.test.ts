@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long
 /** Silences of what rules find, under a clock that the test holds. Each step is a process that was just started. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";

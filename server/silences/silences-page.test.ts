@@ -1,3 +1,4 @@
+// @long
 /** Silences in a real browser: silence now, see why nobody was notified, end it, plan one, change and delete it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

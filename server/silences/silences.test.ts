@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Silences by API: who may plan them, what they say, and why somebody was not notified. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { matches } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";

@@ -1,6 +1,7 @@
 /**
- * A ClickHouse for tests: chDB, which is ClickHouse as a library, behind the part of ClickHouse's HTTP interface that its
- * official client uses (https://clickhouse.com/docs/interfaces/http). Statements run one after the other.
+ * A ClickHouse for tests and benchmarks: chDB, which is ClickHouse as a library, behind the part of ClickHouse's HTTP
+ * interface that its official client uses (https://clickhouse.com/docs/interfaces/http). Statements run one after the
+ * other.
  *
  *   node server/testing/clickhouse-server.mjs PORT DIRECTORY PACKAGES
  *
@@ -26,6 +27,8 @@ const server = createServer(async (request, response) => {
   for await (const chunk of request) chunks.push(chunk);
   last = last.then(() => answer(url.searchParams, Buffer.concat(chunks).toString(), response));
 });
+// A client may wait as long as it likes between two requests.
+server.keepAliveTimeout = 0;
 server.listen(Number(port), "127.0.0.1", () => console.log("listening"));
 
 async function answer(parameters, body, response) {

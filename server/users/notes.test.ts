@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** What is known of a user besides events: notes, cohorts, and what happened before an event. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../core/limits.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { pathSegment } from "../schemas/path-segment.ts";

@@ -1,3 +1,4 @@
+// @long
 /** Webhooks in a real browser: create one with a live preview, send to its address, mend the mapping, resend, delete. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

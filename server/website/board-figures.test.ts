@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** A made-up website is visited through the endpoint, and the board's figures are compared with plain ones. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,3 +1,4 @@
+// @long
 /** The way from a key to the board of a website, in a real browser. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres, clickhouse
+// @long postgres
 /** What the script of web pages sends: visitors, visits and tags, through HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";

@@ -235,10 +235,17 @@ function runMigration(database: Database, sql: string, explain: () => string): v
   }
 }
 
+const unchanged = " The database is unchanged";
+
 /** @param from - the version that the database has; 0 for a new one */
 function failedMigration(name: string, from: number, copy: string): string {
   if (from === 0) return `${migrationFailed(name)} No database was created.`;
-  return `${migrationFailed(name)} The database is unchanged (schema ${from}): start the version of Tidings that you upgraded from, which needs no "tidings rollback". A copy from before the upgrade is in ${copy}.`;
+  return `${migrationFailed(name)}${unchanged} (schema ${from}): start the version of Tidings that you upgraded from, which needs no "tidings rollback". A copy from before the upgrade is in ${copy}.`;
+}
+
+/** Cuts off what to do with the database, which makes no sense if the migration failed on a copy that is deleted. */
+export function causeOfFailedMigration(message: string): string {
+  return message.split(unchanged)[0]!;
 }
 
 /** Turns SQLite's errors for a damaged database and for a full disk into ones that say what to do. */

@@ -4,7 +4,15 @@ import { readMigrations } from "../migrations.ts";
 import { checkCopy } from "./backup.ts";
 import { databaseFile } from "./directory.ts";
 import { migrateAside } from "./migrate-aside.ts";
-import { newestOf, openForReading, openForWriting, snapshotFile, snapshotStep, versionOf } from "./open.ts";
+import {
+  causeOfFailedMigration,
+  newestOf,
+  openForReading,
+  openForWriting,
+  snapshotFile,
+  snapshotStep,
+  versionOf,
+} from "./open.ts";
 
 /** How often the space that an upgrade takes is looked at. */
 const lookEveryMs = 50;
@@ -77,7 +85,9 @@ export async function tryUpgrade(
         mayUpgrade: true,
       },
       directories,
-    );
+    ).catch((error: Error) => {
+      throw new Error(causeOfFailedMigration(error.message), { cause: error });
+    });
   } finally {
     clearInterval(looking);
   }

@@ -1,0 +1,73 @@
+import { formatColumns } from "../table.ts";
+
+export const ratesADay = [1_000_000, 10_000_000, 100_000_000] as const;
+export const keptDays = [30, 90, 365] as const;
+
+/** What was measured of one engine for events of 215 bytes. Seconds are for a million events; null is another tool's. */
+export type Measured = {
+  bytesAnEvent: number;
+  processorUs: number;
+  backupS: number | null;
+  rebuildS: number;
+};
+
+/** The busiest hours have this many times the average load. */
+const peakFactor = 3;
+/** How much of a core may be busy with recording, so that reads and background work have the rest. */
+const busyShare = 0.5;
+/** A copy for a backup, an upgrade or a check, beside the database; and a tenth that stays free. */
+const copies = { sqlite: 2, postgres: 1 };
+const freeShare = 0.1;
+
+/** Calculates what a load needs, from what was measured: everything grows with the number of events. */
+export function planFor(perDay: number, days: number, measured: Measured, engine: "sqlite" | "postgres") {
+  const events = perDay * days;
+  const databaseBytes = events * measured.bytesAnEvent;
+  const perSecondAtPeak = (perDay / 86_400) * peakFactor;
+  return {
+    events,
+    perSecondAtPeak,
+    databaseBytes,
+    diskBytes: (databaseBytes * copies[engine]) / (1 - freeShare),
+    cores: Math.max(1, Math.ceil((perSecondAtPeak * measured.processorUs) / 1_000_000 / busyShare)),
+    backupS: measured.backupS === null ? null : (events / 1_000_000) * measured.backupS,
+    rebuildS: (events / 1_000_000) * measured.rebuildS,
+  };
+}
+
+/** The plan as a table. */
+export function formatPlan(measured: Measured, engine: "sqlite" | "postgres"): string {
+  return formatColumns(
+    ["events a day", "days", "events", "a second, at peak", "database", "disk", "cores", "backup", "rebuild"],
+    ratesADay.flatMap((perDay) =>
+      keptDays.map((days) => {
+        const plan = planFor(perDay, days, measured, engine);
+        return [
+          perDay.toLocaleString("en"),
+          String(days),
+          `${(plan.events / 1_000_000).toLocaleString("en")} M`,
+          Math.round(plan.perSecondAtPeak).toLocaleString("en"),
+          bytes(plan.databaseBytes),
+          bytes(plan.diskBytes),
+          String(plan.cores),
+          plan.backupS === null ? "–" : duration(plan.backupS),
+          duration(plan.rebuildS),
+        ];
+      }),
+    ),
+  );
+}
+
+/** Two significant digits. */
+function round(value: number): string {
+  const digits = value >= 100 ? 10 ** (Math.floor(Math.log10(value)) - 1) : 1;
+  return value < 10 ? value.toFixed(1) : (Math.round(value / digits) * digits).toLocaleString("en");
+}
+
+const bytes = (value: number) => (value >= 1e12 ? `${round(value / 1e12)} TB` : `${round(value / 1e9)} GB`);
+
+function duration(seconds: number): string {
+  if (seconds < 120) return `${round(seconds)} s`;
+  if (seconds < 7_200) return `${round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${round(seconds / 3_600)} h` : `${round(seconds / 86_400)} days`;
+}
