@@ -1,5 +1,11 @@
 import { Readable } from "node:stream";
-import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  createClient,
+  EXCEPTION_TAG_HEADER_NAME,
+  extractErrorAtTheEndOfChunk,
+} from "@clickhouse/client";
 import type { StoreWatch } from "../store.ts";
 import { Availability } from "./availability.ts";
 
@@ -92,14 +98,18 @@ export function connect(
       }),
     stream: (sql, parameters, signal) =>
       availability.stream(longestMs, signal, async function* (abort_signal) {
-        const { stream } = await client.exec({
+        const { stream, response_headers } = await client.exec({
           query: sql,
           query_params: parameters,
           abort_signal,
           // A reader can rest for a while.
           clickhouse_settings: { http_send_timeout: longestMs / 1_000 },
         });
-        yield* stream as AsyncIterable<Uint8Array>;
+        const tag = String(response_headers[EXCEPTION_TAG_HEADER_NAME]);
+        for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+          if (isException(chunk, tag)) throw extractErrorAtTheEndOfChunk(chunk, tag);
+          yield chunk;
+        }
       }),
     run: (sql, parameters = {}, timeoutMs = readMs) =>
       within(timeoutMs, async (options) => {
@@ -120,4 +130,15 @@ export function connect(
       await client.close();
     },
   };
+}
+
+/**
+ * Whether a chunk ends with the error of a statement that failed after its answer had begun
+ * (https://clickhouse.com/docs/interfaces/http#http_response_codes_caveats).
+ *
+ * @param tag - a random text that the answer's headers announce
+ */
+function isException(chunk: Uint8Array, tag: string): boolean {
+  const end = `${tag}\r\n__exception__\r\n`;
+  return Buffer.from(chunk.subarray(-end.length)).toString("latin1") === end;
 }

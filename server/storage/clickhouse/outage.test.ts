@@ -140,6 +140,29 @@ test("while ClickHouse is away, events are recorded, shown and notify, also afte
   await expectAllThere();
 });
 
+test("what moved, and is still in PostgreSQL, is read there while ClickHouse is away", async () => {
+  await app.move();
+  await clickHouse.kill();
+  await expectOnlyNewest();
+  await clickHouse.start();
+  await expectAllThere();
+});
+
+test("a statement that fails after its answer began is no answer", async () => {
+  const tag = "abcdefghijklmnop";
+  const error =
+    "Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED) (version 26.7.2.1)\n";
+  const end = `\r\n__exception__\r\n${tag}\r\n${error}${error.length} ${tag}\r\n__exception__\r\n`;
+  proxy.answer = (statement) =>
+    statement.includes("FORMAT Native")
+      ? new Response(end, { headers: { "x-clickhouse-exception-tag": tag } })
+      : undefined;
+  const users = () => get("/api/stats?metric=users&from=2026-01-01T00:00:00Z");
+  expect(expectUnavailable(await users()).detail).toContain("has too much to do");
+  proxy.answer = () => undefined;
+  expect((await users()).status).toBe(200);
+});
+
 test("an event that is sent again waits for ClickHouse, and holds up no other", async () => {
   const [first] = (await get("/api/events?order=asc&limit=1")).body.events;
   const again = { id: first!.id, channel: "c", name: "again" };
