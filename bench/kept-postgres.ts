@@ -1,19 +1,8 @@
 import { mkdirSync } from "node:fs";
-import pg from "pg";
 import { startPostgres } from "../server/testing/postgres.ts";
+import { rowsOf, settings } from "./postgres.ts";
 
 const name = "soak";
-/**
- * Like in the benchmarks, for a machine with a few gigabytes of memory. In the long run, shared memory in /dev/shm can
- * disappear: systemd removes that of users without a session (RemoveIPC; PostgreSQL's manual, "Managing Kernel
- * Resources").
- */
-const settings = {
-  shared_buffers: "1GB",
-  max_wal_size: "4GB",
-  max_connections: "100",
-  dynamic_shared_memory_type: "mmap",
-};
 
 export type KeptPostgres = {
   url: string;
@@ -27,7 +16,10 @@ export type KeptPostgres = {
 /** Starts the PostgreSQL in a directory, with a database that is created the first time. */
 export async function keepPostgres(directory: string): Promise<KeptPostgres> {
   mkdirSync(directory, { recursive: true });
-  const server = await startPostgres({ durable: true, settings, keptIn: directory });
+  const server = await startPostgres({
+    ...{ durable: true, keptIn: directory },
+    settings: { ...settings, max_connections: "100" },
+  });
   const isThere = await rowsOf(
     server.adminUrl("postgres"),
     `SELECT FROM pg_database WHERE datname = '${name}'`,
@@ -41,14 +33,4 @@ export async function keepPostgres(directory: string): Promise<KeptPostgres> {
     query,
     stop: () => server.stop("fast"),
   };
-}
-
-async function rowsOf(url: string, sql: string): Promise<unknown[][]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<unknown[]>({ text: sql, rowMode: "array" })).rows;
-  } finally {
-    await client.end();
-  }
 }

@@ -13,7 +13,7 @@ export type Database = {
 };
 
 /** Changed from PostgreSQL's defaults, for a machine with a few gigabytes of memory. fsync stays on. */
-const settings = { shared_buffers: "1GB", max_wal_size: "4GB" };
+export const settings = { shared_buffers: "1GB", max_wal_size: "4GB" };
 
 let server: Promise<TestPostgres> | undefined;
 
@@ -21,21 +21,23 @@ let server: Promise<TestPostgres> | undefined;
 export async function copyDatabase(prepare: ((url: string) => Promise<void>) | null): Promise<Database> {
   server ??= startPostgres({ durable: true, settings });
   const { url, drop } = await (await server).database(prepare ?? undefined);
-  async function query(sql: string): Promise<unknown[][]> {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    try {
-      return (await client.query<unknown[]>({ text: sql, rowMode: "array" })).rows;
-    } finally {
-      await client.end();
-    }
-  }
   return {
     url,
     drop,
-    number: async (sql) => Number((await query(sql))[0]![0]),
-    run: async (sql) => void (await query(sql)),
+    number: async (sql) => Number((await rowsOf(url, sql))[0]![0]),
+    run: async (sql) => void (await rowsOf(url, sql)),
   };
+}
+
+/** Runs a statement on a connection of its own. */
+export async function rowsOf(url: string, sql: string): Promise<unknown[][]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<unknown[]>({ text: sql, rowMode: "array" })).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 /** The first process of the server that the databases are on. */

@@ -109,7 +109,7 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      "/api": "http://localhost:4242",
+      "/api/": "http://localhost:4242",
       // The script of web pages, and what it sends.
       "^/(t|t\\.js|[st]/.*)$": "http://localhost:4242",
       "/unsubscribe": pageAndRoute,

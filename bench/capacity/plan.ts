@@ -3,7 +3,7 @@ import { formatColumns } from "../table.ts";
 export const ratesADay = [1_000_000, 10_000_000, 100_000_000] as const;
 export const keptDays = [30, 90, 365] as const;
 
-/** What was measured of one engine for events of 215 bytes. Seconds are for a million events; null is another tool's. */
+/** What was measured of one engine for events of 215 bytes. Seconds are for a million events; null if another tool does it. */
 export type Measured = {
   bytesAnEvent: number;
   processorUs: number;

@@ -40,46 +40,45 @@ const findRedis = () =>
   findProgram("redis-server", ["redis-server", "redis-tools", "libatomic1", "libjemalloc2", "liblzf1"]);
 const findNats = () => findProgram("nats-server", ["nats-server"]);
 
-const natsSyncs = "JetStream's file, flushed by `fsync` (`sync_interval: always`)";
-const natsDoesNotSync =
-  "**not on the disk**: this version has no `sync_interval: always` and flushes every two minutes";
+const natsSyncs = "on the disk, in a log";
+const natsDoesNotSync = "**not on the disk** for up to two minutes";
 
 /** All of them, in the order of the table. NATS is asked what it can do, so this may download it. */
 export async function listCounterparts(): Promise<Counterpart[]> {
   return [
     {
       name: "Tidings (SQLite)",
-      protocol: "HTTP, JSON",
-      acknowledges: "committed, after the `fsync`; checked, indexed and searchable",
+      protocol: "HTTP",
+      acknowledges: "on the disk, checked, indexed and searchable",
       start: async () => overHttp(await startTidings()),
     },
     {
       name: "Tidings (PostgreSQL)",
-      protocol: "HTTP, JSON",
-      acknowledges: "committed with `synchronous_commit=on`; checked, indexed and searchable",
+      protocol: "HTTP",
+      acknowledges: "on the disk, checked, indexed and searchable",
       start: async () => overHttp(await startTidingsOnPostgres(1), [await postgresPid()]),
     },
     {
       name: "Fastify + better-sqlite3, by hand",
-      protocol: "HTTP, JSON",
-      acknowledges: "committed, after the `fsync`, with two B-tree indexes",
+      protocol: "HTTP",
+      acknowledges: "on the disk, with two indexes",
       start: async () => overHttp(await startHandWritten()),
     },
     {
       name: "PostgreSQL, an `INSERT` each",
-      protocol: "PostgreSQL's, binary framing",
-      acknowledges: "committed with `synchronous_commit=on`, with two B-tree indexes",
+      protocol: "its own protocol",
+      acknowledges: "on the disk, with two indexes",
       start: startPlainPostgres,
     },
     {
       name: "Redis Streams",
-      protocol: "RESP, binary-safe",
-      acknowledges: "in memory, and in the append-only file after its `fsync` (`appendfsync always`)",
+      protocol: "RESP",
+      acknowledges: "on the disk, in a log, and in memory",
       start: startRedis,
     },
     {
       name: "NATS JetStream",
-      protocol: "NATS's, binary-safe",
+      protocol: "its own protocol",
       acknowledges: (await natsAlwaysSyncs().catch(() => true)) ? natsSyncs : natsDoesNotSync,
       start: startNats,
     },

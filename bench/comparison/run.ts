@@ -13,12 +13,12 @@ import { describeMachine, measureBusyShare } from "../machine.ts";
 import { removePostgres } from "../postgres.ts";
 import { cleanUp, cleanUpOnSignals, root } from "../processes.ts";
 import { replaceSection } from "../table.ts";
-import type { Part } from "./parts.ts";
+import type { Row } from "./row.ts";
 import { idle } from "./rows/idle.ts";
 import { singles } from "./rows/singles.ts";
 import { stores } from "./rows/stores.ts";
 
-const parts: Record<string, Part> = {
+const rows: Record<string, Row> = {
   "singles-short": singles("short"),
   "singles-long": singles("long"),
   "stores-short": stores("short"),
@@ -33,10 +33,10 @@ const { values } = parseArgs({
     quick: { type: "boolean", default: false },
   },
 });
-const selected = values.rows?.split(",") ?? Object.keys(parts);
-const unknown = selected.filter((name) => !(name in parts));
+const selected = values.rows?.split(",") ?? Object.keys(rows);
+const unknown = selected.filter((name) => !(name in rows));
 if (unknown.length > 0) {
-  console.error(`There is no row ${unknown.join(", ")}; there is ${Object.keys(parts).join(", ")}.`);
+  console.error(`There is no row ${unknown.join(", ")}; there is ${Object.keys(rows).join(", ")}.`);
   process.exit(1);
 }
 const { quick } = values;
@@ -65,7 +65,7 @@ try {
   const machine = await describeMachine();
   for (const name of selected) {
     const busy = Math.round((await measureBusyShare()) * 100);
-    const { table, failed, sources } = await parts[name]!(options);
+    const { table, failed, sources } = await rows[name]!(options);
     failures += failed;
     const below = `${machine}; ${sources}. Before it, other processes used ${busy}% of the processors.`;
     console.log(`\n${table}\n\n${below}`);

@@ -542,7 +542,8 @@ describe("after deletions", () => {
 
   test("entries of an earlier version are compared once, in turns with the new events of others", async () => {
     const { control, together } = app.running.store;
-    const ghosts = Array.from({ length: 300 }, (_, n) => ({
+    // So many that comparing them takes many times as long as a new event is waited for.
+    const ghosts = Array.from({ length: 1_000 }, (_, n) => ({
       projectId,
       userId: `ghost ${n}`,
       events: 1,

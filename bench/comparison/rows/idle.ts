@@ -8,12 +8,12 @@ import { startTidings, startTidingsOnPostgres } from "../../servers.ts";
 import { count, formatColumns, megabytes } from "../../table.ts";
 import { describePrograms, installedBytes, startNats, startRedis } from "../counterparts.ts";
 import { diskBytes } from "../debian.ts";
-import type { Part } from "../parts.ts";
+import type { Row } from "../row.ts";
 
 const idleMs = 10_000;
 
 /** Memory of servers that hold nothing and do nothing, and what must be on the disk for them. */
-export const idle: Part = async ({ log }) => {
+export const idle: Row = async ({ log }) => {
   // With the dashboard in it, which the servers below send too.
   await run({ command: ["node", "scripts/bundle.mjs", "binary"] });
   const executable = statSync(join(root, "build/tidings")).size;

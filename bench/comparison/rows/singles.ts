@@ -3,7 +3,7 @@ import { processorMsOfTrees } from "../../processor.ts";
 import { count, formatColumns, median, milliseconds, perSecond, spread } from "../../table.ts";
 import { type Counterpart, describePrograms, listCounterparts } from "../counterparts.ts";
 import { bodyOf, type Size, sizes } from "../events.ts";
-import type { Part, PartOptions } from "../parts.ts";
+import type { Row, RowOptions } from "../row.ts";
 
 const connectionCounts = [1, 16, 128];
 /** Bodies that are sent in turn. */
@@ -12,7 +12,7 @@ const bodiesMax = 500;
 type Round = LoadResult & { serverCpuUs: number };
 
 /** Single events, one after the other on each connection, to each counterpart. */
-export function singles(size: Size): Part {
+export function singles(size: Size): Row {
   return async (options) => {
     const counterparts = await listCounterparts();
     const rounds = new Map(counterparts.map(({ name }) => [name, [] as Round[][]]));
@@ -44,14 +44,13 @@ export function singles(size: Size): Part {
 const columns = [
   "durable events a second",
   ...connectionCounts.map((number) => `${number} ${number === 1 ? "connection" : "connections"}`),
-  "processor time an event at 128: server, generator",
-  "protocol",
-  "when it acknowledges, the event is",
+  "processor time at 128: server, generator",
+  "when acknowledged",
 ];
 
 function rowOf({ name, protocol, acknowledges }: Counterpart, rounds: Round[][], failure?: string): string[] {
   if (failure || rounds.length === 0)
-    return [name, `failed: ${failure ?? ""}`, "", "", "", protocol, acknowledges];
+    return [`${name}; ${protocol}`, `failed: ${failure ?? ""}`, "", "", "", acknowledges];
   const cells = connectionCounts.map((_, index) => {
     const results = rounds.map((round) => round[index]!);
     const p99Ms = median(results.map((result) => result.p99Ms));
@@ -64,11 +63,11 @@ function rowOf({ name, protocol, acknowledges }: Counterpart, rounds: Round[][],
   const microseconds = (values: number[]) => `${median(values).toFixed(0)} µs`;
   const server = microseconds(last.map(({ serverCpuUs }) => serverCpuUs));
   const generator = microseconds(last.map(({ generatorCpuUs }) => generatorCpuUs));
-  return [name, ...cells, `${server}, ${generator}`, protocol, acknowledges];
+  return [`${name}; ${protocol}`, ...cells, `${server}, ${generator}`, acknowledges];
 }
 
 /** Loads a fresh server with each number of connections, and verifies that it holds exactly what it acknowledged. */
-async function measure({ name, start }: Counterpart, size: Size, options: PartOptions): Promise<Round[]> {
+async function measure({ name, start }: Counterpart, size: Size, options: RowOptions): Promise<Round[]> {
   const { seconds, warmupMs, log } = options;
   const bodies = Array.from({ length: bodiesMax }, (_, number) => bodyOf(number, size));
   const server = await start();

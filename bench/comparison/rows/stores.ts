@@ -9,8 +9,8 @@ import { startTidings, startTidingsOnPostgres, type Tidings } from "../../server
 import { count, formatColumns, milliseconds } from "../../table.ts";
 import { startClickHouse } from "../clickhouse.ts";
 import { type Size, storedEventOf } from "../events.ts";
-import type { Part, PartOptions } from "../parts.ts";
 import { type Engine, engines, type Question, questions, type Range } from "../questions.ts";
+import type { Row, RowOptions } from "../row.ts";
 
 const batchEvents = 1_000;
 const columnsOf = (events: number) => [
@@ -28,7 +28,7 @@ type Timed = { p50Ms: number; p99Ms: number };
 const shares: Record<Size, number> = { short: 1, long: 0.25 };
 
 /** The bytes that the same events take in each store, and how long each needs for the same questions. */
-export function stores(size: Size): Part {
+export function stores(size: Size): Row {
   return async (all) => {
     const options = { ...all, events: Math.floor(all.events * shares[size]) };
     const endMs = Math.floor(Date.now() / dayMs) * dayMs;
@@ -90,7 +90,7 @@ async function writeEvents(
   path: string,
   size: Size,
   { startMs }: Range,
-  { events }: PartOptions,
+  { events }: RowOptions,
 ): Promise<string> {
   const writer = Bun.file(path).writer();
   for (let number = 0; number < events; number++) {
@@ -102,7 +102,7 @@ async function writeEvents(
 }
 
 /** Posts all events in batches, waits for the work that follows, and verifies that all are there. */
-async function loadTidings(server: Tidings, file: string, { events, log }: PartOptions): Promise<void> {
+async function loadTidings(server: Tidings, file: string, { events, log }: RowOptions): Promise<void> {
   let batch: string[] = [];
   const post = async () => {
     const bodies: string[] = [];
@@ -163,7 +163,7 @@ async function openSql(folder: string, file: string, clickHouseUrl: string | nul
 type Loaded = { tidings: Tidings[]; sql: Sql; range: Range; hasClickHouse: boolean };
 
 /** Asks all stores in turn. Throws if one says something else than the first. */
-async function ask(question: Question, loaded: Loaded, { seconds }: PartOptions): Promise<string[]> {
+async function ask(question: Question, loaded: Loaded, { seconds }: RowOptions): Promise<string[]> {
   const { what, paths, queries, ofTidings, ofSql } = question;
   const { range } = loaded;
   const durationMs = (seconds * 1_000) / 2;

@@ -1,4 +1,4 @@
-export type PartOptions = {
+export type RowOptions = {
   /** How long each load and each question takes. */
   seconds: number;
   /** Load that isn't counted before it. */
@@ -13,4 +13,4 @@ export type PartOptions = {
 export type Measured = { table: string; failed: number; sources: string };
 
 /** Measures one table of the page. */
-export type Part = (options: PartOptions) => Promise<Measured>;
+export type Row = (options: RowOptions) => Promise<Measured>;
