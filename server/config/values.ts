@@ -78,16 +78,25 @@ export function parseDatabaseUrl(text: string): string {
   return text;
 }
 
-/** The address of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http), with the database as path. */
+/**
+ * The addresses of the HTTP interfaces of ClickHouse servers (https://clickhouse.com/docs/interfaces/http), each with the
+ * database as path. Returns them separated by commas.
+ */
 export function parseClickHouseUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !["http:", "https:"].includes(url.protocol) || !/^\/[^/]+$/.test(url.pathname)) {
-    throw new Error(
-      "must be a URL with a database, such as https://user:password@clickhouse.example.com:8443/tidings, with special characters in the password percent-encoded",
-    );
+  const addresses = text.trim().split(/[\s,]+/);
+  const places = new Set<string>();
+  for (const address of addresses) {
+    const url = URL.parse(address);
+    if (url === null || !["http:", "https:"].includes(url.protocol) || !/^\/[^/]+$/.test(url.pathname)) {
+      throw new Error(
+        "must be a URL with a database, such as https://user:password@clickhouse.example.com:8443/tidings, or several separated by commas, with special characters in the password percent-encoded",
+      );
+    }
+    if (url.search || url.hash) throw new Error("must end with the name of the database");
+    places.add(url.host + url.pathname);
   }
-  if (url.search || url.hash) throw new Error("must end with the name of the database");
-  return text;
+  if (places.size < addresses.length) throw new Error("must not name a database twice");
+  return addresses.join(",");
 }
 
 /** Values of libpq's `sslmode` (https://www.postgresql.org/docs/current/libpq-ssl.html). */

@@ -1,6 +1,7 @@
 import pg, { type ClientBase } from "pg";
 import type { Config } from "../config/config.ts";
 import { moveAgain } from "../storage/clickhouse/diagnose.ts";
+import { addressesIn } from "../storage/clickhouse/servers.ts";
 import { diagnose, rebuild } from "../storage/postgres/diagnose.ts";
 import { connectionSettings } from "../storage/postgres/pool.ts";
 import { checkServer } from "../storage/postgres/server-settings.ts";
@@ -56,7 +57,7 @@ export async function fixPostgres(config: Database, fixes: ReadonlySet<Fix>): Pr
   const client = await connect(config);
   try {
     await refuseUsers(client);
-    if (fixes.has("older")) await moveAgain(client, config.clickhouseUrl!);
+    if (fixes.has("older")) await moveAgain(client, addressesIn(config.clickhouseUrl!));
     const parts = [...fixes].filter((fix) => fix !== "rights" && fix !== "older");
     await rebuild(client, new Set(parts));
   } finally {

@@ -10,6 +10,8 @@ const retryMs = 1_000;
 const warnEveryMs = 60_000;
 
 type Deps = {
+  /** The server, for the log. */
+  name: string;
   /** Resolves if the server answers, whatever it may think of the credentials. */
   ping: (signal: AbortSignal) => Promise<void>;
   onWarning: (text: string) => void;
@@ -17,7 +19,7 @@ type Deps = {
 };
 
 /**
- * Whether ClickHouse answers. While it doesn't, statements fail at once: those that wait for it would hold up reads that
+ * Whether a server of ClickHouse answers. While it doesn't, statements fail at once: those that wait for it would hold up reads that
  * don't need it. Each outage is two lines in the log.
  */
 export class Availability {
@@ -109,7 +111,7 @@ export class Availability {
     const now = performance.now();
     if (error instanceof ProblemError && now - this.#warnedAtMs >= warnEveryMs) {
       this.#warnedAtMs = now;
-      this.#deps.onWarning(`ClickHouse can't answer a statement: ${error.options.log}`);
+      this.#deps.onWarning(`ClickHouse at ${this.#deps.name} can't answer a statement: ${error.options.log}`);
     }
     return error;
   }
@@ -138,12 +140,14 @@ export class Availability {
     if (isAway) for (const controller of this.#running) controller.abort();
     if (known?.isAway === isAway) return;
     const what = isAway ? "does not respond" : "refuses statements";
-    this.#deps.onWarning(`ClickHouse ${what}: ${why}. Events are recorded; older ones can't be read.`);
+    this.#deps.onWarning(
+      `ClickHouse at ${this.#deps.name} ${what}: ${why}. Events are recorded; older ones can't be read there.`,
+    );
   }
 
   #end(): void {
     const seconds = Math.round((performance.now() - this.#failure!.sinceMs) / 100) / 10;
     this.#failure = null;
-    this.#deps.onInfo("ClickHouse responds again", { seconds });
+    this.#deps.onInfo("ClickHouse responds again", { server: this.#deps.name, seconds });
   }
 }

@@ -3,7 +3,7 @@ import type { EventColumns } from "../analysis/event-columns.ts";
 import type { ColumnsQuery, Cut } from "../postgres/older.ts";
 import type { Split } from "../split.ts";
 import { Conditions } from "./condition.ts";
-import type { ClickHouse } from "./connection.ts";
+import type { Reader } from "./connection.ts";
 import { type NativeBlock, readNative } from "./native.ts";
 
 /** Rows of a block. It is in memory as a whole, and small ones cost more. */
@@ -12,7 +12,7 @@ const hashBytes = 4 * userWords;
 
 /** Reads the columns of events that match any of the conditions, which tokens must decide, in the order of time. */
 export async function* readColumns(
-  clickHouse: ClickHouse,
+  clickHouse: Reader,
   cut: Cut,
   { projectId, conditions, range, fields }: ColumnsQuery,
   signal: AbortSignal | undefined,

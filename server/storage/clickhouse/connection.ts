@@ -18,13 +18,19 @@ const longestMs = 600_000;
 /** Values of `{name:Type}` in a statement. */
 export type Parameters = Record<string, unknown>;
 
-/** Statements for one ClickHouse database. They throw `older-events-unavailable` if it can't answer. */
-export type ClickHouse = {
-  /** Why statements fail; null if they don't, as far as is known. */
-  readonly failure: string | null;
+/** Statements that read. They throw `older-events-unavailable` if ClickHouse can't answer. */
+export type Reader = {
   read: <Row>(sql: string, parameters?: Parameters, timeoutMs?: number) => Promise<Row[]>;
   /** The answer as it comes: the statement names its format. It takes as long as its reader. */
   stream: (sql: string, parameters: Parameters, signal: AbortSignal | undefined) => AsyncIterable<Uint8Array>;
+};
+
+/** Statements for the database of one server. */
+export type ClickHouse = Reader & {
+  /** Host, port and database. */
+  readonly name: string;
+  /** Why statements fail; null if they don't, as far as is known. */
+  readonly failure: string | null;
   run: (sql: string, parameters?: Parameters, timeoutMs?: number) => Promise<void>;
   insert: (
     table: string,
@@ -57,7 +63,10 @@ export function connect(
     },
   });
 
+  const { host, pathname } = new URL(url);
+  const name = host + pathname;
   const availability = new Availability({
+    name,
     async ping(signal) {
       const result = await client.ping({ select: false, abort_signal: signal });
       if (!result.success) throw result.error;
@@ -83,6 +92,7 @@ export function connect(
   }
 
   return {
+    name,
     get failure() {
       return availability.failure;
     },

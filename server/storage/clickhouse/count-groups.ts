@@ -1,14 +1,14 @@
 import type { CountedGroup, Cut, GroupsQuery } from "../postgres/older.ts";
 import type { Split } from "../split.ts";
 import { Conditions } from "./condition.ts";
-import type { ClickHouse } from "./connection.ts";
+import type { Reader } from "./connection.ts";
 
 /** Counting billions of events takes long. */
 const countMs = 60_000;
 
 /** Counts a condition's events by bucket and by value of the split. The condition must be one that tokens decide. */
 export async function countGroups(
-  clickHouse: ClickHouse,
+  clickHouse: Reader,
   cut: Cut,
   { projectId, condition, range, bounds, split, values, groupsMax }: GroupsQuery,
 ): Promise<CountedGroup[]> {

@@ -2,7 +2,8 @@ import type { ClientBase } from "pg";
 import { connect } from "./connection.ts";
 import { whyOf } from "./failure.ts";
 import { checksumSql } from "./rows.ts";
-import { ownerIn } from "./schema.ts";
+import { ownerIn, serverIn } from "./schema.ts";
+import { measure } from "./store-block.ts";
 
 const hourMs = 3_600_000;
 /** A table with a billion events is read as a whole. */
@@ -24,28 +25,47 @@ export type OlderFault = { detail: string; advice: string; isMendable: boolean }
 const restore =
   "Restore ClickHouse from a backup that has them (docs/clickhouse.md). Without one, these events are lost, and pages leave them out.";
 
+/** What a server has, and what is wrong with it. Null for `lacks` if it should have all that was moved. */
+export type ServerDiagnosis = {
+  name: string;
+  events: number;
+  blocks: number;
+  /** The blocks and removals that it lacks since it was away; null if reads may ask it. */
+  lacks: { blocks: number; removals: number } | null;
+  faults: OlderFault[];
+};
+
 /**
- * Compares the events in ClickHouse with what PostgreSQL knows of them: the number and checksum of each block as it was
- * moved, and of each hour the counter. All events in ClickHouse are read. Null if nothing was moved there.
+ * Compares the events on a server of ClickHouse with what PostgreSQL knows of them: the number and checksum of each block
+ * as it was moved, and of each hour the counter. All events there are read. Null if nothing was moved there.
  *
- * Throws if ClickHouse can't be read.
+ * Throws if the server can't be read.
  */
-export async function diagnoseOlder(
-  client: ClientBase,
-  url: string,
-): Promise<{ events: number; blocks: number; faults: OlderFault[] } | null> {
+export async function diagnoseOlder(client: ClientBase, url: string): Promise<ServerDiagnosis | null> {
   const clickHouse = connect(url, { onWarning: () => {}, onInfo: () => {} });
+  const { name } = clickHouse;
   try {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    const { rows: placed } = await client.query<Placed>(
+    const { rows: shipped } = await client.query<Placed>(
       `SELECT block, events, coalesce(checksum, '') AS checksum, shipped_at,
          gone_at IS NULL AND cleared_at IS NULL AS is_kept
        FROM shipped_ranges WHERE shipped_at IS NOT NULL ORDER BY block`,
     );
-    if (placed.length === 0) return null;
+    if (shipped.length === 0) return null;
     const foreign = await ownerFault();
-    if (foreign) return { events: 0, blocks: placed.length, faults: [foreign] };
-    const last = placed.at(-1)!.block;
+    if (foreign) return { name, events: 0, blocks: 0, lacks: null, faults: [foreign] };
+    const { rows: servers } = await client.query<{ complete_to: number; removals: number; is_behind: boolean }>(
+      `SELECT complete_to, behind_since IS NOT NULL AS is_behind,
+         (SELECT count(*) FROM shipped_removals WHERE number > removed_to)::integer AS removals
+       FROM clickhouse_servers WHERE id::text = $1`,
+      [await serverIn(clickHouse)],
+    );
+    const server = servers[0] ?? { complete_to: 0, removals: 0, is_behind: true };
+    const placed = shipped.filter(({ block }) => block <= server.complete_to);
+    const lacks = server.is_behind
+      ? { blocks: shipped.length - placed.length, removals: server.removals }
+      : null;
+    const last = shipped.at(-1)!.block;
     const stored = await clickHouse.read<{ block: string; events: string; checksum: string }>(
       `SELECT block, count() AS events, toString(${checksumSql}) AS checksum FROM events GROUP BY block`,
       {},
@@ -65,7 +85,7 @@ export async function diagnoseOlder(
     };
     const wrong = placed.filter(isWrong);
     const smaller = placed.filter(({ block, events }) => Number(found.get(block)?.events ?? 0) < events);
-    const lacking = await missingEvents(last);
+    const lacking = lacks ? { missing: 0, extra: 0 } : await missingEvents(last, server.removals);
     const faults: OlderFault[] = [];
     if (wrong.length > 0)
       faults.push(fault(`Blocks that differ from what was moved: ${named(wrong)}`, wrong));
@@ -78,8 +98,10 @@ export async function diagnoseOlder(
     if (lacking.extra > 0)
       faults.push(fault(`Events in ClickHouse that the counters don't know: ${lacking.extra}`, []));
     return {
+      name,
       events: [...found.values()].reduce((sum, { events }) => sum + Number(events), 0),
       blocks: placed.length,
+      lacks,
       faults,
     };
   } catch (error) {
@@ -104,7 +126,7 @@ export async function diagnoseOlder(
   }
 
   /** Compares the counter of each hour with the events of both databases, each in the part that reads find there. */
-  async function missingEvents(last: number): Promise<{ missing: number; extra: number }> {
+  async function missingEvents(last: number, removals: number): Promise<{ missing: number; extra: number }> {
     const { rows: counted } = await client.query<{ key: string; events: string }>(
       `SELECT project_id || ' ' || hour || ' ' || channel AS key, events FROM channel_counters`,
     );
@@ -127,10 +149,7 @@ export async function diagnoseOlder(
       extra += Math.max(-difference, 0);
     }
     // Removed events are counted no more, and deleted in ClickHouse afterwards.
-    const { rows: pending } = await client.query<{ events: number }>(
-      "SELECT count(*)::integer AS events FROM shipped_removals WHERE applied_at IS NULL",
-    );
-    return { missing, extra: Math.max(0, extra - pending[0]!.events) };
+    return { missing, extra: Math.max(0, extra - removals) };
   }
 }
 
@@ -154,25 +173,38 @@ function named(blocks: readonly Placed[]): string {
 
 /**
  * Has blocks moved again that differ from what was moved, with all later ones: PostgreSQL must still have their events.
- * Before the next block is sent, ClickHouse deletes those that PostgreSQL no longer knows.
+ * Before the next block is sent, servers delete those that PostgreSQL no longer knows.
  */
-export async function moveAgain(client: ClientBase, url: string): Promise<void> {
+export async function moveAgain(client: ClientBase, urls: readonly string[]): Promise<void> {
+  const { rows: kept } = await client.query<Placed>(
+    `SELECT block, events, coalesce(checksum, '') AS checksum, shipped_at, true AS is_kept FROM shipped_ranges
+     WHERE shipped_at IS NOT NULL AND gone_at IS NULL AND cleared_at IS NULL ORDER BY block`,
+  );
+  const firsts = await Promise.all(urls.map((url) => firstWrong(client, url, kept)));
+  const blocks = firsts.filter((block) => block !== null);
+  if (blocks.length === 0) return;
+  await client.query(
+    `WITH again AS (DELETE FROM shipped_ranges WHERE block >= $1)
+     UPDATE clickhouse_servers SET complete_to = least(complete_to, $1 - 1)`,
+    [Math.min(...blocks)],
+  );
+}
+
+/** The first block that a server should have and that differs; null if none does. */
+async function firstWrong(client: ClientBase, url: string, kept: readonly Placed[]): Promise<number | null> {
   const clickHouse = connect(url, { onWarning: () => {}, onInfo: () => {} });
   try {
-    const { rows: kept } = await client.query<Placed>(
-      `SELECT block, events, coalesce(checksum, '') AS checksum, shipped_at, true AS is_kept FROM shipped_ranges
-       WHERE shipped_at IS NOT NULL AND gone_at IS NULL AND cleared_at IS NULL ORDER BY block`,
+    const { rows: servers } = await client.query<{ complete_to: number }>(
+      "SELECT complete_to FROM clickhouse_servers WHERE id::text = $1",
+      [await serverIn(clickHouse)],
     );
-    for (const { block, events, checksum } of kept) {
-      const [row] = await clickHouse.read<{ events: string; checksum: string }>(
-        `SELECT count() AS events, toString(${checksumSql}) AS checksum FROM events WHERE block = ${block}`,
-        {},
-        diagnosisMs,
-      );
-      if (Number(row!.events) === events && (checksum === "" || row!.checksum === checksum)) continue;
-      await client.query("DELETE FROM shipped_ranges WHERE block >= $1", [block]);
-      return;
+    for (const range of kept) {
+      if (range.block > (servers[0]?.complete_to ?? 0)) break;
+      const found = await measure(clickHouse, range, diagnosisMs);
+      if (found.events !== range.events || (range.checksum !== "" && found.checksum !== range.checksum))
+        return range.block;
     }
+    return null;
   } finally {
     await clickHouse.close();
   }

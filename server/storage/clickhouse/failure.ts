@@ -3,9 +3,9 @@ import { ProblemError, problem } from "../../core/problems.ts";
 
 /**
  * Codes of ClickHouse's errors (https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp): a
- * database or user that doesn't exist, and credentials or rights that don't suffice.
+ * table, database or user that doesn't exist, and credentials or rights that don't suffice.
  */
-const refusals = new Set(["81", "192", "193", "194", "497", "516"]);
+const refusals = new Set(["60", "81", "192", "193", "194", "497", "516"]);
 /** Time limits, too many statements at once or too little memory for one, a server that starts, stops or only reads. */
 const passing = new Set(["159", "160", "164", "202", "203", "236", "241", "252", "394", "734"]);
 /** Writing fails: the disk is full, or nearly. */
@@ -36,6 +36,12 @@ export function olderProblem(kind: Kind, why: string): ProblemError {
 /** Whether ClickHouse answered, but not to Tidings. */
 export function isRefused(error: unknown): error is ProblemError {
   return error instanceof ProblemError && kinds.get(error) === "refused";
+}
+
+/** Whether the server can't be asked at all, so that another one might answer. */
+export function isUnreachable(error: unknown): error is ProblemError {
+  const kind = error instanceof ProblemError ? kinds.get(error) : undefined;
+  return kind === "away" || kind === "refused";
 }
 
 /** The error to throw for a statement that the server rejected. A mistake in the statement is returned unchanged. */

@@ -2,13 +2,12 @@ import { stampOfId } from "../../event/id.ts";
 import { stampOf } from "../postgres/arrival.ts";
 import type { OlderEvents, OpenOlderEvents } from "../postgres/older.ts";
 import { readColumns } from "./columns.ts";
-import { connect } from "./connection.ts";
 import { ShippingLease } from "./lease.ts";
 import { Ranges } from "./ranges.ts";
 import { createReads } from "./reads.ts";
 import { createRemovals } from "./removals.ts";
 import { createRestore } from "./restore.ts";
-import { prepared } from "./schema.ts";
+import { openServers } from "./servers.ts";
 import { createShip, type ShippingOptions } from "./ship.ts";
 import { createStatus, ShippingRecord } from "./status.ts";
 
@@ -31,39 +30,42 @@ const usual: Options = {
 };
 
 /**
- * Opens ClickHouse behind PostgreSQL, and migrates its tables to this program's version. If it doesn't respond, that
- * follows once it does: a restart meanwhile must not end recording.
+ * Opens ClickHouse behind PostgreSQL, and migrates its tables to this program's version. On a server that doesn't respond,
+ * that follows once it does: a restart meanwhile must not end recording.
  *
- * @param url - of the database in ClickHouse, over HTTP
+ * @param setting - the addresses of databases on one or more servers, over HTTP, separated by commas
  */
-export function openClickHouse(url: string, given: Partial<Options> = {}): OpenOlderEvents {
+export function openClickHouse(setting: string, given: Partial<Options> = {}): OpenOlderEvents {
   return async (runQuery, watch): Promise<OlderEvents> => {
     const options = { ...usual, ...given };
-    const clickHouse = await prepared(connect(url, watch), runQuery, watch);
     const ranges = new Ranges(runQuery, Math.min(cacheMs, options.announceMs));
-    const restore = createRestore(clickHouse, runQuery, ranges);
-    const removals = createRemovals(clickHouse, runQuery);
+    const servers = await openServers(setting, runQuery, ranges, watch);
+    const restore = createRestore(servers, runQuery, ranges);
+    const removals = createRemovals(servers, ranges, runQuery);
     const lease = new ShippingLease(runQuery, options.leaseMs);
     const { onError } = watch;
-    const ship = createShip({ clickHouse, ranges, removals, lease, options, onError });
+    const ship = createShip({ servers, ranges, removals, lease, options, onError });
     const record = new ShippingRecord(watch);
+    const reads = createReads(servers);
     return {
-      ...createReads(clickHouse),
-      columns: (cut, query, signal) => readColumns(clickHouse, cut, query, signal),
+      ...reads,
+      // Without blocks, there may be no server yet.
+      usedTokens: async (tokens) => ((await ranges.cut()) ? reads.usedTokens(tokens) : new Set()),
+      columns: (cut, query, signal) => readColumns(servers, cut, query, signal),
       cut: () => ranges.cut(),
       keptCut: () => ranges.keptCut(),
       clearedTo: () => ranges.clearedTo(),
       ship: (pause, nowMs) => record.observe(() => ship(pause, nowMs)),
-      status: createStatus(clickHouse, runQuery, record),
+      status: createStatus(servers, runQuery, record),
       restore,
       async restoreBefore(events) {
         const clearedTo = await ranges.clearedBefore();
         const old = events.filter(({ event }) => stampOfId(event.id).ms <= stampOf(String(clearedTo)).ms);
         if (old.length > 0) await restore(old);
       },
-      applyRemovals: async () => removals.apply((await ranges.newestCut())?.block ?? 0),
+      applyRemovals: () => removals.apply(),
       rewrite: removals.rewrite,
-      close: () => clickHouse.close(),
+      close: () => servers.close(),
     };
   };
 }

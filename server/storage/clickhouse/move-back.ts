@@ -4,11 +4,11 @@ import { migrate } from "../postgres/migrate.ts";
 import { Partitions } from "../postgres/partitions.ts";
 import { type DatabaseAddress, openPool } from "../postgres/pool.ts";
 import { createQuery, type Query } from "../postgres/query.ts";
-import { type ClickHouse, connect } from "./connection.ts";
 import { putBack } from "./put-back.ts";
+import { Ranges } from "./ranges.ts";
 import { createRemovals } from "./removals.ts";
 import { type WholeRow, wholeColumns, wholeRowOf } from "./rows.ts";
-import { ownerIn } from "./schema.ts";
+import { openServers, type Servers } from "./servers.ts";
 
 /** Rows that are read and written at a time. */
 const stepRows = 5_000;
@@ -20,37 +20,36 @@ export type MoveBackProgress = { begun: (events: number) => void; done: (events:
 
 /**
  * Moves the events that are in ClickHouse back into PostgreSQL, which then has all of them and no longer needs ClickHouse.
- * The newest block comes first. If it is cut off, nodes can start again with ClickHouse, and another call continues.
+ * They are read from a server that has all of them. The newest block comes first. If it is cut off, nodes can start again with ClickHouse, and another call continues.
  *
  * Throws `UnfitDatabase` if the databases don't belong together, or ClickHouse lacks events. No node may run.
  */
 export async function moveBack(
   address: DatabaseAddress,
-  clickHouseUrl: string,
+  clickHouseSetting: string,
   { begun, done }: MoveBackProgress,
 ): Promise<{ blocks: number; events: number }> {
   const pool = openPool(address, () => {});
-  const clickHouse = connect(clickHouseUrl, { onWarning: () => {}, onInfo: () => {} });
   const runQuery = createQuery(pool, stepMs);
+  let servers: Servers | null = null;
   try {
-    await migrate(pool, { ...silent, mayCreate: false, mayUpgrade: false });
-    await requireOwner(clickHouse, runQuery);
-    const [last] = await runQuery<{ block: number }>(
-      "SELECT coalesce(max(block), 0) AS block FROM shipped_ranges WHERE shipped_at IS NOT NULL",
-    );
-    await createRemovals(clickHouse, runQuery).apply(last!.block);
+    await migrate(pool, silent);
+    await requireShipped(runQuery);
+    const ranges = new Ranges(runQuery, 0);
+    servers = await openServers(clickHouseSetting, runQuery, ranges, silent);
+    await createRemovals(servers, ranges, runQuery).apply();
     const blocks = await runQuery<Block>(
       `SELECT block, after_arrival::text AS after, to_arrival::text AS "to" FROM shipped_ranges
        WHERE shipped_at IS NOT NULL AND (gone_at IS NOT NULL OR cleared_at IS NOT NULL) ORDER BY block DESC`,
     );
-    const [counted] = await clickHouse.read<{ events: string }>(
+    const [counted] = await servers.read<{ events: string }>(
       `SELECT count() AS events FROM events WHERE block <= ${blocks[0]?.block ?? 0}`,
       {},
       stepMs,
     );
     begun(Number(counted!.events));
     const partitions = new Partitions(runQuery);
-    for (const block of blocks) await moveBlock(block, partitions);
+    for (const block of blocks) await moveBlock(servers, block, partitions);
     const [kept] = await runQuery<{ events: number }>("SELECT sum(events)::bigint AS events FROM channels");
     const [stored] = await runQuery<{ events: number }>("SELECT count(*) AS events FROM events", [], stepMs);
     if (Number(stored!.events) < Number(kept!.events)) {
@@ -61,13 +60,17 @@ export async function moveBack(
     await forget();
     return { blocks: blocks.length, events: Number(counted!.events) };
   } finally {
-    await clickHouse.close();
+    await servers?.close();
     await pool.end();
   }
 
-  async function moveBlock({ block, after, to }: Block, partitions: Partitions): Promise<void> {
+  async function moveBlock(
+    servers: Servers,
+    { block, after, to }: Block,
+    partitions: Partitions,
+  ): Promise<void> {
     for (let last = after; ; ) {
-      const rows = await clickHouse.read<WholeRow>(
+      const rows = await servers.read<WholeRow>(
         `SELECT ${wholeColumns} FROM events
          WHERE block = ${block} AND arrival > ${last} ORDER BY arrival LIMIT ${stepRows}`,
         {},
@@ -92,7 +95,7 @@ export async function moveBack(
     try {
       await client.query(
         `BEGIN;
-         DELETE FROM shipped_ranges; DELETE FROM shipped_removals; DELETE FROM settings WHERE name = 'clickhouse_owner';
+         DELETE FROM shipped_ranges; DELETE FROM shipped_removals; DELETE FROM clickhouse_servers; DELETE FROM settings WHERE name = 'clickhouse_owner';
          COMMIT`,
       );
       await rebuild(client, new Set(["blocks"]));
@@ -102,15 +105,15 @@ export async function moveBack(
   }
 }
 
-const silent = { onInfo: () => {}, onMigrating: () => {} };
+const silent = {
+  onInfo: () => {},
+  onWarning: () => {},
+  onMigrating: () => {},
+  mayCreate: false,
+  mayUpgrade: false,
+};
 
-async function requireOwner(clickHouse: ClickHouse, runQuery: Query): Promise<void> {
-  const [known] = await runQuery<{ value: string }>(
-    "SELECT value FROM settings WHERE name = 'clickhouse_owner'",
-  );
-  if (!known) throw new UnfitDatabase("No events of this PostgreSQL database are in ClickHouse.");
-  if ((await ownerIn(clickHouse)) !== known.value)
-    throw new UnfitDatabase(
-      "The database in CLICKHOUSE_URL doesn't belong to the PostgreSQL database in DATABASE_URL.",
-    );
+async function requireShipped(runQuery: Query): Promise<void> {
+  const known = await runQuery("SELECT FROM settings WHERE name = 'clickhouse_owner'");
+  if (known.length === 0) throw new UnfitDatabase("No events of this PostgreSQL database are in ClickHouse.");
 }

@@ -1,3 +1,4 @@
+import { uuids } from "../postgres/arrays.ts";
 import { arrivalOf } from "../postgres/arrival.ts";
 import type { Cut } from "../postgres/older.ts";
 import type { Query } from "../postgres/query.ts";
@@ -7,6 +8,15 @@ const rangeMs = 120_000;
 
 /** Arrivals that become a block. They are as in the column `arrival`. */
 export type Range = { block: number; after: string; to: string; token: string };
+
+/** A range that is read from ClickHouse. */
+export type ShippedRange = Range & {
+  /** Whether PostgreSQL has deleted its rows. */
+  is_gone: boolean;
+};
+
+/** What reads are divided by, and the servers by id: whether each is current. */
+type Placement = { cut: Cut | null; servers: ReadonlyMap<string, boolean> };
 
 /** A block as it was sent. */
 export type Sent = { events: number; checksum: string; newestMs: number };
@@ -28,8 +38,8 @@ export type RangeLimits = { events: number; bytes: number; ageMs: number };
 export class Ranges {
   readonly #runQuery: Query;
   readonly #cacheMs: number;
-  #cut: Promise<Cut | null> | null = null;
-  #cutAtMs = 0;
+  #placement: Promise<Placement> | null = null;
+  #placementAtMs = 0;
   #cleared = -1n;
   #clearedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -41,23 +51,46 @@ export class Ranges {
 
   /** Null as long as there is no block. */
   async cut(): Promise<Cut | null> {
-    if (this.#cut && performance.now() - this.#cutAtMs < this.#cacheMs) return this.#cut;
-    return this.newestCut();
+    return (await this.#current()).cut;
   }
 
   /** Reads the cut anew. */
   async newestCut(): Promise<Cut | null> {
-    const cut = this.#readCut();
-    this.#cutAtMs = performance.now();
-    this.#cut = cut;
-    cut.catch(() => {
-      if (this.#cut === cut) this.#cut = null;
-    });
-    return cut;
+    return (await this.#newest()).cut;
   }
 
-  async #readCut(): Promise<Cut | null> {
-    return this.#lastWith("shipped_at");
+  /** The servers by id: whether reads may ask each. It is as new as any cut that was returned. */
+  async servers(): Promise<ReadonlyMap<string, boolean>> {
+    return (await this.#current()).servers;
+  }
+
+  /** Waits until no node uses an older placement than the one that is committed now. */
+  async settle(): Promise<void> {
+    await Bun.sleep(this.#cacheMs);
+  }
+
+  #current(): Promise<Placement> {
+    if (this.#placement && performance.now() - this.#placementAtMs < this.#cacheMs) return this.#placement;
+    return this.#newest();
+  }
+
+  #newest(): Promise<Placement> {
+    const placement = this.#read();
+    this.#placementAtMs = performance.now();
+    this.#placement = placement;
+    placement.catch(() => {
+      if (this.#placement === placement) this.#placement = null;
+    });
+    return placement;
+  }
+
+  /** Servers are read after the cut: one that is current then has all blocks up to it. */
+  async #read(): Promise<Placement> {
+    const cut = await this.#lastWith("shipped_at");
+    const rows = await this.#runQuery<{ id: string; is_current: boolean }>(
+      "SELECT id, behind_since IS NULL AS is_current FROM clickhouse_servers",
+    );
+    return { cut, servers: new Map(rows.map(({ id, is_current }) => [id, is_current])) };
   }
 
   /**
@@ -131,13 +164,16 @@ export class Ranges {
     return row ?? null;
   }
 
-  /** Sends a range as if it had never been sent. */
-  async renew({ block }: Range): Promise<Range | null> {
-    await this.#runQuery("UPDATE shipped_ranges SET token = $2 WHERE block = $1 AND shipped_at IS NULL", [
-      block,
-      crypto.randomUUID(),
-    ]);
-    return this.planned();
+  /** The first range from a block on that was shipped; the last one if there is none. */
+  async shippedFrom(block: number): Promise<ShippedRange | null> {
+    const [row] = await this.#runQuery<ShippedRange>(
+      `SELECT block, after_arrival::text AS after, to_arrival::text AS "to", token, gone_at IS NOT NULL AS is_gone
+       FROM shipped_ranges WHERE shipped_at IS NOT NULL
+         AND block >= least($1, (SELECT max(block) FROM shipped_ranges WHERE shipped_at IS NOT NULL))
+       ORDER BY block LIMIT 1`,
+      [block],
+    );
+    return row ?? null;
   }
 
   /** The rows of a range in the order of arrival, some at a time. */
@@ -155,11 +191,30 @@ export class Ranges {
     }
   }
 
-  /** Moves the cut behind a range. Returns false if removals of its events must be applied first. */
-  async finish({ block }: Range, { events, checksum, newestMs }: Sent, nowMs: number): Promise<boolean> {
+  /**
+   * Notes that servers have a range, without what was removed up to a number. The cut moves behind it. Returns false if
+   * removals since then must be applied first.
+   *
+   * @param sent - null if the range was shipped before
+   */
+  async finish(
+    { block }: Range,
+    servers: readonly string[],
+    removedTo: number,
+    sent: Sent | null,
+    nowMs: number,
+  ): Promise<boolean> {
     const [row] = await this.#runQuery<{ is_finished: boolean }>(
-      "SELECT finish_range($1, $2, $3, $4, $5) AS is_finished",
-      [block, events, checksum, newestMs, nowMs],
+      "SELECT finish_range($1, $2, $3, $4, $5, $6, $7) AS is_finished",
+      [
+        block,
+        uuids(servers),
+        removedTo,
+        sent?.events ?? null,
+        sent?.checksum ?? null,
+        sent?.newestMs ?? null,
+        nowMs,
+      ],
     );
     await this.newestCut();
     return row!.is_finished;

@@ -7,7 +7,7 @@ import { jsonOf } from "../event-row.ts";
 import { arrivalOf, stampOf } from "../postgres/arrival.ts";
 import type { Cut, OlderReads, OlderRow } from "../postgres/older.ts";
 import { Conditions } from "./condition.ts";
-import type { ClickHouse, Parameters } from "./connection.ts";
+import type { Parameters, Reader } from "./connection.ts";
 import { countGroups } from "./count-groups.ts";
 import { indexTokenOf } from "./event-tokens.ts";
 import {
@@ -32,7 +32,7 @@ const earliest = -(2 ** 53);
 const latest = 2 ** 53;
 
 /** Reads the events that are in ClickHouse, as far as a cut goes. */
-export function createReads(clickHouse: ClickHouse): Omit<OlderReads, "columns"> {
+export function createReads(clickHouse: Reader): Omit<OlderReads, "columns"> {
   /** Reads rows, in order, up to a number of bytes, but at least one. Tells whether there can be more. */
   async function readBounded<Found extends FoundRow>(
     {
@@ -195,7 +195,7 @@ export function createReads(clickHouse: ClickHouse): Omit<OlderReads, "columns">
 
 /** The events with these keys, in blocks that can be read. */
 export async function find(
-  clickHouse: ClickHouse,
+  clickHouse: Reader,
   cut: Pick<Cut, "block">,
   projectId: number,
   keys: readonly Cursor[],

@@ -1,7 +1,9 @@
-import { bigints, integers, uuids } from "../postgres/arrays.ts";
+import { uuids } from "../postgres/arrays.ts";
 import type { Query } from "../postgres/query.ts";
-import type { ClickHouse } from "./connection.ts";
+import type { Ranges } from "./ranges.ts";
 import { keySql } from "./reads.ts";
+import type { PreparedServer } from "./schema.ts";
+import { onEach, type PlacedServer, type Servers } from "./servers.ts";
 
 /** Events that one statement deletes in ClickHouse. */
 const stepEvents = 5_000;
@@ -10,22 +12,23 @@ const rewriteMs = 30_000;
 /** How long removals are known after they were applied: longer than any removal takes. */
 const rememberMs = 3_600_000;
 
-type Removal = { project_id: number; ms: number; id: string; block: number };
+type Removal = { number: number; project_id: number; ms: number; id: string; block: number };
 
 /** Deletes in ClickHouse what was removed in PostgreSQL, which notes it in the same commit. */
-export function createRemovals(clickHouse: ClickHouse, runQuery: Query) {
-  /**
-   * Deletes noted events. A range that is on its way can still bring them, so those removed meanwhile stay noted until
-   * `upTo`, the last block that is complete, has reached them.
-   */
-  async function apply(upTo: number, nowMs = Date.now()): Promise<void> {
-    for (;;) {
+export function createRemovals(servers: Servers, ranges: Pick<Ranges, "settle">, runQuery: Query) {
+  /** Deletes the noted events after a number on one server. Returns the last number. */
+  async function applyTo(
+    clickHouse: PreparedServer,
+    { id: server }: Pick<PlacedServer, "id">,
+    after: number,
+  ): Promise<number> {
+    for (let last = after; ; ) {
       const removals = await runQuery<Removal>(
-        `SELECT project_id, created_at AS ms, id, block FROM shipped_removals WHERE applied_at IS NULL
-         ORDER BY block, project_id LIMIT $1`,
-        [stepEvents],
+        `SELECT number, project_id, created_at AS ms, id, block FROM shipped_removals WHERE number > $1
+         ORDER BY number LIMIT $2`,
+        [last, stepEvents],
       );
-      if (removals.length === 0) return;
+      if (removals.length === 0) return last;
       // An event that is sent again with the same id after its removal is in a later block.
       for (const own of Map.groupBy(removals, ({ project_id, block }) => `${project_id} ${block}`).values()) {
         const { project_id, block } = own[0]!;
@@ -38,38 +41,69 @@ export function createRemovals(clickHouse: ClickHouse, runQuery: Query) {
           deleteMs,
         );
       }
-      const applied = removals.filter(({ block }) => block <= upTo);
-      await runQuery(
-        `UPDATE shipped_removals AS known SET applied_at = $1
-         FROM unnest($2::integer[], $3::bigint[], $4::uuid[], $5::bigint[]) AS done (project_id, created_at, id, block)
-         WHERE known.project_id = done.project_id AND known.created_at = done.created_at AND known.id = done.id
-           AND known.block = done.block`,
-        [
-          nowMs,
-          integers(applied.map(({ project_id }) => project_id)),
-          bigints(applied.map(({ ms }) => ms)),
-          uuids(applied.map(({ id }) => id)),
-          bigints(applied.map(({ block }) => block)),
-        ],
-      );
-      if (applied.length < stepEvents) return;
+      last = removals.at(-1)!.number;
+      // A range that is on its way can still bring them: `ship.ts` applies them once more when it is there.
+      await runQuery("UPDATE clickhouse_servers SET removed_to = greatest(removed_to, $2) WHERE id = $1", [
+        server,
+        last,
+      ]);
+      if (removals.length < stepEvents) return last;
     }
+  }
+
+  /**
+   * Deletes noted events on all servers that reads may ask. One that can't is not read from then on, if another one can.
+   *
+   * Throws `older-events-unavailable` if none can.
+   */
+  async function apply(nowMs = Date.now()): Promise<void> {
+    const [noted] = await runQuery<{ last: number | null }>("SELECT max(number) AS last FROM shipped_removals");
+    const last = noted!.last ?? 0;
+    const placed = await servers.placed();
+    const owing = placed.filter(({ behindSince, removedTo }) => behindSince === null && removedTo < last);
+    const { failures } = await onEach(owing, (clickHouse, server) =>
+      applyTo(clickHouse, server, server.removedTo),
+    );
+    if (failures.size === 0) return;
+    const failed = [...failures.keys()].map(({ id }) => id);
+    const [left] = await runQuery<{ is_done: boolean }>("SELECT leave_behind($1, $2, $3) AS is_done", [
+      uuids(failed),
+      last,
+      nowMs,
+    ]);
+    if (!left!.is_done) throw [...failures.values()][0];
+    await ranges.settle();
   }
 
   return {
     apply,
+    applyTo,
 
+    /** Forgets removals that all servers applied a while ago, and servers that have left and missed some of these. */
     async forget(nowMs: number): Promise<void> {
-      await runQuery("DELETE FROM shipped_removals WHERE applied_at < $1", [nowMs - rememberMs]);
-    },
-
-    /** Begins to rewrite the files that still contain deleted events. */
-    async rewrite(): Promise<void> {
-      await clickHouse.run(
-        "ALTER TABLE events APPLY DELETED MASK SETTINGS mutations_sync = 0",
-        {},
-        rewriteMs,
+      await runQuery(
+        `UPDATE shipped_removals SET applied_at = $1 WHERE applied_at IS NULL
+           AND number <= (SELECT min(removed_to) FROM clickhouse_servers WHERE left_at IS NULL OR behind_since IS NULL)`,
+        [nowMs],
+      );
+      await runQuery(
+        `WITH forgotten AS (DELETE FROM shipped_removals WHERE applied_at < $1 RETURNING number)
+         DELETE FROM clickhouse_servers WHERE left_at IS NOT NULL AND behind_since IS NOT NULL
+           AND removed_to < (SELECT max(number) FROM forgotten)`,
+        [nowMs - rememberMs],
       );
     },
+
+    /** Begins to rewrite the files that still contain deleted events. A server that is away does it when it is back. */
+    async rewrite(): Promise<void> {
+      const placed = await servers.placed();
+      const { results, failures } = await onEach(placed, rewriteOn);
+      if (results.size === 0 && failures.size > 0) throw [...failures.values()][0];
+    },
+    rewriteOn,
   };
+}
+
+async function rewriteOn(clickHouse: PreparedServer): Promise<void> {
+  await clickHouse.run("ALTER TABLE events APPLY DELETED MASK SETTINGS mutations_sync = 0", {}, rewriteMs);
 }

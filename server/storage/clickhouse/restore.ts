@@ -3,7 +3,7 @@ import type { AcceptedEvent } from "../event-store.ts";
 import { bigints, integers, uuids } from "../postgres/arrays.ts";
 import { Partitions } from "../postgres/partitions.ts";
 import type { Query } from "../postgres/query.ts";
-import type { ClickHouse } from "./connection.ts";
+import type { Reader } from "./connection.ts";
 import { putBack } from "./put-back.ts";
 import type { Ranges } from "./ranges.ts";
 import { find } from "./reads.ts";
@@ -12,7 +12,7 @@ import { find } from "./reads.ts";
  * Puts events back into PostgreSQL whose ids are being sent again, so that the batch finds its duplicates. Their arrivals
  * are before the cut, so no read sees them twice, and they go with the next range.
  */
-export function createRestore(clickHouse: ClickHouse, runQuery: Query, ranges: Ranges) {
+export function createRestore(clickHouse: Reader, runQuery: Query, ranges: Ranges) {
   const partitions = new Partitions(runQuery);
 
   return async function restore(events: readonly AcceptedEvent[]): Promise<void> {

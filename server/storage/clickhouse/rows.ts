@@ -73,6 +73,10 @@ export const foundColumns =
   "created AS ms, lower(concat(leftPad(hex(id_hi), 16, '0'), leftPad(hex(id_lo), 16, '0'))) AS id, name, channel, user, icon, notify, tags, event, description, body";
 export const wholeColumns = `${foundColumns}, project, toString(arrival) AS arrived, notified, block`;
 
+/** SQL for the columns of `NewRow`. */
+export const newRowColumns =
+  "project, created, id_hi, id_lo, arrival, block, notified, name, channel, user, icon, notify, tags, event, description, body, more_tokens";
+
 /** SQL for about as many bytes as the JSON of an event has. */
 export const lengthSql =
   "length(body) + length(description) + length(name) + arraySum(v -> length(v), mapValues(tags)) + 200";

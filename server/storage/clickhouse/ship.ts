@@ -1,16 +1,18 @@
-import { Turns } from "../../scheduling/turns.ts";
 import type { Pause } from "../event-store.ts";
 import { UnfitDatabase } from "../postgres/failure.ts";
-import type { ClickHouse } from "./connection.ts";
+import type { Reader } from "./connection.ts";
+import { olderProblem, whyOf } from "./failure.ts";
+import { createFill } from "./fill.ts";
+import { createFinish } from "./finish.ts";
 import type { ShippingLease } from "./lease.ts";
-import type { Range, RangeLimits, Ranges, Sent, StoredRow } from "./ranges.ts";
+import type { Range, RangeLimits, Ranges, StoredRow } from "./ranges.ts";
 import type { createRemovals } from "./removals.ts";
-import { checksumOf, checksumSql, eventColumnsOf, halvesOf, type NewRow } from "./rows.ts";
+import { eventColumnsOf, halvesOf, type NewRow } from "./rows.ts";
+import { isOfServer, onEach, type Servers } from "./servers.ts";
+import { createStoreBlock } from "./store-block.ts";
 
 /** Rows that are read and written as JSON at a time. */
 const stepRows = 1_000;
-/** How often a block that differs is sent again, as a new one. */
-const renewalsMax = 2;
 
 export type ShippingOptions = RangeLimits & {
   /** How long rows stay in PostgreSQL after their block was shipped: longer than any read takes. */
@@ -25,7 +27,7 @@ export type ShippingOptions = RangeLimits & {
 };
 
 type Deps = {
-  clickHouse: ClickHouse;
+  servers: Servers;
   ranges: Ranges;
   removals: ReturnType<typeof createRemovals>;
   lease: ShippingLease;
@@ -34,14 +36,18 @@ type Deps = {
 };
 
 /**
- * Ships ranges of arrivals to ClickHouse, and deletes rows whose block was shipped a while ago. It can stop after any
- * step, and continues there.
+ * Ships ranges of arrivals to all servers, fills those that are behind, and deletes rows whose block was shipped a while
+ * ago. It can stop after any step, and continues there.
  *
  * Invariant: an event is read from exactly one side, however often shipping is interrupted. Checked by
  * `server/storage/clickhouse/kill.test.ts`.
  */
-export function createShip({ clickHouse, ranges, removals, lease, options, onError }: Deps) {
-  let isChecked = false;
+export function createShip({ servers, ranges, removals, lease, options, onError }: Deps) {
+  const storeBlock = createStoreBlock(options);
+  /** The servers that were checked for unknown blocks. */
+  const checked = new Set<string>();
+  const finish = createFinish(ranges, removals);
+  const fillNext = createFill({ servers, ranges, removals, storeBlock, finish, rowsOf, sendMs: options.sendMs });
   let running: Promise<void> = Promise.resolve();
 
   /** One call at a time: within a process, the lease doesn't tell them apart. */
@@ -51,124 +57,103 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
   };
 
   async function shipNow(pause: Pause, nowMs: number): Promise<void> {
+    /** Returns false if another node ships. */
+    async function goOn(): Promise<boolean> {
+      await pause();
+      return lease.take();
+    }
     if (!(await lease.take())) {
-      isChecked = false;
+      checked.clear();
       return;
     }
-    if (!isChecked) await deleteUnknown();
-    isChecked = true;
-    await removals.apply((await ranges.newestCut())?.block ?? 0);
+    await servers.join(nowMs);
+    for (let failure: unknown = null; ; ) {
+      try {
+        if (!(await moveOn(nowMs, goOn))) return;
+        failure = null;
+      } catch (error) {
+        // A server that is behind can still be filled, and then take the place of one that is away.
+        if (!isOfServer(error)) throw error;
+        failure = error;
+      }
+      if (!(await lease.take())) return;
+      if (!(await fillNext(nowMs))) {
+        if (failure !== null) throw failure;
+        break;
+      }
+      if (!(await goOn())) return;
+    }
+    await lease.release();
+  }
+
+  /** Ships what is due, and deletes rows that were announced. Returns false if another node ships. */
+  async function moveOn(nowMs: number, goOn: () => Promise<boolean>): Promise<boolean> {
+    await deleteUnknown();
+    await removals.apply();
     await removals.forget(nowMs);
     for (;;) {
       const range = await ranges.plan(options, nowMs);
       if (!range) break;
       await shipRange(range, nowMs);
-      await pause();
-      if (!(await lease.take())) return;
+      if (!(await goOn())) return false;
     }
     await ranges.announceClearing(nowMs - options.keepMs, nowMs);
     for (;;) {
       const range = await ranges.nextToClear(nowMs - options.announceMs);
-      if (!range || !(await clear(range, nowMs))) break;
-      await pause();
-      if (!(await lease.take())) return;
+      if (!range || !(await clear(range, nowMs))) return true;
+      if (!(await goOn())) return false;
     }
-    await lease.release();
   }
 
-  /**
-   * Deletes blocks that PostgreSQL knows nothing of: it was restored from a backup that is older than they are. A block
-   * with the number of one on its way can be such a block, so that one is sent as a new one.
-   */
+  /** Deletes blocks that PostgreSQL knows nothing of: it was restored from a backup that is older than they are. */
   async function deleteUnknown(): Promise<void> {
-    const planned = await ranges.planned();
+    const unchecked = (await servers.placed()).filter(
+      ({ id, clickHouse }) => clickHouse !== null && !checked.has(id),
+    );
+    if (unchecked.length === 0) return;
     const shipped = (await ranges.newestCut())?.block ?? 0;
-    const [row] = await clickHouse.read<{ block: string }>("SELECT max(block) AS block FROM events");
-    if (Number(row!.block) <= (planned?.block ?? shipped)) return;
-    await deleteAfter(shipped);
-    if (planned) await ranges.renew(planned);
-  }
-
-  async function deleteAfter(block: number): Promise<void> {
-    await clickHouse.run(
-      `DELETE FROM events WHERE block > ${block} SETTINGS lightweight_deletes_sync = 2`,
-      {},
-      options.sendMs,
-    );
-  }
-
-  async function shipRange(range: Range, nowMs: number): Promise<void> {
-    for (let next = range, renewals = 0; ; renewals++) {
-      const sent = await send(next);
-      if (await isStored(next, sent)) {
-        while (!(await ranges.finish(next, sent, nowMs))) await removals.apply(next.block);
-        return;
-      }
-      if (renewals === renewalsMax) {
-        throw new UnfitDatabase(
-          `Block ${next.block} in ClickHouse differs from the events that were sent. They stay in PostgreSQL, and are sent again.`,
+    const last = (await ranges.planned())?.block ?? shipped;
+    await onEach(unchecked, async (clickHouse, { id }) => {
+      const [row] = await clickHouse.read<{ block: string }>("SELECT max(block) AS block FROM events");
+      if (Number(row!.block) > last)
+        await clickHouse.run(
+          `DELETE FROM events WHERE block > ${shipped} SETTINGS lightweight_deletes_sync = 2`,
+          {},
+          options.sendMs,
         );
-      }
-      await deleteAfter(next.block - 1);
-      next = (await ranges.renew(next)) ?? next;
-    }
+      checked.add(id);
+    });
   }
 
-  /** Sends a range as one block. A block that ClickHouse has already stored is ignored there. */
-  async function send(range: Range): Promise<Sent> {
-    const turns = new Turns("server");
-    const sent = { events: 0, sum: 0n, newestMs: 0 };
-    async function* newRows(): AsyncGenerator<NewRow> {
-      for await (const stored of ranges.rows(range, stepRows)) {
-        const rows = stored.map((row) => newRowOf(row, range.block));
-        for (const { ms } of stored) sent.newestMs = Math.max(sent.newestMs, ms);
-        sent.events += rows.length;
-        sent.sum += BigInt(checksumOf(rows));
-        for (const row of rows) {
-          yield row;
-          if (turns.isOver) await turns.next();
-        }
-      }
-    }
-    await clickHouse.insert(
-      "events",
-      newRows(),
-      {
-        insert_deduplication_token: range.token,
-        insert_deduplicate: 1,
-        async_insert: 0,
-        max_insert_block_size: String(2 * options.events),
-        input_format_parallel_parsing: 0,
-        max_partitions_per_insert_block: 0,
-      },
-      options.sendMs,
-    );
-    return {
-      events: sent.events,
-      checksum: String(BigInt.asUintN(64, sent.sum)),
-      newestMs: sent.newestMs,
-    };
+  /** Stores a range on all servers that have everything before it. Those that can't store it are then behind. */
+  async function shipRange(range: Range, nowMs: number): Promise<void> {
+    const current = (await servers.placed()).filter(({ behindSince }) => behindSince === null);
+    const { results, failures } = await onEach(current, async (clickHouse) => {
+      // Each can take as long as a send may.
+      await lease.take();
+      return storeBlock(clickHouse, range, () => rowsOf(range));
+    });
+    const [sent] = results.values();
+    if (!sent) throw [...failures.values()][0] ?? noServer();
+    await finish(range, [...results.keys()], sent, nowMs);
+    for (const [{ clickHouse }, error] of failures) if (clickHouse) servers.trouble(clickHouse, whyOf(error));
   }
 
-  async function isStored({ block }: Range, { events, checksum }: Sent): Promise<boolean> {
-    const [row] = await clickHouse.read<{ events: string; checksum: string }>(
-      `SELECT count() AS events, toString(${checksumSql}) AS checksum FROM events WHERE block = ${block}`,
-      {},
-      options.sendMs,
-    );
-    return Number(row!.events) === events && row!.checksum === checksum;
+  async function* rowsOf(range: Range): AsyncGenerator<NewRow[]> {
+    for await (const rows of ranges.rows(range, stepRows)) yield rows.map((row) => newRowOf(row, range.block));
   }
 
-  /** Returns false if ClickHouse has lost events that PostgreSQL still has: they stay. */
+  /** Returns false if a server has lost events that PostgreSQL still has: they stay. */
   async function clear(range: Range, nowMs: number): Promise<boolean> {
     const kept = await ranges.countRows(range);
-    const [row] = await clickHouse.read<{ events: string }>(
-      `SELECT count() AS events FROM events WHERE block = ${range.block}`,
-    );
-    if (Number(row!.events) < kept) {
+    const current = (await servers.placed()).filter(({ behindSince }) => behindSince === null);
+    const { results, failures } = await onEach(current, (clickHouse) => countBlock(clickHouse, range));
+    if (results.size === 0) throw [...failures.values()][0] ?? noServer();
+    for (const [{ address }, events] of results) {
+      if (events >= kept) continue;
       onError(
         new UnfitDatabase(
-          `ClickHouse has ${row!.events} of ${kept} events of block ${range.block}. PostgreSQL keeps them. Was ClickHouse restored from an older backup?`,
+          `ClickHouse has ${events} of ${kept} events of block ${range.block} (${address}). PostgreSQL keeps them. Was ClickHouse restored from an older backup?`,
         ),
       );
       return false;
@@ -176,6 +161,15 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
     await ranges.clear(range, nowMs);
     return true;
   }
+}
+
+const noServer = () => olderProblem("away", "no server of CLICKHOUSE_URL has all events that were moved");
+
+async function countBlock(clickHouse: Reader, { block }: Range): Promise<number> {
+  const [row] = await clickHouse.read<{ events: string }>(
+    `SELECT count() AS events FROM events WHERE block = ${block}`,
+  );
+  return Number(row!.events);
 }
 
 function newRowOf({ project_id, ms, arrival, id, notified, body }: StoredRow, block: number): NewRow {

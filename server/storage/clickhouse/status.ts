@@ -1,12 +1,15 @@
 import type { Query } from "../postgres/query.ts";
-import type { OlderStatus, StoreWatch } from "../store.ts";
-import type { ClickHouse } from "./connection.ts";
+import type { OlderServerStatus, OlderStatus, StoreWatch } from "../store.ts";
 import { whyOf } from "./failure.ts";
+import type { PreparedServer } from "./schema.ts";
+import type { Servers } from "./servers.ts";
 
 /** Events that wait are counted up to this number: counting more would take seconds. */
 export const waitingMax = 1_000_000;
 /** The status page waits no longer for a server that hangs. */
 const statusMs = 2_000;
+
+type Lacking = { id: string; blocks: number; events: number; removals: number };
 
 /** How shipping goes on this node. A failure that lasts is logged once. */
 export class ShippingRecord {
@@ -41,7 +44,7 @@ export class ShippingRecord {
 }
 
 /** What is in ClickHouse, and what still has to move there. */
-export function createStatus(clickHouse: ClickHouse, runQuery: Query, record: ShippingRecord) {
+export function createStatus(servers: Servers, runQuery: Query, record: ShippingRecord) {
   return async function status(): Promise<OlderStatus> {
     const [moved] = await runQuery<{ blocks: number; events: number }>(
       `SELECT count(*) AS blocks, coalesce(sum(events), 0)::bigint AS events FROM shipped_ranges WHERE shipped_at IS NOT NULL`,
@@ -54,12 +57,16 @@ export function createStatus(clickHouse: ClickHouse, runQuery: Query, record: Sh
       [waitingMax],
     );
     const { events, since_ms } = waiting!;
-    const bytes = await readBytes().catch(() => null);
+    const each = await serverStatuses();
+    const able = each.find(({ isCurrent, failure }) => isCurrent && failure === null);
+    // Before the first event moves, no server is added yet.
+    const failed = able ? undefined : each.find(({ failure }) => failure !== null);
     return {
-      failure: bytes === null ? (clickHouse.failure ?? "It took too long to answer") : null,
+      failure: able || Number(moved!.blocks) === 0 && !failed ? null : (failed?.failure ?? "No server has all events"),
       blocks: Number(moved!.blocks),
       events: Number(moved!.events),
-      bytes,
+      bytes: able?.bytes ?? each.find(({ bytes }) => bytes !== null)?.bytes ?? null,
+      servers: each,
       waiting: {
         events: Number(events),
         seconds: since_ms === null ? 0 : Math.max(0, (Date.now() - since_ms) / 1_000),
@@ -68,12 +75,39 @@ export function createStatus(clickHouse: ClickHouse, runQuery: Query, record: Sh
     };
   };
 
-  async function readBytes(): Promise<number> {
-    const [row] = await clickHouse.read<{ bytes: string | null }>(
-      "SELECT total_bytes AS bytes FROM system.tables WHERE database = currentDatabase() AND name = 'events'",
-      {},
-      statusMs,
+  /** The servers of the setting. */
+  async function serverStatuses(): Promise<OlderServerStatus[]> {
+    const sizes = await Promise.all(servers.all.map((server) => readBytes(server).catch(() => null)));
+    const placed = await servers.placed();
+    const lacking = await runQuery<Lacking>(
+      `SELECT id, count(block) AS blocks, coalesce(sum(events), 0)::bigint AS events,
+         (SELECT count(*) FROM shipped_removals WHERE number > removed_to) AS removals
+       FROM clickhouse_servers LEFT JOIN shipped_ranges ON shipped_at IS NOT NULL AND block > complete_to
+       GROUP BY id`,
     );
-    return Number(row?.bytes ?? 0);
+    return servers.all.map((server, at) => {
+      const known = placed.find(({ clickHouse, address }) => clickHouse === server || address === server.name);
+      const lacks = lacking.find(({ id }) => id === known?.id);
+      return {
+        address: server.name,
+        failure: servers.troubleOf(server) ?? (sizes[at] === null ? "It took too long to answer" : null),
+        isCurrent: known?.behindSince === null,
+        lacks: {
+          blocks: lacks?.blocks ?? 0,
+          events: Number(lacks?.events ?? 0),
+          removals: lacks?.removals ?? 0,
+        },
+        bytes: sizes[at]!,
+      };
+    });
   }
+}
+
+async function readBytes(server: PreparedServer): Promise<number> {
+  const [row] = await server.read<{ bytes: string | null }>(
+    "SELECT total_bytes AS bytes FROM system.tables WHERE database = currentDatabase() AND name = 'events'",
+    {},
+    statusMs,
+  );
+  return Number(row?.bytes ?? 0);
 }

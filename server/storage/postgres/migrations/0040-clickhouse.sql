@@ -25,19 +25,40 @@ CREATE UNIQUE INDEX shipped_ranges_planned ON shipped_ranges ((shipped_at IS NUL
 CREATE INDEX shipped_ranges_kept ON shipped_ranges (block) WHERE gone_at IS NULL;
 CREATE INDEX shipped_ranges_arrival ON shipped_ranges (to_arrival);
 
+-- The servers that ranges are shipped to. Each has all blocks; reads ask one that is current: it has every shipped block,
+-- without the events of each removal that was answered. At least one stays current.
+CREATE TABLE clickhouse_servers (
+  -- It is in the server's database, too, so that an emptied or wrong one is recognised.
+  id uuid PRIMARY KEY,
+  -- Host, port and database.
+  address text NOT NULL,
+  -- It has all blocks up to this one,
+  complete_to bigint NOT NULL,
+  -- and the removals up to this number are applied to them.
+  removed_to bigint NOT NULL,
+  -- Null if it is current.
+  behind_since bigint,
+  -- Null if it is in the setting.
+  left_at bigint
+);
+
 -- Events that were removed when they were in ClickHouse or on their way: those in blocks up to `block`. They are kept
 -- for a while after they were deleted there, so that a second removal of the same event is not counted.
+CREATE SEQUENCE shipped_removal_numbers;
 CREATE TABLE shipped_removals (
+  -- In the order of commits.
+  number bigint NOT NULL DEFAULT nextval('shipped_removal_numbers'),
   project_id integer NOT NULL,
   created_at bigint NOT NULL,
   id uuid NOT NULL,
   block bigint NOT NULL,
   removed_at bigint NOT NULL,
-  -- They were deleted in ClickHouse.
+  -- They were deleted on all servers.
   applied_at bigint,
   PRIMARY KEY (project_id, created_at, id)
 );
-CREATE INDEX shipped_removals_pending ON shipped_removals (block) WHERE applied_at IS NULL;
+CREATE UNIQUE INDEX shipped_removals_number ON shipped_removals (number);
+CREATE INDEX shipped_removals_pending ON shipped_removals (number) WHERE applied_at IS NULL;
 CREATE INDEX shipped_removals_applied ON shipped_removals (applied_at) WHERE applied_at IS NOT NULL;
 
 -- An id that a client sends again belongs to an event that is only in ClickHouse: the row must come back before the
@@ -84,7 +105,8 @@ BEGIN
     SELECT in_project, created_at, id, last_block, now_ms
     FROM events JOIN unnest(in_created, in_ids) AS listed (created_at, id) USING (created_at, id)
     WHERE project_id = in_project AND arrival <= last_arrival
-    ON CONFLICT (project_id, created_at, id) DO UPDATE SET block = excluded.block, removed_at = excluded.removed_at, applied_at = NULL;
+    ON CONFLICT (project_id, created_at, id) DO UPDATE
+      SET number = excluded.number, block = excluded.block, removed_at = excluded.removed_at, applied_at = NULL;
   RETURN remove_events_of_users(in_project, in_created, in_ids, in_job);
 END
 $$;
@@ -124,17 +146,40 @@ BEGIN
 END
 $$;
 
--- From now on, the events of a range are read from ClickHouse. Returns false if some of them were removed since they were
--- sent, and are not deleted there yet.
-CREATE FUNCTION finish_range(in_block bigint, in_events integer, in_checksum text, in_newest_ms bigint, now_ms bigint)
-RETURNS boolean
-LANGUAGE plpgsql SET enable_seqscan = off AS $$
+-- Servers have a range, without the events of removals up to a number. From now on, its events are read from ClickHouse,
+-- and only from servers that have it. Returns false if events were removed since.
+CREATE FUNCTION finish_range(
+  in_block bigint, in_servers uuid[], in_removed_to bigint, in_events integer, in_checksum text, in_newest_ms bigint, now_ms bigint
+) RETURNS boolean LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  last_block bigint;
 BEGIN
   PERFORM lock_events();
-  IF EXISTS (SELECT FROM shipped_removals WHERE applied_at IS NULL AND block >= in_block) THEN RETURN false; END IF;
+  LOCK TABLE clickhouse_servers IN EXCLUSIVE MODE;
+  IF EXISTS (SELECT FROM shipped_removals WHERE number > in_removed_to) THEN RETURN false; END IF;
   UPDATE shipped_ranges SET shipped_at = now_ms, events = in_events, checksum = in_checksum,
       newest_ms = greatest(in_newest_ms, (SELECT max(newest_ms) FROM shipped_ranges))
     WHERE block = in_block AND shipped_at IS NULL;
+  UPDATE clickhouse_servers SET complete_to = in_block, removed_to = greatest(removed_to, in_removed_to)
+    WHERE id = ANY (in_servers);
+  SELECT max(block) INTO last_block FROM shipped_ranges WHERE shipped_at IS NOT NULL;
+  UPDATE clickhouse_servers SET behind_since = NULL WHERE id = ANY (in_servers) AND complete_to = last_block;
+  UPDATE clickhouse_servers SET behind_since = now_ms WHERE behind_since IS NULL AND complete_to < last_block;
+  RETURN true;
+END
+$$;
+
+-- Reads no longer ask some servers, if another one is current and has applied the removals up to a number. Returns whether
+-- it has.
+CREATE FUNCTION leave_behind(in_servers uuid[], in_removed_to bigint, now_ms bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  LOCK TABLE clickhouse_servers IN EXCLUSIVE MODE;
+  IF NOT EXISTS (
+    SELECT FROM clickhouse_servers WHERE behind_since IS NULL AND removed_to >= in_removed_to AND NOT id = ANY (in_servers))
+  THEN
+    RETURN false;
+  END IF;
+  UPDATE clickhouse_servers SET behind_since = now_ms WHERE id = ANY (in_servers) AND behind_since IS NULL;
   RETURN true;
 END
 $$;
