@@ -11,7 +11,9 @@ export async function checkClickHouse(client: ClientBase, setting: string): Prom
   const findings: Finding[] = [];
   for (const url of urls) findings.push(...(await checkServer(client, url, urls.length > 1)));
   // That of counters is the same for all.
-  return findings.filter((finding, at) => findings.findIndex(({ detail }) => detail === finding.detail) === at);
+  return findings.filter(
+    (finding, at) => findings.findIndex(({ detail }) => detail === finding.detail) === at,
+  );
 }
 
 /** @param isOne - whether it is one of several */

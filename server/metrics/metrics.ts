@@ -9,7 +9,7 @@ import { openFiles } from "../process/open-files.ts";
 import { programCommit } from "../process/version.ts";
 import { freeBytes } from "../storage/disk.ts";
 import { type DiskGrowth, daysUntilFullMax } from "../storage/disk-growth.ts";
-import type { OlderEngine, OlderStatus, Store } from "../storage/store.ts";
+import type { OlderEngine, OlderServerStatus, OlderStatus, Store } from "../storage/store.ts";
 import {
   countAll,
   countFailingDestinations,
@@ -246,6 +246,33 @@ export class Metrics {
     );
     gauge("blocks", `Blocks of events that were moved to ${engine}`, ({ blocks }) => blocks);
     gauge("bytes", `Size of the events in ${engine}`, ({ bytes }) => bytes ?? undefined);
+    const perServer = (name: string, help: string, of: (server: OlderServerStatus) => number) =>
+      this.#databaseGauge(
+        `${prefix}_server_${name}`,
+        help,
+        async (gauge) => {
+          for (const server of (await shared()).servers) gauge.set({ server: server.address }, of(server));
+          return undefined;
+        },
+        ["server"],
+      );
+    perServer("up", "1 if the server answers, otherwise 0", ({ failure }) => (failure === null ? 1 : 0));
+    perServer(
+      "current",
+      "1 if it has all that was moved, so that it is read, otherwise 0",
+      ({ isCurrent }) => (isCurrent ? 1 : 0),
+    );
+    perServer(
+      "lacking_blocks",
+      "Blocks that were moved and are not on the server yet",
+      ({ lacks }) => lacks.blocks,
+    );
+    perServer("lacking_events", "Their events, removed ones included", ({ lacks }) => lacks.events);
+    perServer(
+      "owed_removals",
+      "Events that were removed and are still on the server",
+      ({ lacks }) => lacks.removals,
+    );
     new Counter({
       name: `${prefix}_failed_attempts_total`,
       help: `Failed attempts of this node to move events to ${engine}`,

@@ -30,6 +30,26 @@ export const ServerStatus = z
         blocks: count.openapi({ description: "Blocks of events that were moved there." }),
         events: count.openapi({ description: "Events that were moved there, removed ones included." }),
         bytes: count.nullable().openapi({ description: "Their size. Null if that database doesn't answer." }),
+        servers: z
+          .array(
+            z.object({
+              address: z.string().openapi({ description: "Its host, port and database." }),
+              failure: z
+                .string()
+                .nullable()
+                .openapi({ description: "Why it doesn't answer. Null if it does." }),
+              isCurrent: z.boolean().openapi({
+                description: "Whether it has all that was moved. Otherwise it isn't read until it has.",
+              }),
+              lacks: z
+                .object({ blocks: count, events: count, removals: count })
+                .openapi({ description: "What was moved or removed, and isn't there or is still there." }),
+              bytes: count
+                .nullable()
+                .openapi({ description: "The size of its events. Null if it doesn't answer." }),
+            }),
+          )
+          .openapi({ description: "The servers of that database. Each has all events that were moved." }),
         waiting: z.object({
           events: count.openapi({ description: "Events that are not there yet, counted up to a million." }),
           seconds: z.number().openapi({

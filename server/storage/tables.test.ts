@@ -27,6 +27,7 @@ const otherTables = {
   sqlite: [...eventTables, "body_groups", "removed_bodies", "uncounted", "unsorted_ms"],
   postgres: [
     ...eventTables,
+    "clickhouse_servers",
     "rate_limits",
     "shipped_ranges",
     "shipped_removals",

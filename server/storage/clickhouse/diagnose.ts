@@ -54,7 +54,11 @@ export async function diagnoseOlder(client: ClientBase, url: string): Promise<Se
     if (shipped.length === 0) return null;
     const foreign = await ownerFault();
     if (foreign) return { name, events: 0, blocks: 0, lacks: null, faults: [foreign] };
-    const { rows: servers } = await client.query<{ complete_to: number; removals: number; is_behind: boolean }>(
+    const { rows: servers } = await client.query<{
+      complete_to: number;
+      removals: number;
+      is_behind: boolean;
+    }>(
       `SELECT complete_to, behind_since IS NOT NULL AS is_behind,
          (SELECT count(*) FROM shipped_removals WHERE number > removed_to)::integer AS removals
        FROM clickhouse_servers WHERE id::text = $1`,

@@ -57,7 +57,9 @@ export function createRemovals(servers: Servers, ranges: Pick<Ranges, "settle">,
    * Throws `older-events-unavailable` if none can.
    */
   async function apply(nowMs = Date.now()): Promise<void> {
-    const [noted] = await runQuery<{ last: number | null }>("SELECT max(number) AS last FROM shipped_removals");
+    const [noted] = await runQuery<{ last: number | null }>(
+      "SELECT max(number) AS last FROM shipped_removals",
+    );
     const last = noted!.last ?? 0;
     const placed = await servers.placed();
     const owing = placed.filter(({ behindSince, removedTo }) => behindSince === null && removedTo < last);

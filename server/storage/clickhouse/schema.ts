@@ -189,9 +189,7 @@ export function prepared(
     async prepare() {
       await prepare().catch((error) => {
         throw isRefused(error)
-          ? new UnfitDatabase(
-              `ClickHouse refuses CLICKHOUSE_URL: ${error.options.log} (${clickHouse.name}).`,
-            )
+          ? new UnfitDatabase(`ClickHouse refuses CLICKHOUSE_URL: ${error.options.log} (${clickHouse.name}).`)
           : error;
       });
     },
@@ -200,8 +198,13 @@ export function prepared(
       preparing = null;
     },
     read: <Row>(...statement: Parameters<Reader["read"]>) =>
-      ready().then(() => clickHouse.read<Row>(...statement)).catch(failed),
-    run: (...statement) => ready().then(() => clickHouse.run(...statement)).catch(failed),
+      ready()
+        .then(() => clickHouse.read<Row>(...statement))
+        .catch(failed),
+    run: (...statement) =>
+      ready()
+        .then(() => clickHouse.run(...statement))
+        .catch(failed),
     async *stream(...statement) {
       await ready();
       try {
@@ -210,7 +213,10 @@ export function prepared(
         failed(error);
       }
     },
-    insert: (...statement) => ready().then(() => clickHouse.insert(...statement)).catch(failed),
+    insert: (...statement) =>
+      ready()
+        .then(() => clickHouse.insert(...statement))
+        .catch(failed),
     close: clickHouse.close,
   };
 }
@@ -224,7 +230,9 @@ export async function beginEmpty(server: PreparedServer, id: string): Promise<vo
 
 /** The id of a server, which other servers of the same events don't have; null if it has none yet. */
 export async function serverIn(clickHouse: Reader): Promise<string | null> {
-  const [row] = await clickHouse.read<{ id: string }>("SELECT id FROM tidings_server ORDER BY at DESC LIMIT 1");
+  const [row] = await clickHouse.read<{ id: string }>(
+    "SELECT id FROM tidings_server ORDER BY at DESC LIMIT 1",
+  );
   return row?.id ?? null;
 }
 

@@ -21,8 +21,14 @@ export type PlacedServer = {
   behindSince: number | null;
   /** Since when it is in no setting. */
   leftAt: number | null;
-  /** Its connection; null if this node can't reach it. */
+  /** Its connection; null if this node can't reach it, and why. */
   clickHouse: PreparedServer | null;
+  failure: unknown;
+};
+
+type Answers = {
+  ids: ReadonlyMap<PreparedServer, string | null>;
+  failures: ReadonlyMap<PreparedServer, unknown>;
 };
 
 /** The addresses in the setting, in its order. */
@@ -95,44 +101,53 @@ export class Servers implements Reader {
 
   /** All servers that PostgreSQL knows, those of the setting first. */
   async placed(): Promise<PlacedServer[]> {
-    return this.#placedOn(await this.#ids());
+    return this.#placedOn(await this.#askIds());
   }
 
-  /** The ids of the servers that answer; null for one that has none yet. */
-  async #ids(): Promise<Map<PreparedServer, string | null>> {
+  /** The ids of the servers that answer, null for one that has none yet, and why others don't. */
+  async #askIds(): Promise<Answers> {
     const ids = new Map<PreparedServer, string | null>();
+    const failures = new Map<PreparedServer, unknown>();
     for (const server of this.all) {
       try {
         ids.set(server, await server.id());
       } catch (error) {
         if (!isOfServer(error)) throw error;
+        failures.set(server, error);
       }
     }
-    return ids;
+    return { ids, failures };
   }
 
-  async #placedOn(ids: ReadonlyMap<PreparedServer, string | null>): Promise<PlacedServer[]> {
-    const rows = await this.#runQuery<Omit<PlacedServer, "clickHouse">>(
+  async #placedOn({ ids, failures }: Answers): Promise<PlacedServer[]> {
+    const rows = await this.#runQuery<Omit<PlacedServer, "clickHouse" | "failure">>(
       `SELECT id, address, complete_to AS "completeTo", removed_to AS "removedTo", behind_since AS "behindSince",
          left_at AS "leftAt"
        FROM clickhouse_servers ORDER BY address`,
     );
-    const connectionOf = (id: string) => this.all.find((server) => ids.get(server) === id) ?? null;
+    const placed = rows.map((row) => {
+      const clickHouse = this.all.find((server) => ids.get(server) === row.id) ?? null;
+      const named = this.all.find(({ name }) => name === row.address);
+      const failure = (named && failures.get(named)) ?? olderProblem("away", `${row.address} is not reached`);
+      return { ...row, clickHouse, failure };
+    });
     const placeOf = ({ clickHouse, address }: PlacedServer) =>
       this.all.findIndex((server) => server === clickHouse || server.name === address) >>> 0;
-    return rows
-      .map((row) => ({ ...row, clickHouse: connectionOf(row.id) }))
-      .sort((a, b) => placeOf(a) - placeOf(b));
+    return placed.sort((a, b) => placeOf(a) - placeOf(b));
   }
 
   /**
    * Adds servers of the setting, and notes those that are in it no longer. One that PostgreSQL doesn't know begins
    * empty, as it may have events that were erased: only while another one answers and has all events. One node at a
    * time calls this.
+   *
+   * Throws `older-events-unavailable` if no server answers.
    */
   async join(nowMs: number): Promise<void> {
-    const ids = await this.#ids();
-    const placed = await this.#placedOn(ids);
+    const answers = await this.#askIds();
+    const { ids, failures } = answers;
+    if (ids.size === 0) throw [...failures.values()][0];
+    const placed = await this.#placedOn(answers);
     const hasShipped = (await this.#ranges.newestCut()) !== null;
     const isSafe = placed.some(({ clickHouse, behindSince }) => clickHouse !== null && behindSince === null);
     for (const [server, id] of ids) {
@@ -206,10 +221,17 @@ export class Servers implements Reader {
  *
  * Throws `UnfitDatabase` if all respond and none can be used.
  */
-export async function openServers(setting: string, runQuery: Query, ranges: Ranges, watch: Watch): Promise<Servers> {
+export async function openServers(
+  setting: string,
+  runQuery: Query,
+  ranges: Ranges,
+  watch: Watch,
+): Promise<Servers> {
   const connections = addressesIn(setting).map((url) => connect(url, watch));
   const names = connections.map(({ name }) => name);
-  const servers = connections.map((connection) => prepared(connection, runQuery, { ...watch, names, ranges }));
+  const servers = connections.map((connection) =>
+    prepared(connection, runQuery, { ...watch, names, ranges }),
+  );
   const faults: UnfitDatabase[] = [];
   for (const server of servers) {
     try {
@@ -240,8 +262,7 @@ export async function onEach<Result>(
   const failures = new Map<PlacedServer, unknown>();
   for (const server of placed) {
     try {
-      if (server.clickHouse === null)
-        throw olderProblem("away", `${server.address} can't be reached, or has other events`);
+      if (server.clickHouse === null) throw server.failure;
       results.set(server, await call(server.clickHouse, server));
     } catch (error) {
       if (!isOfServer(error)) throw error;

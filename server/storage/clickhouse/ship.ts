@@ -47,7 +47,15 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
   /** The servers that were checked for unknown blocks. */
   const checked = new Set<string>();
   const finish = createFinish(ranges, removals);
-  const fillNext = createFill({ servers, ranges, removals, storeBlock, finish, rowsOf, sendMs: options.sendMs });
+  const fillNext = createFill({
+    servers,
+    ranges,
+    removals,
+    storeBlock,
+    finish,
+    rowsOf,
+    sendMs: options.sendMs,
+  });
   let running: Promise<void> = Promise.resolve();
 
   /** One call at a time: within a process, the lease doesn't tell them apart. */
@@ -140,7 +148,8 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
   }
 
   async function* rowsOf(range: Range): AsyncGenerator<NewRow[]> {
-    for await (const rows of ranges.rows(range, stepRows)) yield rows.map((row) => newRowOf(row, range.block));
+    for await (const rows of ranges.rows(range, stepRows))
+      yield rows.map((row) => newRowOf(row, range.block));
   }
 
   /** Returns false if a server has lost events that PostgreSQL still has: they stay. */

@@ -62,7 +62,10 @@ export function createStatus(servers: Servers, runQuery: Query, record: Shipping
     // Before the first event moves, no server is added yet.
     const failed = able ? undefined : each.find(({ failure }) => failure !== null);
     return {
-      failure: able || Number(moved!.blocks) === 0 && !failed ? null : (failed?.failure ?? "No server has all events"),
+      failure:
+        able || (Number(moved!.blocks) === 0 && !failed)
+          ? null
+          : (failed?.failure ?? "No server has all events"),
       blocks: Number(moved!.blocks),
       events: Number(moved!.events),
       bytes: able?.bytes ?? each.find(({ bytes }) => bytes !== null)?.bytes ?? null,
@@ -86,7 +89,9 @@ export function createStatus(servers: Servers, runQuery: Query, record: Shipping
        GROUP BY id`,
     );
     return servers.all.map((server, at) => {
-      const known = placed.find(({ clickHouse, address }) => clickHouse === server || address === server.name);
+      const known = placed.find(
+        ({ clickHouse, address }) => clickHouse === server || address === server.name,
+      );
       const lacks = lacking.find(({ id }) => id === known?.id);
       return {
         address: server.name,

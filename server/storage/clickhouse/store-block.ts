@@ -81,7 +81,11 @@ export function createStoreBlock(options: { events: number; sendMs: number }) {
 type Measured = Pick<Sent, "events" | "checksum">;
 
 /** The number of a block's events on a server, and their checksum. */
-export async function measure(clickHouse: Reader, { block }: Pick<Range, "block">, timeoutMs: number): Promise<Measured> {
+export async function measure(
+  clickHouse: Reader,
+  { block }: Pick<Range, "block">,
+  timeoutMs: number,
+): Promise<Measured> {
   const [row] = await clickHouse.read<{ events: string; checksum: string }>(
     `SELECT count() AS events, toString(${checksumSql}) AS checksum FROM events WHERE block = ${block}`,
     {},
