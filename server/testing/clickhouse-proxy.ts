@@ -6,7 +6,7 @@
 export function clickHouseProxy(origin: () => string) {
   const proxy = {
     /** Answers a statement instead of the server; undefined lets it pass. The empty statement is a ping. */
-    answer: (_statement: string): Response | Promise<Response> | undefined => undefined,
+    answer: (_statement: string): Response | undefined | Promise<Response | undefined> => undefined,
     /** The address of a database through the proxy. */
     url: (address: string) => `http://default@127.0.0.1:${server.port}${new URL(address).pathname}`,
     [Symbol.dispose]: () => void server.stop(true),
@@ -19,7 +19,7 @@ export function clickHouseProxy(origin: () => string) {
     async fetch(request) {
       const { pathname, search, searchParams } = new URL(request.url);
       const body = await request.text();
-      const answer = proxy.answer(searchParams.get("query") ?? body);
+      const answer = await proxy.answer(searchParams.get("query") ?? body);
       if (answer) return answer;
       try {
         return await fetch(`${origin()}${pathname}${search}`, { method: request.method, body: body || null });

@@ -24,6 +24,7 @@ let first: Member;
 let second: Member;
 let storage: TestStorage;
 let app: ClickHouseApp;
+let cookie: string | null;
 
 async function startMember(): Promise<Member> {
   const server = await startClickHouse();
@@ -49,7 +50,8 @@ beforeEach(async () => {
     await renew(member);
   }
   storage = await makeStorage("postgres");
-  app = await startApp(first, second);
+  cookie = null;
+  app = await startApp([first, second]);
   return async () => {
     await app[Symbol.asyncDispose]();
     await removeStorage({ ...storage, clickhouseUrl: null });
@@ -61,18 +63,15 @@ async function renew(member: Member): Promise<void> {
   member.url = member.proxy.url(member.address);
 }
 
-/** Starts the server with some addresses, on the same storage. */
-async function startApp(...members: Member[]): Promise<ClickHouseApp> {
+/** Starts the server with some addresses. */
+async function startApp(members: readonly Member[], key?: string): Promise<ClickHouseApp> {
   storage.clickhouseUrl = members.map(({ url }) => url).join(",");
-  return clickHouseApp(storage, {}, app && known === storage ? app.key : undefined).finally(() => {
-    known = storage;
-  });
+  return clickHouseApp(storage, {}, key);
 }
-let known: TestStorage | undefined;
 
 async function restartWith(...members: Member[]): Promise<void> {
   await app[Symbol.asyncDispose]();
-  app = await startApp(...members);
+  app = await startApp(members, app.key);
 }
 
 async function kill(member: Member): Promise<void> {
@@ -137,7 +136,8 @@ async function moveAll(): Promise<void> {
 }
 
 async function status(): Promise<NonNullable<ServerStatus["olderEvents"]>> {
-  const response = await app.request("/api/status", { headers: { cookie: await app.signIn() } });
+  cookie ??= await app.signIn();
+  const response = await app.request("/api/status", { headers: { cookie } });
   return ((await response.json()) as ServerStatus).olderEvents!;
 }
 
@@ -150,14 +150,14 @@ async function untilBothHaveAll(): Promise<void> {
 async function expectReads(expected: readonly string[]): Promise<void> {
   const sorted = [...expected].sort();
   expect(await names()).toEqual(sorted);
-  expect(await names("?q=(user:u0 or user:u1 or user:u2)")).toEqual(sorted);
+  expect(await names("?q=user:u0 OR user:u1 OR user:u2")).toEqual(sorted);
   const body = async <Body>(path: string) => {
     const response = await app.request(path);
     const text = await response.text();
     expect(response.status, text).toBe(200);
     return JSON.parse(text) as Body;
   };
-  const { count } = await body<{ count: number }>("/api/events/count?q=(user:u0 or user:u1 or user:u2)");
+  const { count } = await body<{ count: number }>("/api/events/count?q=user:u0 OR user:u1 OR user:u2");
   expect(count).toBe(expected.length);
   await body("/api/stats?metric=users&from=2026-01-01T00:00:00Z");
   const [oldest] = (await body<{ events: Event[] }>("/api/events?order=asc&limit=1")).events;
@@ -235,14 +235,14 @@ test("while both are away, newer events are recorded and read", async () => {
   await record(5, "old");
   await moveAll();
   await Promise.all([kill(first), kill(second)]);
-  await record(1, "new");
-  expect(await names("?limit=1")).toEqual(["new 0"]);
+  await record(3, "new");
+  expect((await names("?limit=1"))[0]).toStartWith("new");
   const response = await app.request("/api/events?limit=100");
   expect([response.status, await response.text()]).toEqual([503, expect.stringContaining("availableFrom")]);
   expect((await status()).failure).not.toBeNull();
   await Promise.all([revive(first), revive(second)]);
   await untilBothHaveAll();
-  expect((await names()).length).toBe(6);
+  expect((await names()).length).toBe(8);
 });
 
 test("an answer that fails on its way comes from the other server", async () => {
@@ -267,11 +267,11 @@ test("a new server is filled from the one that has all, and is not read before",
   }
   await remove("block 1 3");
   all.splice(all.indexOf("block 1 3"), 1);
-  let hold = Promise.withResolvers<undefined>();
+  const hold = Promise.withResolvers<undefined>();
   let inserted = 0;
   second.proxy.answer = (statement) => {
     if (!statement.startsWith("INSERT INTO events") || ++inserted < 3) return undefined;
-    return hold.promise as Promise<never>;
+    return hold.promise;
   };
   await restartWith(second, first);
   await until(() => inserted === 3);
@@ -288,7 +288,6 @@ test("a new server is filled from the one that has all, and is not read before",
   const more = await record(3, "more");
   second.proxy.answer = () => undefined;
   hold.resolve(undefined);
-  hold = Promise.withResolvers();
   await untilBothHaveAll();
   await kill(first);
   await expectReads([...all, ...more]);
@@ -304,7 +303,7 @@ test("what is removed while a block is copied does not come back", async () => {
       isRemoved = true;
       await remove("a 4");
     }
-    return undefined as never;
+    return undefined;
   };
   await restartWith(first, second);
   await untilBothHaveAll();
@@ -319,7 +318,6 @@ test("an emptied server is recognised, and filled again", async () => {
   await kill(first);
   await revive(first);
   const database = new URL(first.address).pathname.slice(1);
-  await run(second, "SELECT 1");
   await fetch(new URL(first.address).origin, { method: "POST", body: `DROP DATABASE ${database}` });
   await fetch(new URL(first.address).origin, { method: "POST", body: `CREATE DATABASE ${database}` });
   for (let n = 0; n < 5; n++) await expectReads(all);
@@ -372,7 +370,7 @@ test("a start needs one server that can be used", async () => {
   await expectReads(all);
   expect((await status()).servers[0]!.failure).toContain("password is incorrect");
   first.proxy.answer = wrongPassword;
-  await expect(startApp(first, second)).rejects.toThrow(/ClickHouse refuses CLICKHOUSE_URL/);
+  await expect(startApp([first, second], app.key)).rejects.toThrow(/ClickHouse refuses CLICKHOUSE_URL/);
   first.proxy.answer = () => undefined;
   second.proxy.answer = () => undefined;
   await untilBothHaveAll();
