@@ -134,13 +134,14 @@ function Sections({ status }: { status: ServerStatus }) {
 
 /** The events that were moved to a second database, and those that wait. */
 function OlderEvents({ status }: { status: NonNullable<ServerStatus["olderEvents"]> }) {
-  const { engine, failure, blocks, events, bytes, waiting, shipping } = status;
+  const { engine, failure, blocks, events, bytes, servers, waiting, shipping } = status;
   const isMany = waiting.events >= waitingCounted;
   return (
     <Section title={engine}>
       <Fact label="Older events" warning={failure ?? false}>
         {failure === null ? "Can be read" : "Can't be read"}
       </Fact>
+      {servers.length > 1 && servers.map((server) => <OlderServer key={server.address} server={server} />)}
       <Fact label="Moved there">
         {countOf(events, "event")} in {countOf(blocks, "block")}
       </Fact>
@@ -161,6 +162,23 @@ function OlderEvents({ status }: { status: NonNullable<ServerStatus["olderEvents
       </Fact>
       <Fact label="Failed attempts to move">{formatNumber(shipping.failedAttempts)}</Fact>
     </Section>
+  );
+}
+
+/** One of several servers. As long as it lacks something, there is one copy fewer. */
+function OlderServer({
+  server: { address, failure, isCurrent, lacks },
+}: {
+  server: NonNullable<ServerStatus["olderEvents"]>["servers"][number];
+}) {
+  const lacking = [
+    lacks.blocks > 0 && `lacks ${countOf(lacks.events, "event")} in ${countOf(lacks.blocks, "block")}`,
+    lacks.removals > 0 && `owes ${countOf(lacks.removals, "removal")}`,
+  ].filter((text) => text !== false);
+  return (
+    <Fact label={address} warning={failure ?? (!isCurrent && "There is one copy fewer until it has all events")}>
+      {isCurrent ? "Has all events" : `Not read${lacking.length > 0 ? `: ${lacking.join(", ")}` : ""}`}
+    </Fact>
   );
 }
 

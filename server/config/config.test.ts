@@ -227,6 +227,11 @@ test("ClickHouse needs PostgreSQL", () => {
   ]);
   const DATABASE_URL = "postgres://tidings@db.example.com/tidings";
   expect(readConfig({ CLICKHOUSE_URL, DATABASE_URL }).clickhouseUrl).toBe(CLICKHOUSE_URL);
+  const second = "http://127.0.0.1:8123/tidings";
+  for (const separator of [",", " ", ", ", "\n"])
+    expect(
+      readConfig({ CLICKHOUSE_URL: CLICKHOUSE_URL + separator + second, DATABASE_URL }).clickhouseUrl,
+    ).toBe(`${CLICKHOUSE_URL},${second}`);
 });
 
 describe("a setting", () => {
@@ -243,6 +248,9 @@ describe("a setting", () => {
     ["CLICKHOUSE_URL", "clickhouse://localhost/tidings"],
     ["CLICKHOUSE_URL", "https://localhost:8443"],
     ["CLICKHOUSE_URL", "https://localhost:8443/tidings?database=other"],
+    ["CLICKHOUSE_URL", "https://a:8443/tidings,"],
+    ["CLICKHOUSE_URL", "https://a:8443/tidings,clickhouse://b/tidings"],
+    ["CLICKHOUSE_URL", "https://a:8443/tidings https://user:password@a:8443/tidings"],
     ["DATABASE_CONNECTIONS", "1"],
     ["TRUSTED_PROXIES", "10.0.0.0/33"],
     ["TRUSTED_PROXIES", "10.1"],

@@ -84,7 +84,7 @@ export const settings = {
   clickhouseUrl: secret(
     "CLICKHOUSE_URL",
     null,
-    "[ClickHouse](clickhouse.md) database for all but the newest events, beside `DATABASE_URL`, such as `https://user:password@clickhouse.example.com:8443/tidings`",
+    "[ClickHouse](clickhouse.md) database for all but the newest events, beside `DATABASE_URL`, such as `https://user:password@clickhouse.example.com:8443/tidings`; several, separated by commas or spaces, [each get all events](clickhouse.md#two-servers)",
     parseClickHouseUrl,
   ),
   databaseConnections: setting(

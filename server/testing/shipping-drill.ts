@@ -30,13 +30,19 @@ const delayMs = 25;
 const awayMs = 1_500;
 
 /**
- * A process that records and ships (`shipping-child.ts`), a ClickHouse that it ships to, and proxies between them that
- * know which step is being taken.
+ * A process that records and ships (`shipping-child.ts`), servers of ClickHouse that it ships to, and proxies between them
+ * that know which step is being taken.
+ *
+ * @param count - of servers
  */
-export async function shippingDrill(databaseUrl: string) {
-  const clickHouse = await startClickHouse();
-  const address = await clickHouse.database();
-  const toClickHouse = clickHouseProxy(() => new URL(address).origin);
+export async function shippingDrill(databaseUrl: string, count = 1) {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const clickHouse = await startClickHouse();
+      const address = await clickHouse.database();
+      return { clickHouse, address, proxy: clickHouseProxy(() => new URL(address).origin) };
+    }),
+  );
   const toPostgres = await postgresProxy(databaseUrl);
   let awaited: { step: Step; reached: () => void } | null = null;
   const observe = (statement: string) => {
@@ -45,10 +51,11 @@ export async function shippingDrill(databaseUrl: string) {
     awaited = null;
   };
   toPostgres.onStatement = observe;
-  toClickHouse.answer = (statement) => {
-    observe(statement);
-    return undefined;
-  };
+  for (const { proxy } of servers)
+    proxy.answer = (statement) => {
+      observe(statement);
+      return undefined;
+    };
   let acknowledged = 0;
   let projectId = 0;
   let child: ReturnType<typeof start> | null = null;
@@ -59,7 +66,7 @@ export async function shippingDrill(databaseUrl: string) {
         "bun",
         join(import.meta.dir, "shipping-child.ts"),
         toPostgres.url,
-        toClickHouse.url(address),
+        servers.map(({ proxy, address }) => proxy.url(address)).join(","),
         `${projectId}`,
         `${from}`,
         ...(again === undefined ? [] : [`${again}`]),
@@ -80,8 +87,8 @@ export async function shippingDrill(databaseUrl: string) {
   }
 
   return {
-    /** The address of the database in ClickHouse. */
-    address,
+    /** The addresses of the databases in ClickHouse, as in the setting. */
+    address: servers.map(({ address }) => address).join(","),
     begin(project: number): void {
       projectId = project;
       child = start(0);
@@ -91,8 +98,8 @@ export async function shippingDrill(databaseUrl: string) {
       return acknowledged;
     },
     /**
-     * Kills the victim at a step, and starts it again: Tidings at once, with events that are sent again, and ClickHouse
-     * a while later. Returns false if the step wasn't taken in time.
+     * Kills the victim at a step, and starts it again: Tidings at once, with events that are sent again, and a server of
+     * ClickHouse a while later. Returns false if the step wasn't taken in time.
      *
      * @param back - how many of the last events are sent again, after some of those twice as far back
      */
@@ -109,6 +116,7 @@ export async function shippingDrill(databaseUrl: string) {
         const again = acknowledged - 2 * back;
         child = start(Math.max(0, acknowledged - back), again < 0 ? undefined : again);
       } else {
+        const { clickHouse } = servers[Math.floor(Math.random() * servers.length)]!;
         await clickHouse.kill();
         await Bun.sleep(Math.random() * awayMs);
         await clickHouse.start();
@@ -123,8 +131,10 @@ export async function shippingDrill(databaseUrl: string) {
     async remove(): Promise<void> {
       await this.stop();
       toPostgres[Symbol.dispose]();
-      toClickHouse[Symbol.dispose]();
-      await clickHouse.remove();
+      for (const { proxy, clickHouse } of servers) {
+        proxy[Symbol.dispose]();
+        await clickHouse.remove();
+      }
     },
   };
 }

@@ -129,6 +129,8 @@ export class Servers implements Reader {
       const clickHouse = this.all.find((server) => ids.get(server) === row.id) ?? null;
       const named = this.all.find(({ name }) => name === row.address);
       const failure = (named && failures.get(named)) ?? olderProblem("away", `${row.address} is not reached`);
+      // Another node can have done what failed here.
+      if (clickHouse !== null && row.behindSince === null) this.clear(clickHouse);
       return { ...row, clickHouse, failure };
     });
     const placeOf = ({ clickHouse, address }: PlacedServer) =>

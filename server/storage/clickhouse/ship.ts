@@ -13,6 +13,8 @@ import { createStoreBlock } from "./store-block.ts";
 
 /** Rows that are read and written as JSON at a time. */
 const stepRows = 1_000;
+/** Blocks that servers which are behind get for each range that is shipped. */
+const filledPerRange = 4;
 
 export type ShippingOptions = RangeLimits & {
   /** How long rows stay in PostgreSQL after their block was shipped: longer than any read takes. */
@@ -65,52 +67,47 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
   };
 
   async function shipNow(pause: Pause, nowMs: number): Promise<void> {
-    /** Returns false if another node ships. */
-    async function goOn(): Promise<boolean> {
-      await pause();
-      return lease.take();
-    }
     if (!(await lease.take())) {
       checked.clear();
       return;
     }
     await servers.join(nowMs);
-    for (let failure: unknown = null; ; ) {
-      try {
-        if (!(await moveOn(nowMs, goOn))) return;
-        failure = null;
-      } catch (error) {
-        // A server that is behind can still be filled, and then take the place of one that is away.
-        if (!isOfServer(error)) throw error;
-        failure = error;
-      }
+    for (;;) {
+      // A server that is behind can still be filled, and then take the place of one that is away.
+      const moved = await moveNext(nowMs).catch((error) => {
+        if (isOfServer(error)) return error as Error;
+        throw error;
+      });
       if (!(await lease.take())) return;
-      if (!(await fillNext(nowMs))) {
-        if (failure !== null) throw failure;
-        break;
-      }
-      if (!(await goOn())) return;
+      const isFilled = await fillSome(nowMs);
+      if (!isFilled && moved instanceof Error) throw moved;
+      if (!isFilled && !moved) break;
+      await pause();
+      if (!(await lease.take())) return;
     }
     await lease.release();
   }
 
-  /** Ships what is due, and deletes rows that were announced. Returns false if another node ships. */
-  async function moveOn(nowMs: number, goOn: () => Promise<boolean>): Promise<boolean> {
+  /** Ships a range that is due, and deletes the rows of another that was announced. Returns false if there is none. */
+  async function moveNext(nowMs: number): Promise<boolean> {
     await deleteUnknown();
     await removals.apply();
     await removals.forget(nowMs);
-    for (;;) {
-      const range = await ranges.plan(options, nowMs);
-      if (!range) break;
-      await shipRange(range, nowMs);
-      if (!(await goOn())) return false;
-    }
+    const range = await ranges.plan(options, nowMs);
+    if (range) await shipRange(range, nowMs);
     await ranges.announceClearing(nowMs - options.keepMs, nowMs);
-    for (;;) {
-      const range = await ranges.nextToClear(nowMs - options.announceMs);
-      if (!range || !(await clear(range, nowMs))) return true;
-      if (!(await goOn())) return false;
+    const announced = await ranges.nextToClear(nowMs - options.announceMs);
+    const isCleared = announced !== null && (await clear(announced, nowMs));
+    return range !== null || isCleared;
+  }
+
+  /** Fills faster than new ranges come, so that it ends. Returns false if there was nothing to fill. */
+  async function fillSome(nowMs: number): Promise<boolean> {
+    for (let filled = 0; filled < filledPerRange; filled++) {
+      if (!(await fillNext(nowMs))) return filled > 0;
+      if (!(await lease.take())) return false;
     }
+    return true;
   }
 
   /** Deletes blocks that PostgreSQL knows nothing of: it was restored from a backup that is older than they are. */

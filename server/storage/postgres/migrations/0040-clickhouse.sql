@@ -160,11 +160,16 @@ BEGIN
   UPDATE shipped_ranges SET shipped_at = now_ms, events = in_events, checksum = in_checksum,
       newest_ms = greatest(in_newest_ms, (SELECT max(newest_ms) FROM shipped_ranges))
     WHERE block = in_block AND shipped_at IS NULL;
+  -- A node that finishes late changes nothing.
   UPDATE clickhouse_servers SET complete_to = in_block, removed_to = greatest(removed_to, in_removed_to)
-    WHERE id = ANY (in_servers);
+    WHERE id = ANY (in_servers) AND complete_to <= in_block
+      AND complete_to >= coalesce((SELECT max(block) FROM shipped_ranges WHERE shipped_at IS NOT NULL AND block < in_block), 0);
   SELECT max(block) INTO last_block FROM shipped_ranges WHERE shipped_at IS NOT NULL;
-  UPDATE clickhouse_servers SET behind_since = NULL WHERE id = ANY (in_servers) AND complete_to = last_block;
-  UPDATE clickhouse_servers SET behind_since = now_ms WHERE behind_since IS NULL AND complete_to < last_block;
+  UPDATE clickhouse_servers SET behind_since = NULL
+    WHERE id = ANY (in_servers) AND complete_to = last_block AND removed_to >= in_removed_to;
+  UPDATE clickhouse_servers SET behind_since = now_ms
+    WHERE behind_since IS NULL AND complete_to < last_block
+      AND EXISTS (SELECT FROM clickhouse_servers WHERE behind_since IS NULL AND complete_to = last_block);
   RETURN true;
 END
 $$;
