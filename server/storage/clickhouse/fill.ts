@@ -79,7 +79,7 @@ async function* rowsIn(clickHouse: PreparedServer, { block, after }: Range): Asy
   for (let last = after; ; ) {
     const rows = await clickHouse.read<NewRow>(
       `SELECT ${newRowColumns} FROM events WHERE block = ${block} AND arrival > ${last}
-       ORDER BY arrival LIMIT ${stepRows}`,
+       ORDER BY arrival LIMIT ${stepRows} WITH TIES`,
     );
     if (rows.length > 0) yield rows;
     if (rows.length < stepRows) return;

@@ -1,18 +1,24 @@
+import type { Pool } from "pg";
 import { rebuild } from "../postgres/diagnose.ts";
 import { UnfitDatabase } from "../postgres/failure.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { Partitions } from "../postgres/partitions.ts";
 import { type DatabaseAddress, openPool } from "../postgres/pool.ts";
 import { createQuery, type Query } from "../postgres/query.ts";
+import { ShippingLease } from "./lease.ts";
 import { putBack } from "./put-back.ts";
 import { Ranges } from "./ranges.ts";
 import { createRemovals } from "./removals.ts";
 import { type WholeRow, wholeColumns, wholeRowOf } from "./rows.ts";
+import { knownOwner } from "./schema.ts";
 import { openServers, type Servers } from "./servers.ts";
 
 /** Rows that are read and written at a time. */
 const stepRows = 5_000;
 const stepMs = 600_000;
+/** How long nodes wait with shipping after a call that was killed. It is renewed with each step. */
+const leaseMs = 180_000;
+const leaseRetryMs = 500;
 
 type Block = { block: number; after: string; to: string };
 
@@ -20,9 +26,11 @@ export type MoveBackProgress = { begun: (events: number) => void; done: (events:
 
 /**
  * Moves the events that are in ClickHouse back into PostgreSQL, which then has all of them and no longer needs ClickHouse.
- * They are read from a server that has all of them. The newest block comes first. If it is cut off, nodes can start again with ClickHouse, and another call continues.
+ * They are read from a server that has all of them. The newest block comes first. Nodes can run: they go on reading from
+ * ClickHouse until PostgreSQL has everything, and move nothing there meanwhile. If it is cut off, they move events again
+ * three minutes later, or another call continues.
  *
- * Throws `UnfitDatabase` if the databases don't belong together, or ClickHouse lacks events. No node may run.
+ * Throws `UnfitDatabase` if the databases don't belong together, or ClickHouse lacks events.
  */
 export async function moveBack(
   address: DatabaseAddress,
@@ -31,12 +39,14 @@ export async function moveBack(
 ): Promise<{ blocks: number; events: number }> {
   const pool = openPool(address, () => {});
   const runQuery = createQuery(pool, stepMs);
+  const lease = new ShippingLease(runQuery, leaseMs);
   let servers: Servers | null = null;
   try {
     await migrate(pool, silent);
     await requireShipped(runQuery);
     const ranges = new Ranges(runQuery, 0);
     servers = await openServers(clickHouseSetting, runQuery, ranges, silent);
+    await takeFromNodes(lease);
     await createRemovals(servers, ranges, runQuery).apply();
     const blocks = await runQuery<Block>(
       `SELECT block, after_arrival::text AS after, to_arrival::text AS "to" FROM shipped_ranges
@@ -50,18 +60,31 @@ export async function moveBack(
     begun(Number(counted!.events));
     const partitions = new Partitions(runQuery);
     for (const block of blocks) await moveBlock(servers, block, partitions);
-    const [kept] = await runQuery<{ events: number }>("SELECT sum(events)::bigint AS events FROM channels");
-    const [stored] = await runQuery<{ events: number }>("SELECT count(*) AS events FROM events", [], stepMs);
-    if (Number(stored!.events) < Number(kept!.events)) {
+    // One statement sees the counters and the rows of the same events.
+    const [all] = await runQuery<{ stored: number; counted: number }>(
+      `SELECT (SELECT count(*) FROM events) AS stored, (SELECT coalesce(sum(events), 0) FROM channels)::bigint AS counted`,
+      [],
+      stepMs,
+    );
+    if (Number(all!.stored) < Number(all!.counted)) {
       throw new UnfitDatabase(
-        `PostgreSQL now has ${stored!.events} events, but its counters know ${kept!.events}. ClickHouse lacks the others. Restore it from a backup, or leave CLICKHOUSE_URL set.`,
+        `PostgreSQL now has ${all!.stored} events, but its counters know ${all!.counted}. ClickHouse lacks the others. Restore it from a backup, or leave CLICKHOUSE_URL set.`,
       );
     }
-    await forget();
+    await renew();
+    await forget(pool);
     return { blocks: blocks.length, events: Number(counted!.events) };
   } finally {
+    await lease.release().catch(() => {});
     await servers?.close();
     await pool.end();
+  }
+
+  async function renew(): Promise<void> {
+    if (!(await lease.takeFromNodes()))
+      throw new Error(
+        "A step took so long that a node moves events again. Run the command again to continue.",
+      );
   }
 
   async function moveBlock(
@@ -72,12 +95,14 @@ export async function moveBack(
     for (let last = after; ; ) {
       const rows = await servers.read<WholeRow>(
         `SELECT ${wholeColumns} FROM events
-         WHERE block = ${block} AND arrival > ${last} ORDER BY arrival LIMIT ${stepRows}`,
+         WHERE block = ${block} AND arrival > ${last} ORDER BY arrival LIMIT ${stepRows} WITH TIES`,
         {},
         stepMs,
       );
       for (const [projectId, own] of Map.groupBy(rows, ({ project }) => Number(project)))
         await putBack(runQuery, partitions, projectId, own.map(wholeRowOf));
+      await removeAgain(block);
+      await renew();
       done(rows.length);
       if (rows.length < stepRows) break;
       last = rows.at(-1)!.arrived;
@@ -89,19 +114,46 @@ export async function moveBack(
     );
   }
 
-  /** PostgreSQL forgets that there ever was another database. Blocks of the index are from before, and built again. */
-  async function forget(): Promise<void> {
-    const client = await pool.connect();
-    try {
-      await client.query(
-        `BEGIN;
-         DELETE FROM shipped_ranges; DELETE FROM shipped_removals; DELETE FROM clickhouse_servers; DELETE FROM settings WHERE name = 'clickhouse_owner';
-         COMMIT`,
+  /** Deletes rows that came back just after a node had removed them. Nothing else changes: they don't count any more. */
+  async function removeAgain(block: number): Promise<void> {
+    await runQuery(
+      `DELETE FROM events USING shipped_removals AS removed, shipped_ranges AS range
+       WHERE range.block = $1 AND removed.block >= $1 AND events.project_id = removed.project_id
+         AND events.created_at = removed.created_at AND events.id = removed.id
+         AND events.arrival > range.after_arrival AND events.arrival <= range.to_arrival`,
+      [block],
+    );
+  }
+}
+
+async function takeFromNodes(lease: ShippingLease): Promise<void> {
+  const deadline = performance.now() + 2 * leaseMs;
+  while (!(await lease.takeFromNodes())) {
+    if (performance.now() > deadline)
+      throw new Error(
+        "A node goes on moving events to ClickHouse. Stop the nodes, and run the command again.",
       );
-      await rebuild(client, new Set(["blocks"]));
-    } finally {
-      client.release();
-    }
+    await Bun.sleep(leaseRetryMs);
+  }
+}
+
+/**
+ * PostgreSQL forgets that there ever was another database: from here on, nodes read all events here. Blocks of the index
+ * are from before, and built again.
+ */
+async function forget(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query(
+      `BEGIN;
+       SELECT lock_events();
+       DELETE FROM shipped_ranges; DELETE FROM shipped_removals; DELETE FROM clickhouse_servers;
+       DELETE FROM settings WHERE name = 'clickhouse_owner';
+       COMMIT`,
+    );
+    await rebuild(client, new Set(["blocks"]));
+  } finally {
+    client.release();
   }
 }
 
@@ -114,6 +166,6 @@ const silent = {
 };
 
 async function requireShipped(runQuery: Query): Promise<void> {
-  const known = await runQuery("SELECT FROM settings WHERE name = 'clickhouse_owner'");
-  if (known.length === 0) throw new UnfitDatabase("No events of this PostgreSQL database are in ClickHouse.");
+  if ((await knownOwner(runQuery)) === null)
+    throw new UnfitDatabase("No events of this PostgreSQL database are in ClickHouse.");
 }

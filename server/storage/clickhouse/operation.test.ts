@@ -183,7 +183,7 @@ test("the doctor tells of a ClickHouse that can't be read, or belongs to another
   expect(away.code).toBe(2);
 });
 
-test("all events can move back, and PostgreSQL alone then answers the same", async () => {
+test("all events can move back while a node runs, and PostgreSQL alone then answers the same", async () => {
   await record(40);
   await app.moveAll();
   await record(20, 40);
@@ -205,15 +205,32 @@ test("all events can move back, and PostgreSQL alone then answers the same", asy
     return texts;
   };
   await until(async () => (await app.list()).length === 64);
-  const before = await answers(app.request);
-  const command = () => runTidings(["leave-clickhouse"], environment());
-  expect(await command()).toMatchObject({ code: 1, stderr: expect.stringContaining("Stop all nodes first") });
-  await app[Symbol.asyncDispose]();
+  let before = await answers(app.request);
   const { CLICKHOUSE_URL, ...alone } = environment() as Record<string, string>;
   expect(CLICKHOUSE_URL).toBeDefined();
   await expect(startServer(alone)).rejects.toThrow("tidings leave-clickhouse");
-  const left = await command();
+  // Nodes that ship let go when they are asked.
+  let isOver = false;
+  const meanwhile = (async () => {
+    for (let n = 2; !isOver; n++) {
+      const [oldest] = await app.list("?order=asc&limit=1");
+      await app.request(`/api/events/${oldest!.id}`, { method: "DELETE" });
+      await until(async () => (await app.list()).length === 65 - n);
+      before = await answers(app.request);
+      await app.store.events.indexBlocks(async () => {}, Date.now() + 10 * 3_600_000).catch(() => {});
+      expect(await answers(app.request)).toEqual(before);
+    }
+  })();
+  const left = await runTidings(["leave-clickhouse"], environment());
+  isOver = true;
+  await meanwhile;
   expect([left.code, left.stdout]).toEqual([0, expect.stringContaining("PostgreSQL has all events")]);
+  expect(await answers(app.request)).toEqual(before);
+  // A node that still has the setting moves nothing, and says why.
+  await expect(app.move()).rejects.toThrow("were moved back");
+  expect((await status()).shipping.failure).toContain("were moved back");
+  expect(await answers(app.request)).toEqual(before);
+  await expect(app.restart()).rejects.toThrow("Remove CLICKHOUSE_URL");
   const server = await startServer(alone);
   const after = await answers((path) => fetch(server.address + path, { headers: { "x-api-key": app.key } }));
   expect(after).toEqual(before);

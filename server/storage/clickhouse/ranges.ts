@@ -181,7 +181,7 @@ export class Ranges {
     for (let last = after; ; ) {
       const rows = await this.#runQuery<StoredRow>(
         `SELECT project_id, created_at AS ms, arrival::text AS arrival, id, notified, body
-         FROM events WHERE arrival > $1 AND arrival <= $2 ORDER BY arrival LIMIT $3`,
+         FROM events WHERE arrival > $1 AND arrival <= $2 ORDER BY arrival FETCH FIRST $3 ROWS WITH TIES`,
         [last, to, stepRows],
         rangeMs,
       );

@@ -92,7 +92,7 @@ async function prepareSchema(
   const version = Number(rows[0]?.version ?? 0);
   if (rows[0] && rows[0].owner !== owner) {
     throw new UnfitDatabase(
-      `The database in CLICKHOUSE_URL (${name}) has events of another database of Tidings. Name an empty ClickHouse database, or the PostgreSQL database in DATABASE_URL that it belongs to.`,
+      `The database in CLICKHOUSE_URL (${name}) has events of another database of Tidings, or some that were moved back. Remove CLICKHOUSE_URL, name an empty ClickHouse database, or the PostgreSQL database in DATABASE_URL that it belongs to.`,
     );
   }
   if (!rows[0] && (await hasShipped(runQuery)) && !(await isSpare(name, names, runQuery))) {
@@ -246,13 +246,19 @@ export async function ownerIn(clickHouse: Reader): Promise<string | null> {
   return row?.owner ?? null;
 }
 
-async function ownerOf(runQuery: Query): Promise<string> {
+/** The random id of the PostgreSQL database, which its databases in ClickHouse have, too. */
+export async function ownerOf(runQuery: Query): Promise<string> {
   await runQuery("INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
     ownerSetting,
     crypto.randomUUID(),
   ]);
+  return (await knownOwner(runQuery))!;
+}
+
+/** Null if it has none: events never moved, or moved back. */
+export async function knownOwner(runQuery: Query): Promise<string | null> {
   const [row] = await runQuery<{ value: string }>("SELECT value FROM settings WHERE name = $1", [
     ownerSetting,
   ]);
-  return row!.value;
+  return row?.value ?? null;
 }

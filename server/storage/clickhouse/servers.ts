@@ -6,7 +6,7 @@ import type { StoreWatch } from "../store.ts";
 import { connect, type Parameters, type Reader } from "./connection.ts";
 import { isUnreachable, olderProblem } from "./failure.ts";
 import type { Ranges } from "./ranges.ts";
-import { beginEmpty, type PreparedServer, prepared } from "./schema.ts";
+import { beginEmpty, knownOwner, ownerOf, type PreparedServer, prepared } from "./schema.ts";
 
 type Watch = Pick<StoreWatch, "onWarning" | "onInfo" | "mayCreate" | "mayUpgrade">;
 
@@ -49,14 +49,25 @@ export class Servers implements Reader {
   readonly #runQuery: Query;
   readonly #ranges: Ranges;
   readonly #watch: Watch;
+  readonly #owner: string;
   /** Why servers by name can't take their part, beside not being reached. */
   readonly #troubles = new Map<string, string>();
 
-  constructor(all: readonly PreparedServer[], runQuery: Query, ranges: Ranges, watch: Watch) {
+  /** @param owner - the id of the PostgreSQL database, when this process began */
+  constructor(all: readonly PreparedServer[], runQuery: Query, ranges: Ranges, watch: Watch, owner: string) {
     this.all = all;
     this.#runQuery = runQuery;
     this.#ranges = ranges;
     this.#watch = watch;
+    this.#owner = owner;
+  }
+
+  /** Throws `UnfitDatabase` if the events were moved back since this process began. */
+  async requireOwned(): Promise<void> {
+    if ((await knownOwner(this.#runQuery)) === this.#owner) return;
+    throw new UnfitDatabase(
+      "All events were moved back into PostgreSQL. Remove CLICKHOUSE_URL and restart the node.",
+    );
   }
 
   read<Row>(sql: string, parameters?: Parameters, timeoutMs?: number): Promise<Row[]> {
@@ -229,6 +240,7 @@ export async function openServers(
   ranges: Ranges,
   watch: Watch,
 ): Promise<Servers> {
+  const owner = await ownerOf(runQuery);
   const connections = addressesIn(setting).map((url) => connect(url, watch));
   const names = connections.map(({ name }) => name);
   const servers = connections.map((connection) =>
@@ -243,7 +255,7 @@ export async function openServers(
       else if (!isOlderUnavailable(error)) throw error;
     }
   }
-  const opened = new Servers(servers, runQuery, ranges, watch);
+  const opened = new Servers(servers, runQuery, ranges, watch, owner);
   if (faults.length === servers.length) {
     await opened.close();
     throw faults[0]!;

@@ -71,6 +71,7 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
       checked.clear();
       return;
     }
+    await servers.requireOwned();
     await servers.join(nowMs);
     for (;;) {
       // A server that is behind can still be filled, and then take the place of one that is away.
@@ -135,7 +136,7 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
     const current = (await servers.placed()).filter(({ behindSince }) => behindSince === null);
     const { results, failures } = await onEach(current, async (clickHouse) => {
       // Each can take as long as a send may.
-      await lease.take();
+      await lease.renew();
       return storeBlock(clickHouse, range, () => rowsOf(range));
     });
     const [sent] = results.values();
