@@ -66,12 +66,15 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
     return running;
   };
 
-  async function shipNow(pause: Pause, nowMs: number): Promise<void> {
+  async function shipNow(pause: Pause, begunMs: number): Promise<void> {
+    const begunAt = performance.now();
     if (!(await lease.take())) {
       checked.clear();
       return;
     }
     for (;;) {
+      // As long as events come faster than they move, this goes on.
+      const nowMs = begunMs + Math.round(performance.now() - begunAt);
       await servers.join(nowMs);
       // A server that is behind can still be filled, and then take the place of one that is away.
       const moved = await moveNext(nowMs).catch((error) => {
