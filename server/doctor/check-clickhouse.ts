@@ -4,6 +4,8 @@ import { addressesIn } from "../storage/clickhouse/servers.ts";
 import { type Finding, ok, problemFound, warning } from "./finding.ts";
 
 const check = "clickhouse";
+const refill =
+  "If another server has no fault, drop and create this one's database while a node runs: it is filled again.";
 
 /** Compares each server of ClickHouse with what PostgreSQL knows of the events there. All events on them are read. */
 export async function checkClickHouse(client: ClientBase, setting: string): Promise<Finding[]> {
@@ -16,10 +18,10 @@ export async function checkClickHouse(client: ClientBase, setting: string): Prom
   );
 }
 
-/** @param isOne - whether it is one of several */
-async function checkServer(client: ClientBase, url: string, isOne: boolean): Promise<Finding[]> {
+/** @param hasOthers - whether it is one of several */
+async function checkServer(client: ClientBase, url: string, hasOthers: boolean): Promise<Finding[]> {
   const { host, pathname } = new URL(url);
-  const prefix = isOne ? `${host}${pathname}: ` : "";
+  const prefix = hasOthers ? `${host}${pathname}: ` : "";
   try {
     let compared = await diagnoseOlder(client, url);
     // Events that were removed meanwhile can look as if they were missing.
@@ -28,7 +30,12 @@ async function checkServer(client: ClientBase, url: string, isOne: boolean): Pro
     const { events, blocks, lacks, faults } = compared;
     if (faults.length > 0)
       return faults.map(({ detail, advice, isMendable }) =>
-        problemFound(check, prefix + detail, advice, isMendable ? "older" : null),
+        problemFound(
+          check,
+          prefix + detail,
+          hasOthers && !isMendable ? `${refill} ${advice}` : advice,
+          isMendable ? "older" : null,
+        ),
       );
     if (lacks) {
       return [

@@ -70,6 +70,7 @@ export async function pairApp(members: readonly Member[]) {
   const storage: TestStorage = await makeStorage("postgres");
   let cookie: string | null = null;
   let app: ClickHouseApp = await start(members);
+  let isRunning = true;
 
   /** Starts the server with some addresses. */
   async function start(some: readonly Member[], key?: string): Promise<ClickHouseApp> {
@@ -90,10 +91,14 @@ export async function pairApp(members: readonly Member[]) {
     /** Moves all events, and leaves them in PostgreSQL. */
     move: () => app.move(),
     start: (...some: Member[]) => start(some, app.key),
-    stop: () => app[Symbol.asyncDispose](),
+    async stop(): Promise<void> {
+      if (isRunning) await app[Symbol.asyncDispose]();
+      isRunning = false;
+    },
     async restartWith(...some: Member[]): Promise<void> {
       await pair.stop();
       app = await start(some, app.key);
+      isRunning = true;
     },
     async inPostgres(sql: string): Promise<object[]> {
       const client = new pg.Client({ connectionString: storage.databaseUrl! });

@@ -53,18 +53,23 @@ export function createFill({ servers, ranges, removals, storeBlock, finish, send
     if (range.block > server.completeTo) {
       if (range.is_gone) {
         const source = sourceOf(range, placed);
-        await copy(source.clickHouse!, clickHouse, range);
+        await copy(source.clickHouse!, clickHouse, server, range);
         // It lacks the events of its own removals only.
         removedTo = Math.min(removedTo, source.removedTo);
-      } else await storeBlock(clickHouse, range, () => rowsOf(range));
+      } else await storeBlock(clickHouse, server, range, () => rowsOf(range));
     }
     const isErased = await finish(range, [{ ...server, removedTo }], null, nowMs);
     if (isErased) await removals.rewriteOn(clickHouse);
   }
 
-  async function copy(source: PreparedServer, target: PreparedServer, range: Range): Promise<void> {
+  async function copy(
+    source: PreparedServer,
+    target: PreparedServer,
+    server: PlacedServer,
+    range: Range,
+  ): Promise<void> {
     if (isSame(await measure(source, range, sendMs), await measure(target, range, sendMs))) return;
-    await storeBlock(target, range, () => rowsIn(source, range));
+    await storeBlock(target, server, range, () => rowsIn(source, range));
   }
 }
 

@@ -95,13 +95,15 @@ async function prepareSchema(
       `The database in CLICKHOUSE_URL (${name}) has events of another database of Tidings, or some that were moved back. Remove CLICKHOUSE_URL, name an empty ClickHouse database, or the PostgreSQL database in DATABASE_URL that it belongs to.`,
     );
   }
-  if (!rows[0] && (await hasShipped(runQuery)) && !(await isSpare(name, names, runQuery))) {
-    throw new UnfitDatabase(
-      `The database in CLICKHOUSE_URL (${name}) is empty, but most events of this PostgreSQL database were moved to ClickHouse. Name the ClickHouse database that has them, or restore it from a backup.`,
-    );
+  if (!rows[0] && (await hasShipped(runQuery))) {
+    if (!(await isSpare(name, names, runQuery))) {
+      throw new UnfitDatabase(
+        `The database in CLICKHOUSE_URL (${name}) is empty, but most events of this PostgreSQL database were moved to ClickHouse. Name the ClickHouse database that has them, or restore it from a backup.`,
+      );
+    }
+    // Reads on other nodes must not take the empty tables for those with events.
+    await ranges.settle();
   }
-  // Reads on other nodes must not take the empty tables for those with events.
-  if (!rows[0]) await ranges.settle();
   if (version > versions.length) {
     throw new UnfitDatabase(
       `The database in CLICKHOUSE_URL (${name}) was written by a newer version of Tidings (schema ${version}; this version supports up to ${versions.length}). Run that version.`,

@@ -207,6 +207,15 @@ export class Servers implements Reader {
     this.#watch.onInfo("ClickHouse server added", { server: server.name });
   }
 
+  /** Whether a server lacks a block. One that was replaced lacks nothing. */
+  async lacks(id: string, block: number): Promise<boolean> {
+    const rows = await this.#runQuery("SELECT FROM clickhouse_servers WHERE id = $1 AND complete_to < $2", [
+      id,
+      block,
+    ]);
+    return rows.length > 0;
+  }
+
   /** Why a server can't take its part; null if nothing is known. */
   troubleOf(server: PreparedServer): string | null {
     return server.failure ?? this.#troubles.get(server.name) ?? null;

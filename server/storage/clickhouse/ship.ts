@@ -45,7 +45,7 @@ type Deps = {
  * `server/storage/clickhouse/kill.test.ts`.
  */
 export function createShip({ servers, ranges, removals, lease, options, onError }: Deps) {
-  const storeBlock = createStoreBlock(options);
+  const storeBlock = createStoreBlock(options, (id, block) => servers.lacks(id, block));
   /** The servers that were checked for unknown blocks. */
   const checked = new Set<string>();
   const finish = createFinish(ranges, removals);
@@ -66,14 +66,17 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
     return running;
   };
 
-  async function shipNow(pause: Pause, nowMs: number): Promise<void> {
+  async function shipNow(pause: Pause, begunMs: number): Promise<void> {
+    const begunAt = performance.now();
     if (!(await lease.take())) {
       checked.clear();
       return;
     }
     await servers.requireOwned();
-    await servers.join(nowMs);
     for (;;) {
+      // As long as events come faster than they move, this goes on.
+      const nowMs = begunMs + Math.round(performance.now() - begunAt);
+      await servers.join(nowMs);
       // A server that is behind can still be filled, and then take the place of one that is away.
       const moved = await moveNext(nowMs).catch((error) => {
         if (isOfServer(error)) return error as Error;
@@ -117,13 +120,14 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
       ({ id, clickHouse }) => clickHouse !== null && !checked.has(id),
     );
     if (unchecked.length === 0) return;
-    const shipped = (await ranges.newestCut())?.block ?? 0;
-    const last = (await ranges.planned())?.block ?? shipped;
     await onEach(unchecked, async (clickHouse, { id }) => {
       const [row] = await clickHouse.read<{ block: string }>("SELECT max(block) AS block FROM events");
-      if (Number(row!.block) > last)
+      // A range is planned before it is sent. So what was found before is unknown, whatever other nodes do meanwhile.
+      const found = Number(row!.block);
+      const known = (await ranges.planned())?.block ?? (await ranges.newestCut())?.block ?? 0;
+      if (found > known)
         await clickHouse.run(
-          `DELETE FROM events WHERE block > ${shipped} SETTINGS lightweight_deletes_sync = 2`,
+          `DELETE FROM events WHERE block > ${known} AND block <= ${found} SETTINGS lightweight_deletes_sync = 2`,
           {},
           options.sendMs,
         );
@@ -134,10 +138,10 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
   /** Stores a range on all servers that have everything before it. Those that can't store it are then behind. */
   async function shipRange(range: Range, nowMs: number): Promise<void> {
     const current = (await servers.placed()).filter(({ behindSince }) => behindSince === null);
-    const { results, failures } = await onEach(current, async (clickHouse) => {
+    const { results, failures } = await onEach(current, async (clickHouse, server) => {
       // Each can take as long as a send may.
       await lease.renew();
-      return storeBlock(clickHouse, range, () => rowsOf(range));
+      return storeBlock(clickHouse, server, range, () => rowsOf(range));
     });
     const [sent] = results.values();
     if (!sent) throw [...failures.values()][0] ?? noServer();

@@ -4,14 +4,22 @@ import type { Reader } from "./connection.ts";
 import type { Range, Sent } from "./ranges.ts";
 import { checksumOf, checksumSql, type NewRow } from "./rows.ts";
 import type { PreparedServer } from "./schema.ts";
+import type { PlacedServer } from "./servers.ts";
 
 /** How often a block that differs is sent again, as a new one. */
 const renewalsMax = 2;
 
 export type StoreBlock = ReturnType<typeof createStoreBlock>;
 
-/** @param options - the most events of a block, and the time limit of sending one */
-export function createStoreBlock(options: { events: number; sendMs: number }) {
+/**
+ * @param options - the most events of a block, and the time limit of sending one
+ * @param lacks - whether a server still lacks a block. A node that was suspended must not replace what another one stored
+ *   meanwhile: the rows can be gone
+ */
+export function createStoreBlock(
+  options: { events: number; sendMs: number },
+  lacks: (server: string, block: number) => Promise<boolean>,
+) {
   /**
    * Stores a range as one block on a server. What the server then has is compared with what was sent.
    *
@@ -19,6 +27,7 @@ export function createStoreBlock(options: { events: number; sendMs: number }) {
    */
   return async function storeBlock(
     clickHouse: PreparedServer,
+    { id }: Pick<PlacedServer, "id">,
     range: Range,
     rows: () => AsyncIterable<NewRow[]>,
   ): Promise<Sent> {
@@ -30,6 +39,8 @@ export function createStoreBlock(options: { events: number; sendMs: number }) {
           `Block ${range.block} in ClickHouse differs from the events that were sent. It is sent again.`,
         );
       }
+      if (!(await lacks(id, range.block)))
+        throw new UnfitDatabase(`Another node has stored block ${range.block} in ClickHouse meanwhile.`);
       await clickHouse.run(
         `DELETE FROM events WHERE block = ${range.block} SETTINGS lightweight_deletes_sync = 2`,
         {},

@@ -157,13 +157,14 @@ BEGIN
   PERFORM lock_events();
   LOCK TABLE clickhouse_servers IN EXCLUSIVE MODE;
   IF EXISTS (SELECT FROM shipped_removals WHERE number > in_removed_to) THEN RETURN false; END IF;
-  UPDATE shipped_ranges SET shipped_at = now_ms, events = in_events, checksum = in_checksum,
-      newest_ms = greatest(in_newest_ms, (SELECT max(newest_ms) FROM shipped_ranges))
-    WHERE block = in_block AND shipped_at IS NULL;
-  -- A node that finishes late changes nothing.
+  -- A node that finishes late, or a server that was replaced meanwhile, changes nothing.
   UPDATE clickhouse_servers SET complete_to = in_block, removed_to = greatest(removed_to, in_removed_to)
     WHERE id = ANY (in_servers) AND complete_to <= in_block
       AND complete_to >= coalesce((SELECT max(block) FROM shipped_ranges WHERE shipped_at IS NOT NULL AND block < in_block), 0);
+  IF NOT FOUND THEN RETURN true; END IF;
+  UPDATE shipped_ranges SET shipped_at = now_ms, events = in_events, checksum = in_checksum,
+      newest_ms = greatest(in_newest_ms, (SELECT max(newest_ms) FROM shipped_ranges))
+    WHERE block = in_block AND shipped_at IS NULL;
   SELECT max(block) INTO last_block FROM shipped_ranges WHERE shipped_at IS NOT NULL;
   UPDATE clickhouse_servers SET behind_since = NULL
     WHERE id = ANY (in_servers) AND complete_to = last_block AND removed_to >= in_removed_to;
