@@ -12,6 +12,13 @@ const rememberMs = 3_600_000;
 
 type Removal = { project_id: number; ms: number; id: string; block: number };
 
+/** A condition for removals of one project and block. An event that is sent again with the same id is in a later block. */
+function conditionOf(removals: readonly Removal[]): string {
+  const { project_id, block } = removals[0]!;
+  return `(project = ${project_id} AND block <= ${block} AND created IN (${removals.map(({ ms }) => ms).join(", ")})
+    AND (created, id_hi, id_lo) IN (${removals.map(keySql).join(", ")}))`;
+}
+
 /** Deletes in ClickHouse what was removed in PostgreSQL, which notes it in the same commit. */
 export function createRemovals(clickHouse: ClickHouse, runQuery: Query) {
   /**
@@ -26,18 +33,13 @@ export function createRemovals(clickHouse: ClickHouse, runQuery: Query) {
         [stepEvents],
       );
       if (removals.length === 0) return;
-      // An event that is sent again with the same id after its removal is in a later block.
-      for (const own of Map.groupBy(removals, ({ project_id, block }) => `${project_id} ${block}`).values()) {
-        const { project_id, block } = own[0]!;
-        await clickHouse.run(
-          `DELETE FROM events WHERE project = ${project_id} AND block <= ${block}
-             AND created IN (${own.map(({ ms }) => ms).join(", ")})
-             AND (created, id_hi, id_lo) IN (${own.map(keySql).join(", ")})
-           SETTINGS lightweight_deletes_sync = 2`,
-          {},
-          deleteMs,
-        );
-      }
+      const groups = Map.groupBy(removals, ({ project_id, block }) => `${project_id} ${block}`);
+      await clickHouse.run(
+        `DELETE FROM events WHERE ${[...groups.values()].map(conditionOf).join(" OR ")}
+         SETTINGS lightweight_deletes_sync = 2`,
+        {},
+        deleteMs,
+      );
       const applied = removals.filter(({ block }) => block <= upTo);
       await runQuery(
         `UPDATE shipped_removals AS known SET applied_at = $1

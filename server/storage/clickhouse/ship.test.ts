@@ -177,8 +177,8 @@ test("a removal counts once, wherever the events are", async () => {
   const [one, two] = await Promise.all([1, 2].map(() => store.events.remove({ projectId, id: ids[0]! }, 1)));
   expect([...one!.ids, ...two!.ids]).toEqual([ids[0]!]);
   expect((await channel())!.events).toBe(34);
-  expect(await store.events.countRemovable({ projectId, userId: "u" })).toBe(34);
-  const removed = await store.events.remove({ projectId, userId: "u" }, 1_000);
+  expect(await store.events.countRemovable({ projectId, userIds: ["u"] })).toBe(34);
+  const removed = await store.events.remove({ projectId, userIds: ["u"] }, 1_000);
   expect(new Set(removed.ids)).toEqual(new Set([...ids.slice(1), ...more]));
   expect((await channel())!.events).toBe(0);
   expect([await inClickHouse(), await listed()]).toEqual([0, []]);
