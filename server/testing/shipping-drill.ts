@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { startClickHouse } from "./clickhouse.ts";
 import { clickHouseProxy } from "./clickhouse-proxy.ts";
+import { makeTables } from "./engine.ts";
+import { startPostgres } from "./postgres.ts";
 import { postgresProxy } from "./postgres-proxy.ts";
 
 /** The steps of shipping, by the statement that takes each: of PostgreSQL or of ClickHouse. */
@@ -18,7 +20,7 @@ const steps = {
 
 export type Step = keyof typeof steps;
 const shippingSteps = Object.keys(steps) as Step[];
-export type Victim = "tidings" | "clickhouse";
+export type Victim = "tidings" | "clickhouse" | "postgres";
 
 /** The steps that are taken while the victim is killed: only a process that starts again sends old events. */
 export const stepsOf = (victim: Victim) =>
@@ -26,14 +28,16 @@ export const stepsOf = (victim: Victim) =>
 
 /** How long after a statement was sent its victim dies, at most: while it runs, or after its answer. */
 const delayMs = 25;
-/** How long ClickHouse stays away, at most. */
+/** How long a database stays away, at most. */
 const awayMs = 1_500;
 
 /**
- * A process that records and ships (`shipping-child.ts`), a ClickHouse that it ships to, and proxies between them that
- * know which step is being taken.
+ * A process that records and ships (`shipping-child.ts`), its own PostgreSQL and ClickHouse, and proxies between them
+ * that know which step is being taken.
  */
-export async function shippingDrill(databaseUrl: string) {
+export async function shippingDrill() {
+  const postgres = await startPostgres({ durable: true });
+  const { url: databaseUrl } = await postgres.database(makeTables);
   const clickHouse = await startClickHouse();
   const address = await clickHouse.database();
   const toClickHouse = clickHouseProxy(() => new URL(address).origin);
@@ -80,8 +84,9 @@ export async function shippingDrill(databaseUrl: string) {
   }
 
   return {
-    /** The address of the database in ClickHouse. */
-    address,
+    /** The addresses of the databases. */
+    databaseUrl,
+    clickhouseUrl: address,
     begin(project: number): void {
       projectId = project;
       child = start(0);
@@ -91,8 +96,8 @@ export async function shippingDrill(databaseUrl: string) {
       return acknowledged;
     },
     /**
-     * Kills the victim at a step, and starts it again: Tidings at once, with events that are sent again, and ClickHouse
-     * a while later. Returns false if the step wasn't taken in time.
+     * Kills the victim at a step, and starts it again: Tidings at once, with events that are sent again, and a
+     * database a while later. Returns false if the step wasn't taken in time.
      *
      * @param back - how many of the last events are sent again, after some of those twice as far back
      */
@@ -109,13 +114,13 @@ export async function shippingDrill(databaseUrl: string) {
         const again = acknowledged - 2 * back;
         child = start(Math.max(0, acknowledged - back), again < 0 ? undefined : again);
       } else {
-        await clickHouse.kill();
+        await (victim === "clickhouse" ? clickHouse.kill() : postgres.stop("immediate"));
         await Bun.sleep(Math.random() * awayMs);
-        await clickHouse.start();
+        await (victim === "clickhouse" ? clickHouse : postgres).start();
       }
       return isReached;
     },
-    /** Ends recording. ClickHouse goes on. */
+    /** Ends recording. The databases go on. */
     async stop(): Promise<void> {
       child?.kill("SIGKILL");
       await child?.exited;
@@ -125,6 +130,7 @@ export async function shippingDrill(databaseUrl: string) {
       toPostgres[Symbol.dispose]();
       toClickHouse[Symbol.dispose]();
       await clickHouse.remove();
+      await postgres.remove();
     },
   };
 }

@@ -46,9 +46,19 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
 
   /** One call at a time: within a process, the lease doesn't tell them apart. */
   return function ship(pause: Pause, nowMs: number): Promise<void> {
-    running = running.catch(() => {}).then(() => shipNow(pause, nowMs));
+    running = running.catch(() => {}).then(() => shipOrLeave(pause, nowMs));
     return running;
   };
+
+  /** If it fails, another node, which may reach ClickHouse, can go on at once. */
+  async function shipOrLeave(pause: Pause, nowMs: number): Promise<void> {
+    try {
+      await shipNow(pause, nowMs);
+    } catch (error) {
+      await lease.release().catch(() => {});
+      throw error;
+    }
+  }
 
   async function shipNow(pause: Pause, nowMs: number): Promise<void> {
     if (!(await lease.take())) {
@@ -81,9 +91,10 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
    * with the number of one on its way can be such a block, so that one is sent as a new one.
    */
   async function deleteUnknown(): Promise<void> {
+    // Ranges are known before their blocks are sent, so a block that was found is not one that another node sends.
+    const [row] = await clickHouse.read<{ block: string }>("SELECT max(block) AS block FROM events");
     const planned = await ranges.planned();
     const shipped = (await ranges.newestCut())?.block ?? 0;
-    const [row] = await clickHouse.read<{ block: string }>("SELECT max(block) AS block FROM events");
     if (Number(row!.block) <= (planned?.block ?? shipped)) return;
     await deleteAfter(shipped);
     if (planned) await ranges.renew(planned);
