@@ -62,6 +62,7 @@ export function openClickHouse(url: string, given: Partial<Options> = {}): OpenO
         if (old.length > 0) await restore(old);
       },
       applyRemovals: async () => removals.apply((await ranges.newestCut())?.block ?? 0),
+      removing: removals.pending,
       rewrite: removals.rewrite,
       close: () => clickHouse.close(),
     };

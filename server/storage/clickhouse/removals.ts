@@ -61,6 +61,15 @@ export function createRemovals(clickHouse: ClickHouse, runQuery: Query) {
   return {
     apply,
 
+    /** The ids of a project's events that are noted, but not deleted yet. */
+    async pending(projectId: number): Promise<Set<string>> {
+      const rows = await runQuery<{ id: string }>(
+        "SELECT id FROM shipped_removals WHERE applied_at IS NULL AND project_id = $1",
+        [projectId],
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
+
     async forget(nowMs: number): Promise<void> {
       await runQuery("DELETE FROM shipped_removals WHERE applied_at < $1", [nowMs - rememberMs]);
     },
