@@ -140,6 +140,18 @@ test("full ranges move at once, others when they are old enough, and rows are de
   expect(await store.events.find(projectId, ids[3]!)).toContain(ids[3]!);
 });
 
+test("rows are deleted while other ranges still move", async () => {
+  const ids = await append(10);
+  await ship();
+  ids.push(...(await append(30)));
+  const kept: number[] = [];
+  const pause = async () => void kept.push(await inPostgres());
+  await store.events.indexBlocks(pause, Date.now() + 2 * options.keepMs);
+  // After each range that moved, and the one whose rows were deleted after the first of them.
+  expect(kept).toEqual([40, 30, 30, 30]);
+  expect(await listed()).toEqual(ids);
+});
+
 test("a block whose answer was lost is sent again, and stored once", async () => {
   const ids = await append(10);
   let sends = 0;

@@ -69,19 +69,26 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
     isChecked = true;
     await removals.apply((await ranges.newestCut())?.block ?? 0);
     await removals.forget(nowMs);
-    for (;;) {
-      const range = await ranges.plan(options, nowMs);
-      if (!range) break;
-      await shipRange(range, nowMs);
+    // It can go on for hours: rows stay long enough after their own block, and don't wait for the last one.
+    const aheadMs = nowMs - Date.now();
+    const now = () => Date.now() + aheadMs;
+    async function goOn(): Promise<boolean> {
       await pause();
-      if (!(await lease.take())) return;
+      return lease.take();
     }
-    await ranges.announceClearing(nowMs - options.keepMs, nowMs);
-    for (;;) {
-      const range = await ranges.nextToClear(nowMs - options.announceMs);
-      if (!range || !(await clear(range, nowMs))) break;
-      await pause();
-      if (!(await lease.take())) return;
+    for (let isWhole = true; ; ) {
+      const next = await ranges.plan(options, now());
+      if (next) {
+        await shipRange(next, now);
+        if (!(await goOn())) return;
+      }
+      await ranges.announceClearing(now() - options.keepMs, now());
+      const old = isWhole ? await ranges.nextToClear(now() - options.announceMs) : null;
+      if (old) {
+        isWhole = await clear(old, now());
+        if (!(await goOn())) return;
+      }
+      if (!next && !(old && isWhole)) break;
     }
     await lease.release();
   }
@@ -108,11 +115,11 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
     );
   }
 
-  async function shipRange(range: Range, nowMs: number): Promise<void> {
+  async function shipRange(range: Range, now: () => number): Promise<void> {
     for (let next = range, renewals = 0; ; renewals++) {
       const sent = await send(next);
       if (await isStored(next, sent)) {
-        while (!(await ranges.finish(next, sent, nowMs))) await removals.apply(next.block);
+        while (!(await ranges.finish(next, sent, now()))) await removals.apply(next.block);
         return;
       }
       if (renewals === renewalsMax) {
