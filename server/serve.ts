@@ -48,7 +48,7 @@ export type Running = {
 };
 
 /** Dependencies that tests replace to control time or save time. */
-type ServeOptions = {
+export type ServeOptions = {
   passwords?: PasswordHashing;
   /** The machine's clock, which dates events. */
   now?: () => number;

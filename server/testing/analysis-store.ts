@@ -56,7 +56,7 @@ export async function openAnalysisStore(engine: Engine) {
     indexBlocks: () => store.events.indexBlocks(rest, latestMs + settledMs),
     /** Removes a user's events. Their blocks are built again only with `indexBlocks`. */
     async remove(userId: string): Promise<void> {
-      await store.events.remove({ projectId, userId }, 1_000);
+      await store.events.remove({ projectId, userIds: [userId] }, 1_000);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await store.close();

@@ -1,13 +1,13 @@
 import { readConfig } from "../config/config.ts";
 import type { Event } from "../event/event.ts";
-import { type Running, serve } from "../serve.ts";
+import { type Running, type ServeOptions, serve } from "../serve.ts";
 import { type TestStorage, testSecretKey } from "./engine.ts";
 import { prepare, testPassword, testPasswords } from "./test-app.ts";
 
 const hourMs = 3_600_000;
 
 /** The storage's settings, as the server's own. */
-export function configOf(storage: TestStorage, variables: Record<string, string> = {}) {
+function configOf(storage: TestStorage, variables: Record<string, string> = {}) {
   return {
     ...readConfig({
       PORT: "0",
@@ -28,15 +28,18 @@ export type ClickHouseApp = Awaited<ReturnType<typeof clickHouseApp>>;
  * ClickHouse when the test says so. The storage stays when it ends.
  *
  * @param known - the key of storage that it was started on before
+ * @param openStore - opens the storage with other options
  */
 export async function clickHouseApp(
   storage: TestStorage,
   variables: Record<string, string> = {},
   known?: string,
+  openStore?: ServeOptions["openStore"],
 ) {
   const { dataDirectory, databaseUrl } = storage;
   const key = known ?? (await prepare({ dataDirectory, databaseUrl })).secret;
-  const start = () => serve(configOf(storage, variables), { passwords: testPasswords, now: Date.now });
+  const start = () =>
+    serve(configOf(storage, variables), { passwords: testPasswords, now: Date.now, openStore });
   let running: Running = await start();
 
   /** Sends a request with the project's key, unless it has a cookie or another authorization. */

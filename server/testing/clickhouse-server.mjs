@@ -24,7 +24,12 @@ const server = createServer(async (request, response) => {
   const url = new URL(request.url, "http://localhost");
   if (url.pathname === "/ping") return response.end("Ok.\n");
   const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
+  try {
+    for await (const chunk of request) chunks.push(chunk);
+  } catch {
+    // The client has gone: its statement isn't whole.
+    return response.destroy();
+  }
   last = last.then(() => answer(url.searchParams, Buffer.concat(chunks).toString(), response));
 });
 // A client may wait as long as it likes between two requests.

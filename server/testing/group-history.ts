@@ -197,7 +197,7 @@ export class GroupHistory {
       case "erase": {
         const own = people.idsOf(each.id, ids);
         for (const userId of own) {
-          while (!(await store.events.remove({ projectId, userId }, 50)).isLast);
+          while (!(await store.events.remove({ projectId, userIds: [userId] }, 50)).isLast);
           await eraseFromGroups(store.control, projectId, userId);
           groups.erase(userId);
         }

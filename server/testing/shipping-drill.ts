@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { startClickHouse } from "./clickhouse.ts";
 import { clickHouseProxy } from "./clickhouse-proxy.ts";
+import { makeTables } from "./engine.ts";
+import { startPostgres } from "./postgres.ts";
 import { postgresProxy } from "./postgres-proxy.ts";
 
 /** The steps of shipping, by the statement that takes each: of PostgreSQL or of ClickHouse. */
@@ -18,7 +20,7 @@ const steps = {
 
 export type Step = keyof typeof steps;
 const shippingSteps = Object.keys(steps) as Step[];
-export type Victim = "tidings" | "clickhouse";
+export type Victim = "tidings" | "clickhouse" | "postgres";
 
 /** The steps that are taken while the victim is killed: only a process that starts again sends old events. */
 export const stepsOf = (victim: Victim) =>
@@ -26,16 +28,18 @@ export const stepsOf = (victim: Victim) =>
 
 /** How long after a statement was sent its victim dies, at most: while it runs, or after its answer. */
 const delayMs = 25;
-/** How long ClickHouse stays away, at most. */
+/** How long a database stays away, at most. */
 const awayMs = 1_500;
 
 /**
- * A process that records and ships (`shipping-child.ts`), servers of ClickHouse that it ships to, and proxies between them
- * that know which step is being taken.
+ * A process that records and ships (`shipping-child.ts`), its own PostgreSQL, servers of ClickHouse, and proxies between
+ * them that know which step is being taken.
  *
- * @param count - of servers
+ * @param count - of servers of ClickHouse
  */
-export async function shippingDrill(databaseUrl: string, count = 1) {
+export async function shippingDrill(count = 1) {
+  const postgres = await startPostgres({ durable: true });
+  const { url: databaseUrl } = await postgres.database(makeTables);
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
       const clickHouse = await startClickHouse();
@@ -87,8 +91,9 @@ export async function shippingDrill(databaseUrl: string, count = 1) {
   }
 
   return {
-    /** The addresses of the databases in ClickHouse, as in the setting. */
-    address: servers.map(({ address }) => address).join(","),
+    /** The addresses of the databases; those in ClickHouse as in the setting. */
+    databaseUrl,
+    clickhouseUrl: servers.map(({ address }) => address).join(","),
     begin(project: number): void {
       projectId = project;
       child = start(0);
@@ -98,8 +103,8 @@ export async function shippingDrill(databaseUrl: string, count = 1) {
       return acknowledged;
     },
     /**
-     * Kills the victim at a step, and starts it again: Tidings at once, with events that are sent again, and a server of
-     * ClickHouse a while later. Returns false if the step wasn't taken in time.
+     * Kills the victim at a step, and starts it again: Tidings at once, with events that are sent again, and a database a
+     * while later. Returns false if the step wasn't taken in time.
      *
      * @param back - how many of the last events are sent again, after some of those twice as far back
      */
@@ -117,13 +122,13 @@ export async function shippingDrill(databaseUrl: string, count = 1) {
         child = start(Math.max(0, acknowledged - back), again < 0 ? undefined : again);
       } else {
         const { clickHouse } = servers[Math.floor(Math.random() * servers.length)]!;
-        await clickHouse.kill();
+        await (victim === "clickhouse" ? clickHouse.kill() : postgres.stop("immediate"));
         await Bun.sleep(Math.random() * awayMs);
-        await clickHouse.start();
+        await (victim === "clickhouse" ? clickHouse : postgres).start();
       }
       return isReached;
     },
-    /** Ends recording. ClickHouse goes on. */
+    /** Ends recording. The databases go on. */
     async stop(): Promise<void> {
       child?.kill("SIGKILL");
       await child?.exited;
@@ -135,6 +140,7 @@ export async function shippingDrill(databaseUrl: string, count = 1) {
         proxy[Symbol.dispose]();
         await clickHouse.remove();
       }
+      await postgres.remove();
     },
   };
 }

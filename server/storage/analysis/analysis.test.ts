@@ -481,7 +481,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
     await append(30, 2);
     // Far from the others, so that these blocks stay unchanged.
     await append(200, 3, { minute: minutes });
-    await store.events.remove({ projectId: projects[0], userId: "u7" }, 1_000);
+    await store.events.remove({ projectId: projects[0], userIds: ["u7"] }, 1_000);
     await compare();
     await store.events.purge(rest, ["u7"]);
     await store.events.indexBlocks(rest, settledMs);
@@ -491,7 +491,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
   test("the columns of an erased user's events are built again without them", async () => {
     if (engine !== "sqlite") return;
     const [user] = events.map(({ userId }) => userId).filter((id) => id.startsWith("u"));
-    const removed = await store.events.remove({ projectId: projects[0], userId: user! }, 1_000);
+    const removed = await store.events.remove({ projectId: projects[0], userIds: [user!] }, 1_000);
     expect(removed.ids).not.toBeEmpty();
     await store.events.purge(rest, [user!]);
     using database = new Database(databaseFile(storage.dataDirectory), { readonly: true });

@@ -127,19 +127,36 @@ export function connect(
       }),
     insert: (table, rows, settings, timeoutMs) =>
       within(timeoutMs, async ({ abort_signal, clickhouse_settings }) => {
-        await client.insert({
-          table,
-          values: Readable.from(rows),
-          format: "JSONEachRow",
-          abort_signal,
-          clickhouse_settings: { ...clickhouse_settings, ...settings },
-        });
+        const source = new AbortController();
+        // As text: the client prints errors of streams that it encodes itself.
+        const lines = Readable.from(linesOf(rows, source), { objectMode: false });
+        try {
+          const { stream } = await client.exec({
+            query: `INSERT INTO ${table} FORMAT JSONEachRow`,
+            values: lines,
+            abort_signal: AbortSignal.any([abort_signal, source.signal]),
+            clickhouse_settings: { ...clickhouse_settings, ...settings },
+          });
+          for await (const _ of stream);
+        } catch (error) {
+          throw source.signal.aborted ? source.signal.reason : error;
+        }
       }),
     async close() {
       availability.close();
       await client.close();
     },
   };
+}
+
+/** Rows as JSON. If they fail, `source` aborts the request: an end would store those so far. */
+async function* linesOf(rows: AsyncIterable<object>, source: AbortController): AsyncGenerator<string> {
+  try {
+    for await (const row of rows) yield `${JSON.stringify(row)}\n`;
+  } catch (error) {
+    source.abort(error);
+    await new Promise(() => {});
+  }
 }
 
 /**

@@ -64,6 +64,7 @@ export function openClickHouse(setting: string, given: Partial<Options> = {}): O
         if (old.length > 0) await restore(old);
       },
       applyRemovals: () => removals.apply(),
+      removing: removals.pending,
       rewrite: removals.rewrite,
       close: () => servers.close(),
     };

@@ -1,22 +1,32 @@
 // @engines clickhouse
 /**
- * Tidings and ClickHouse are killed at each step of shipping, while another node records, removes, lists, counts and
- * streams.
+ * Tidings, ClickHouse and PostgreSQL are killed at each step of shipping, while another node records, removes, lists,
+ * counts and streams.
  */
 import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Event } from "../../event/event.ts";
+import type { OpenStore } from "../../process/open-store.ts";
 import { type ClickHouseApp, clickHouseApp } from "../../testing/clickhouse-app.ts";
-import { effort, makeStorage, removeStorage } from "../../testing/engine.ts";
+import { effort } from "../../testing/engine.ts";
 import { type Message, openStream } from "../../testing/event-stream.ts";
-import { createdAtOf, idOf } from "../../testing/shipping-child.ts";
-import { type Step, shippingDrill, stepsOf } from "../../testing/shipping-drill.ts";
+import { createdAtOf, idOf, leaseOptions } from "../../testing/shipping-child.ts";
+import { type Step, shippingDrill, stepsOf, type Victim } from "../../testing/shipping-drill.ts";
 import { until } from "../../testing/until.ts";
+import { openPostgresStore } from "../postgres/index.ts";
+import { openClickHouse } from "./index.ts";
 
-/** Kills of each run: a hundred and fifty in all, with `--long`. */
+/** Kills of each run: 200 in all, with `--long`. */
 const kills = effort(9, 25);
+const victims: readonly Victim[] = ["tidings", "clickhouse", "postgres"];
 const runs = effort([1], [1, 2]);
 /** Events that are sent again after each kill: among them some that were shipped and cleared. */
 const repeated = 100;
+/** What may be answered while a database is away: of reads, and of events that are recorded. */
+const refusedReads = /\/problems\/(older-events|storage)-unavailable/;
+const refusedEvents = /\/problems\/storage-unavailable/;
 const hourMs = 3_600_000;
 const windowEvents = 100;
 /** Events that are recorded between two kills, at least. */
@@ -25,18 +35,19 @@ const recordedBetween = 100;
 const resumedBack = 300;
 const resumedEvents = 100;
 
-for (const [victim, servers, run] of runs.flatMap((run) => [
-  ["tidings", 1, run] as const,
-  ["clickhouse", 1, run] as const,
-  ["clickhouse", 2, run] as const,
-])) {
+const runsOfAll = runs.flatMap((run) => [
+  ...victims.map((victim) => ({ victim, servers: 1, run })),
+  { victim: "clickhouse" as const, servers: 2, run },
+]);
+for (const { victim, servers, run } of runsOfAll) {
   test(
     `${kills} kills of ${victim}, of ${servers}, lose, double and hide no event (${run})`,
     async () => {
-      const storage = await makeStorage("postgres");
-      const drill = await shippingDrill(storage.databaseUrl!, servers);
+      const drill = await shippingDrill(servers);
+      const { databaseUrl, clickhouseUrl } = drill;
+      const dataDirectory = mkdtempSync(join(tmpdir(), "tidings-kills-"));
       // The node that isn't killed.
-      const app = await clickHouseApp({ ...storage, clickhouseUrl: drill.address });
+      const app = await clickHouseApp({ dataDirectory, databaseUrl, clickhouseUrl }, {}, undefined, openNode);
       const { id } = await app.store.control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
       const watch = watchEvents(app, () => drill.acknowledged);
       drill.begin(id);
@@ -56,6 +67,8 @@ for (const [victim, servers, run] of runs.flatMap((run) => [
       }
       await drill.stop();
       const checked = await watch.end();
+      // Events that aren't sent again need neither ClickHouse nor the other node.
+      if (victim !== "postgres") expect(checked.refused).toBe(0);
       console.log(
         `${kills} kills of ${victim}, of ${servers}: ${JSON.stringify(checked)}; not at: ${missed.join(", ") || "none"}`,
       );
@@ -63,15 +76,24 @@ for (const [victim, servers, run] of runs.flatMap((run) => [
       expect(missed.length).toBeLessThan(kills / 5);
       await app[Symbol.asyncDispose]();
       await drill.remove();
-      await removeStorage(storage);
+      rmSync(dataDirectory, { recursive: true });
     },
     kills * 40_000,
   );
 }
 
+const openNode: OpenStore = ({ databaseUrl, databaseConnections, clickhouseUrl }, watch, migrations) =>
+  openPostgresStore(
+    { url: databaseUrl!, connections: databaseConnections },
+    watch,
+    undefined,
+    migrations,
+    openClickHouse(clickhouseUrl!, leaseOptions),
+  );
+
 /**
  * Records, reads and removes on one node until `end`, which then compares all events. Whatever is answered must be whole:
- * an answer may say that older events can't be read, but never leave out one that was acknowledged.
+ * an answer may say that events can't be read, but never leave out one that was acknowledged.
  */
 function watchEvents(app: ClickHouseApp, acknowledged: () => number) {
   const done = {
@@ -81,6 +103,7 @@ function watchEvents(app: ClickHouseApp, acknowledged: () => number) {
     counts: 0,
     resumed: 0,
     unavailable: 0,
+    refused: 0,
     own: 0,
     removed: 0,
   };
@@ -96,18 +119,19 @@ function watchEvents(app: ClickHouseApp, acknowledged: () => number) {
   /** Whoever can't read older events must not have had a server that has all of them and answers. */
   async function noteUnavailable(what: string): Promise<void> {
     done.unavailable++;
-    const { servers } = await app.store.older!.status();
+    const known = await app.store.older!.status().catch(() => null);
+    const servers = known?.servers ?? [];
     if (servers.length > 1 && servers.some(({ isCurrent, failure }) => isCurrent && failure === null))
       failures.push(`${what}: unavailable, with a server there`);
   }
 
-  /** An answer's body; null if it says that older events can't be read. */
+  /** An answer's body; null if it says that events can't be read. */
   async function get<Body>(path: string): Promise<Body | null> {
     const response = await app.request(path);
     const text = await response.text().catch(() => "");
     if (response.status === 200 && text.endsWith("}")) return JSON.parse(text) as Body;
     // A listing that has begun is cut off.
-    if (response.status !== 200) expect(text).toContain("/problems/older-events-unavailable");
+    if (response.status !== 200) expect(text).toMatch(refusedReads);
     await noteUnavailable(path);
     return null;
   }
@@ -177,7 +201,7 @@ function watchEvents(app: ClickHouseApp, acknowledged: () => number) {
       const response = await app.request(`/api/events/${id}`);
       const text = await response.text();
       if (response.status === 200) done.found++;
-      else if (text.includes("/problems/older-events-unavailable")) await noteUnavailable("one event");
+      else if (refusedReads.test(text)) await noteUnavailable("one event");
       else if (!removing.has(id)) failures.push(`one event: ${id} ${text}`);
     },
     async count() {
@@ -233,9 +257,14 @@ function watchEvents(app: ClickHouseApp, acknowledged: () => number) {
   async function record(): Promise<void> {
     while (!isOver) {
       const response = await app.post({ channel: "d", name: "n", userId: "w" });
-      expect(response.status).toBe(201);
-      own.push(((await response.json()) as { event: Event }).event.id);
-      done.own++;
+      const text = await response.text();
+      if (response.status === 201) {
+        own.push((JSON.parse(text) as { event: Event }).event.id);
+        done.own++;
+      } else {
+        expect(text).toMatch(refusedEvents);
+        done.refused++;
+      }
       await Bun.sleep(40);
     }
   }

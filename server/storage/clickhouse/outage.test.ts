@@ -175,6 +175,27 @@ test("an event that is sent again waits for ClickHouse, and holds up no other", 
   expect(namesOf(await get("/api/events"))).toEqual([...oldNames, ...newNames, "other"]);
 });
 
+test("a removed event doesn't arrive again before ClickHouse has deleted it", async () => {
+  const { store } = app;
+  const { id: projectId } = await store.control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
+  const arrived = async () => {
+    const events = await store.events.arrivedAfter(projectId, { ms: 0, sequence: 0 }, 2);
+    return events.map(({ json }) => (JSON.parse(json) as Event).name);
+  };
+  expect(await arrived()).toEqual(oldNames.slice(0, 2));
+  proxy.answer = (statement) => (statement.startsWith("DELETE") ? wrongPassword() : undefined);
+  const oldest = (await get("/api/events?order=asc&limit=3")).body.events;
+  for (const { id } of oldest.slice(0, 2)) {
+    const response = await app.request(`/api/events/${id}`, { method: "DELETE" });
+    expect(response.status).toBe(503);
+  }
+  expect(await arrived()).toEqual(oldNames.slice(2, 4));
+  proxy.answer = () => undefined;
+  await app.move();
+  expect(await arrived()).toEqual(oldNames.slice(2, 4));
+  expect(namesOf(await get("/api/events"))).toEqual([...oldNames.slice(2), ...newNames]);
+});
+
 test("a ClickHouse that hangs holds up nothing else", async () => {
   proxy.answer = noAnswer;
   // As many as can wait for it at a time.

@@ -14,6 +14,13 @@ const rememberMs = 3_600_000;
 
 type Removal = { number: number; project_id: number; ms: number; id: string; block: number };
 
+/** A condition for removals of one project and block. An event that is sent again with the same id is in a later block. */
+function conditionOf(removals: readonly Removal[]): string {
+  const { project_id, block } = removals[0]!;
+  return `(project = ${project_id} AND block <= ${block} AND created IN (${removals.map(({ ms }) => ms).join(", ")})
+    AND (created, id_hi, id_lo) IN (${removals.map(keySql).join(", ")}))`;
+}
+
 /** Deletes in ClickHouse what was removed in PostgreSQL, which notes it in the same commit. */
 export function createRemovals(servers: Servers, ranges: Pick<Ranges, "settle">, runQuery: Query) {
   /** Deletes the noted events after a number on one server. Returns the last number. */
@@ -29,18 +36,13 @@ export function createRemovals(servers: Servers, ranges: Pick<Ranges, "settle">,
         [last, stepEvents],
       );
       if (removals.length === 0) return last;
-      // An event that is sent again with the same id after its removal is in a later block.
-      for (const own of Map.groupBy(removals, ({ project_id, block }) => `${project_id} ${block}`).values()) {
-        const { project_id, block } = own[0]!;
-        await clickHouse.run(
-          `DELETE FROM events WHERE project = ${project_id} AND block <= ${block}
-             AND created IN (${own.map(({ ms }) => ms).join(", ")})
-             AND (created, id_hi, id_lo) IN (${own.map(keySql).join(", ")})
-           SETTINGS lightweight_deletes_sync = 2`,
-          {},
-          deleteMs,
-        );
-      }
+      const groups = Map.groupBy(removals, ({ project_id, block }) => `${project_id} ${block}`);
+      await clickHouse.run(
+        `DELETE FROM events WHERE ${[...groups.values()].map(conditionOf).join(" OR ")}
+         SETTINGS lightweight_deletes_sync = 2`,
+        {},
+        deleteMs,
+      );
       last = removals.at(-1)!.number;
       // A range that is on its way can still bring them: `ship.ts` applies them once more when it is there.
       await runQuery("UPDATE clickhouse_servers SET removed_to = greatest(removed_to, $2) WHERE id = $1", [
@@ -80,6 +82,16 @@ export function createRemovals(servers: Servers, ranges: Pick<Ranges, "settle">,
   return {
     apply,
     applyTo,
+
+    /** The ids of a project's events that are noted, but not deleted yet on all servers that reads may ask. */
+    async pending(projectId: number): Promise<Set<string>> {
+      const rows = await runQuery<{ id: string }>(
+        `SELECT id FROM shipped_removals WHERE project_id = $1
+           AND number > (SELECT coalesce(min(removed_to), 0) FROM clickhouse_servers WHERE behind_since IS NULL)`,
+        [projectId],
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
 
     /** Forgets removals that all servers applied a while ago, and servers that have left and missed some of these. */
     async forget(nowMs: number): Promise<void> {

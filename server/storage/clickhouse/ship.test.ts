@@ -140,6 +140,18 @@ test("full ranges move at once, others when they are old enough, and rows are de
   expect(await store.events.find(projectId, ids[3]!)).toContain(ids[3]!);
 });
 
+test("rows are deleted while other ranges still move", async () => {
+  const ids = await append(10);
+  await ship();
+  ids.push(...(await append(30)));
+  const kept: number[] = [];
+  const pause = async () => void kept.push(await inPostgres());
+  await store.events.indexBlocks(pause, Date.now() + 2 * options.keepMs);
+  // After each range that moved, and the one whose rows were deleted after the first of them.
+  expect(kept).toEqual([40, 30, 30, 30]);
+  expect(await listed()).toEqual(ids);
+});
+
 test("a block whose answer was lost is sent again, and stored once", async () => {
   const ids = await append(10);
   let sends = 0;
@@ -177,8 +189,8 @@ test("a removal counts once, wherever the events are", async () => {
   const [one, two] = await Promise.all([1, 2].map(() => store.events.remove({ projectId, id: ids[0]! }, 1)));
   expect([...one!.ids, ...two!.ids]).toEqual([ids[0]!]);
   expect((await channel())!.events).toBe(34);
-  expect(await store.events.countRemovable({ projectId, userId: "u" })).toBe(34);
-  const removed = await store.events.remove({ projectId, userId: "u" }, 1_000);
+  expect(await store.events.countRemovable({ projectId, userIds: ["u"] })).toBe(34);
+  const removed = await store.events.remove({ projectId, userIds: ["u"] }, 1_000);
   expect(new Set(removed.ids)).toEqual(new Set([...ids.slice(1), ...more]));
   expect((await channel())!.events).toBe(0);
   expect([await inClickHouse(), await listed()]).toEqual([0, []]);

@@ -62,9 +62,19 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
 
   /** One call at a time: within a process, the lease doesn't tell them apart. */
   return function ship(pause: Pause, nowMs: number): Promise<void> {
-    running = running.catch(() => {}).then(() => shipNow(pause, nowMs));
+    running = running.catch(() => {}).then(() => shipOrLeave(pause, nowMs));
     return running;
   };
+
+  /** If it fails, another node, which may reach ClickHouse, can go on at once. */
+  async function shipOrLeave(pause: Pause, nowMs: number): Promise<void> {
+    try {
+      await shipNow(pause, nowMs);
+    } catch (error) {
+      await lease.release().catch(() => {});
+      throw error;
+    }
+  }
 
   async function shipNow(pause: Pause, begunMs: number): Promise<void> {
     const begunAt = performance.now();

@@ -1,4 +1,5 @@
 import type { EventFilter } from "../../event/filter.ts";
+import type { Search } from "../../event/search.ts";
 import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import { bigints, uuids } from "./arrays.ts";
 import { matchOf } from "./match.ts";
@@ -96,10 +97,12 @@ export function createDeleteEvents(
   };
 }
 
-function filterOf({ channels, userId, fromMs, toMs }: Removal): EventFilter {
+function filterOf({ channels, userIds, fromMs, toMs }: Removal): EventFilter {
+  const of: Search[] = [];
+  if (channels) of.push({ kind: "field", field: "channel", values: channels });
+  if (userIds) of.push({ kind: "field", field: "user", values: [...userIds] });
   return {
-    ...(channels && { search: { kind: "field", field: "channel", values: channels } }),
-    ...(userId !== undefined && { userId }),
+    ...(of.length > 0 && { search: { kind: "all", of } }),
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),
   };

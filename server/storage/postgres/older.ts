@@ -102,6 +102,8 @@ export type OlderEvents = OlderReads & {
   restoreBefore: (events: readonly AcceptedEvent[]) => Promise<void>;
   /** Puts events back that are only in ClickHouse and whose ids are being sent again. */
   restore: (events: readonly AcceptedEvent[]) => Promise<void>;
+  /** The ids of a project's removed events that ClickHouse still has. Ask it before reading what arrived. */
+  removing: (projectId: number) => Promise<Set<string>>;
   /** Deletes removed events in ClickHouse. Those on their way there are deleted before they can be read. */
   applyRemovals: () => Promise<void>;
   /** Rewrites what still contains deleted events. */

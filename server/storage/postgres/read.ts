@@ -5,7 +5,7 @@ import type { Cursor } from "../../event/filter.ts";
 import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
 import { TagCounts } from "../../event/tag-counts.ts";
 import type { EventQuery, Page } from "../event-queries.ts";
-import { jsonOf } from "../event-row.ts";
+import { idOf, jsonOf } from "../event-row.ts";
 import type { ArrivedEvent } from "../event-store.ts";
 import { arrivalOf } from "./arrival.ts";
 import type { Blocks } from "./blocks.ts";
@@ -172,8 +172,14 @@ export function createRead(
       const clearedTo = older ? await older.clearedTo() : -1n;
       if (!older || clearedTo <= BigInt(arrivalOf(after))) return arrived;
       // Some rows may be gone, and some of those may be back (restore.ts).
-      const earlier = await older.arrivedBetween(projectId, after, clearedTo, limit);
-      if (earlier.length > 0) return earlier;
+      const removing = await older.removing(projectId);
+      for (let last = after; ; ) {
+        const earlier = await older.arrivedBetween(projectId, last, clearedTo, limit);
+        const left = earlier.filter(({ json }) => !removing.has(idOf(json)));
+        if (left.length > 0) return left;
+        if (earlier.length === 0) break;
+        last = earlier.at(-1)!.arrival;
+      }
       return arrived.filter(({ arrival }) => BigInt(arrivalOf(arrival)) > clearedTo);
     },
 
