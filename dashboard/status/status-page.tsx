@@ -176,7 +176,10 @@ function OlderServer({
     lacks.removals > 0 && `owes ${countOf(lacks.removals, "removal")}`,
   ].filter((text) => text !== false);
   return (
-    <Fact label={address} warning={failure ?? (!isCurrent && "There is one copy fewer until it has all events")}>
+    <Fact
+      label={address}
+      warning={failure ?? (!isCurrent && "There is one copy fewer until it has all events")}
+    >
       {isCurrent ? "Has all events" : `Not read${lacking.length > 0 ? `: ${lacking.join(", ")}` : ""}`}
     </Fact>
   );

@@ -262,7 +262,11 @@ export class Metrics {
       "1 if it has all that was moved, so that it is read, otherwise 0",
       ({ isCurrent }) => (isCurrent ? 1 : 0),
     );
-    perServer("lacking_events", "Events that were moved and are not on the server yet", ({ lacks }) => lacks.events);
+    perServer(
+      "lacking_events",
+      "Events that were moved and are not on the server yet",
+      ({ lacks }) => lacks.events,
+    );
     perServer(
       "owed_removals",
       "Events that were removed and are still on the server",

@@ -7,7 +7,7 @@ import { prepare, testPassword, testPasswords } from "./test-app.ts";
 const hourMs = 3_600_000;
 
 /** The storage's settings, as the server's own. */
-export function configOf(storage: TestStorage, variables: Record<string, string> = {}) {
+function configOf(storage: TestStorage, variables: Record<string, string> = {}) {
   return {
     ...readConfig({
       PORT: "0",

@@ -17,7 +17,7 @@ const pauseMs = 60;
 const startMs = Date.UTC(2026, 0, 1);
 
 /** Small blocks that are cleared soon, but not before other nodes know of it. */
-export const shippingOptions = {
+const shippingOptions = {
   events: 100,
   ageMs: 0,
   keepMs: 2_000,

@@ -5,7 +5,7 @@ import type { PreparedServer } from "./schema.ts";
 import type { Servers } from "./servers.ts";
 
 /** Events that wait are counted up to this number: counting more would take seconds. */
-export const waitingMax = 1_000_000;
+const waitingMax = 1_000_000;
 /** The status page waits no longer for a server that hangs. */
 const statusMs = 2_000;
 
