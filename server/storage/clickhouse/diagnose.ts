@@ -20,7 +20,7 @@ type Placed = {
 };
 
 /** A fault of what is in ClickHouse, as sentences. */
-export type OlderFault = { detail: string; advice: string; isMendable: boolean };
+type OlderFault = { detail: string; advice: string; isMendable: boolean };
 
 const restore =
   "Restore ClickHouse from a backup that has them (docs/clickhouse.md). Without one, these events are lost, and pages leave them out.";
