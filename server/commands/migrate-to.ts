@@ -1,10 +1,10 @@
 import { defineCommand } from "citty";
 import { ConfigError, readConfig } from "../config/config.ts";
 import { parseDatabaseUrl } from "../config/values.ts";
-import { move } from "../migrate-to/move.ts";
+import { copyAhead, move, type Stage } from "../migrate-to/move.ts";
 import { agrees, type Compared } from "../migrate-to/proof.ts";
 import { MoveRefused } from "../migrate-to/source.ts";
-import { jsonArg, printError, printMessage } from "./output.ts";
+import { jsonArg, printError, printMessage, printResult } from "./output.ts";
 import { Progress } from "./progress.ts";
 import { UsageError } from "./with-store.ts";
 
@@ -22,15 +22,22 @@ export const migrateToCommand = defineCommand({
       description: "An empty database, such as postgres://user:password@db.example.com/tidings",
       valueHint: "postgres://…",
     },
+    "while-running": {
+      type: "boolean",
+      description:
+        "Copy what there is so far while the server runs. A later run without this option copies the rest",
+    },
     json: jsonArg,
   },
   async run({ args }) {
-    process.exit(await migrateTo(args.address, args.json));
+    process.exit(await migrateTo(args.address, { isAhead: args["while-running"], isJson: args.json }));
   },
 });
 
-/** Moves the data. Returns the process's exit code: 0 if everything matches. */
-async function migrateTo(address: string, isJson: boolean | undefined): Promise<0 | 1> {
+type Options = { isAhead: boolean | undefined; isJson: boolean | undefined };
+
+/** Moves the data. Returns the process's exit code: 0 if everything matches, or is copied ahead. */
+async function migrateTo(address: string, { isAhead, isJson }: Options): Promise<0 | 1> {
   const progress = new Progress();
   process.once("SIGINT", () => {
     progress.end();
@@ -40,13 +47,24 @@ async function migrateTo(address: string, isJson: boolean | undefined): Promise<
   try {
     const { dataDirectory } = readConfig();
     const url = parseAddress(address);
-    printMessage(`Moving ${dataDirectory} to ${nameOf(url)}`);
-    const compared = await move(dataDirectory, url, {
-      begun: (stage) => progress.begin(stage),
-      done: (count) => progress.add(count),
+    const watch = {
+      begun: (stage: Stage) => progress.begin(stage),
+      done: (count: number) => progress.add(count),
       ended: () => progress.end(),
       onError: () => {},
-    });
+    };
+    if (isAhead) {
+      printMessage(`Copying ${dataDirectory} to ${nameOf(url)}`);
+      const events = await copyAhead(dataDirectory, url, watch);
+      await printResult(
+        isJson,
+        { events },
+        `${numberOf(events)} events are copied. To finish the move, stop the server and run this command without --while-running.`,
+      );
+      return 0;
+    }
+    printMessage(`Moving ${dataDirectory} to ${nameOf(url)}`);
+    const compared = await move(dataDirectory, url, watch);
     process.stdout.write(
       isJson
         ? `${JSON.stringify(compared.map((each) => ({ ...each, agrees: agrees(each) })))}\n`

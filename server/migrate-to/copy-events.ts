@@ -1,5 +1,5 @@
 import type { Event } from "../event/event.ts";
-import { compareStamps, stampOfId } from "../event/id.ts";
+import { type ArrivalStamp, compareStamps, stampOfId } from "../event/id.ts";
 import type { AcceptedEvent } from "../storage/event-store.ts";
 import type { Source } from "./source.ts";
 import type { StoredEvent } from "./stored-event.ts";
@@ -7,30 +7,46 @@ import type { Target } from "./target.ts";
 
 const batchEvents = 1_000;
 const batchCharacters = 2 * 1_048_576;
+/** Events that are read from one state of the source: a server's log grows meanwhile. */
+const stateEvents = 50_000;
 
 /**
- * Copies the source's events in the order of arrival, starting after the last one in the target.
+ * Copies the source's events up to an arrival, in the order of arrival, starting after the last one in the target.
  *
  * @param onEvents - called with the number of events stored
  */
 export async function copyEvents(
   source: Source,
   target: Target,
+  to: ArrivalStamp | null,
   onEvents: (events: number) => void,
 ): Promise<void> {
-  let inProgress: { stored: Promise<void>; events: number } | null = null;
-  const finishPrevious = async () => {
-    if (!inProgress) return;
-    await inProgress.stored;
-    onEvents(inProgress.events);
-  };
-  for (const batch of batchesOf(source.arrivedAfter(await target.resume()))) {
-    // Prepare this batch while the one before is being stored.
-    const { stored } = await target.append(batch.map(acceptedEvent));
+  for (let copied = stateEvents; copied >= stateEvents; ) {
+    copied = 0;
+    let inProgress: { stored: Promise<void>; events: number } | null = null;
+    const finishPrevious = async () => {
+      if (!inProgress) return;
+      await inProgress.stored;
+      onEvents(inProgress.events);
+    };
+    for (const batch of batchesOf(arrivedTo(to, source.arrivedAfter(await target.resume())))) {
+      // Prepare this batch while the one before is being stored.
+      const { stored } = await target.append(batch.map(acceptedEvent));
+      await finishPrevious();
+      inProgress = { stored, events: batch.length };
+      copied += batch.length;
+      if (copied >= stateEvents) break;
+    }
     await finishPrevious();
-    inProgress = { stored, events: batch.length };
   }
-  await finishPrevious();
+}
+
+function* arrivedTo(last: ArrivalStamp | null, events: Iterable<StoredEvent>): Generator<StoredEvent> {
+  if (last === null) return;
+  for (const event of events) {
+    if (compareStamps(event.arrival, last) > 0) return;
+    yield event;
+  }
 }
 
 function* batchesOf(events: Iterable<StoredEvent>): Generator<StoredEvent[]> {

@@ -2,11 +2,12 @@ import { Database, type SQLiteError } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { dashed } from "../storage/event-row.ts";
+import { readMigrations } from "../storage/migrations.ts";
 import { type Bodies, createBodies } from "../storage/sqlite/bodies.ts";
 import { createCounterWriter } from "../storage/sqlite/counter-writer.ts";
 import { lockDirectory } from "../storage/sqlite/directory-lock.ts";
 import type { FileLock } from "../storage/sqlite/file-lock.ts";
-import { databaseFile, migrate } from "../storage/sqlite/open.ts";
+import { databaseFile, migrate, newestOf, openForReading, versionOf } from "../storage/sqlite/open.ts";
 import { rowKeyOf } from "../storage/sqlite/row-key.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
 import { type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
@@ -20,30 +21,27 @@ type Column = { name: string; isText: boolean };
 const eventColumns = "project_id AS projectId, lower(hex(id)) AS id, row_key >> 21 AS ms, body";
 
 /**
- * The data directory to move. It is locked exclusively, so that no server stores events that the move would miss. Once
- * it is open, it is only read.
+ * The data directory to move. Usually it is locked exclusively, so that no server stores events that the move would miss.
+ * Once it is open, it is only read.
  */
 export class Source {
   readonly #database: Database;
-  readonly #lock: FileLock;
+  readonly #lock: FileLock | null;
   readonly #columns = new Map<string, Column[]>();
   readonly #isNotified;
   readonly #bodies: Bodies;
 
-  /**
-   * Migrates the directory to this program's version. Throws if it has no database, is newer than the program, or is in
-   * use.
-   */
-  constructor(dataDirectory: string) {
+  /** Throws `MoveRefused` if the directory has no database, or one that can't be used. */
+  constructor(dataDirectory: string, use: "alone" | "beside a server") {
     const file = databaseFile(dataDirectory);
     if (!existsSync(file)) {
       throw new MoveRefused(`There is no ${file}. Set TIDINGS_DATA to the directory to move.`);
     }
-    this.#lock = lockFor(dataDirectory);
+    this.#lock = use === "alone" ? lockFor(dataDirectory) : null;
     try {
-      this.#database = openAlone(file, dataDirectory);
+      this.#database = this.#lock ? openAlone(file, dataDirectory) : openBesideServer(file);
     } catch (error) {
-      this.#lock.release();
+      this.#lock?.release();
       throw error;
     }
     const columns = this.#database.query<{ name: string; type: string }, [string]>(
@@ -118,6 +116,27 @@ export class Source {
       .get()!.events;
   }
 
+  /** Runs reads that see one state of the database. A server's log grows until they end. */
+  async inOneState<Result>(read: () => Promise<Result>): Promise<Result> {
+    this.#database.run("BEGIN");
+    try {
+      return await read();
+    } finally {
+      this.#database.run("COMMIT");
+    }
+  }
+
+  /** Null if there is no event. */
+  lastArrival(): ArrivalStamp | null {
+    return this.#database
+      .query<ArrivalStamp, []>(
+        `SELECT last >> 21 AS ms, last & 2097151 AS sequence FROM (
+           SELECT max((SELECT coalesce(max(row_key), -1) FROM events WHERE arrival IS NULL),
+             (SELECT coalesce(max(arrival), -1) FROM events)) AS last) WHERE last >= 0`,
+      )
+      .get();
+  }
+
   /** All events that arrived after a stamp, in the order of arrival. */
   *arrivedAfter(stamp: ArrivalStamp | null): Generator<StoredEvent> {
     const after = stamp ? rowKeyOf(stamp) : -1n;
@@ -132,15 +151,21 @@ export class Source {
       "WHERE arrival > ?1 ORDER BY arrival, row_key",
       after,
     );
-    let [a, b] = [undated.next(), dated.next()];
-    while (!a.done || !b.done) {
-      if (b.done || (!a.done && compareStamps(a.value.arrival, b.value.arrival) <= 0)) {
-        yield a.value!;
-        a = undated.next();
-      } else {
-        yield b.value;
-        b = dated.next();
+    try {
+      let [a, b] = [undated.next(), dated.next()];
+      while (!a.done || !b.done) {
+        if (b.done || (!a.done && compareStamps(a.value.arrival, b.value.arrival) <= 0)) {
+          yield a.value!;
+          a = undated.next();
+        } else {
+          yield b.value;
+          b = dated.next();
+        }
       }
+    } finally {
+      // A statement that isn't ended holds back the log of a server.
+      undated.return(undefined);
+      dated.return(undefined);
     }
   }
 
@@ -156,7 +181,7 @@ export class Source {
 
   close(): void {
     this.#database.close();
-    this.#lock.release();
+    this.#lock?.release();
   }
 
   *#events(columns: string, rest: string, parameter: bigint | number): Generator<StoredEvent> {
@@ -184,6 +209,17 @@ function lockFor(dataDirectory: string): FileLock {
   }
 }
 
+/** Opens the database of a server of this version, while that uses it. */
+function openBesideServer(file: string): Database {
+  const database = openForReading(file);
+  const [has, expected] = [versionOf(database), newestOf(readMigrations("sqlite"))];
+  if (has === expected) return database;
+  database.close();
+  throw new MoveRefused(
+    `${file} has schema ${has}, and this program ${expected}. Copy ahead with the version of the server, or stop the server and move everything with this one.`,
+  );
+}
+
 /** Migrates the database, and opens it with an exclusive lock. */
 function openAlone(file: string, dataDirectory: string): Database {
   try {
@@ -207,7 +243,7 @@ function openAlone(file: string, dataDirectory: string): Database {
     const { code, message } = error as Partial<SQLiteError> & { message: string };
     if (!code?.startsWith("SQLITE_BUSY")) throw new MoveRefused(message);
     throw new MoveRefused(
-      `${file} is in use, probably by a server. Stop it first: events that it records now would not be moved.`,
+      `${file} is in use, probably by a server. Stop it first: events that it records now would not be moved. With --while-running, this command copies what there is so far.`,
     );
   }
 }

@@ -2,7 +2,7 @@ import type { Pool, QueryConfig, QueryResultRow } from "pg";
 import type { ArrivalStamp } from "../event/id.ts";
 import type { AcceptedEvent } from "../storage/event-store.ts";
 import { createAppend } from "../storage/postgres/append.ts";
-import { bigints, uuids } from "../storage/postgres/arrays.ts";
+import { bigints, integers, uuids } from "../storage/postgres/arrays.ts";
 import { migrate } from "../storage/postgres/migrate.ts";
 import { moving, movingSetting } from "../storage/postgres/migration-guard.ts";
 import { Partitions } from "../storage/postgres/partitions.ts";
@@ -231,6 +231,21 @@ export class Target {
       bigints(events.map(({ key }) => key[0] as number)),
       uuids(events.map(({ key }) => key[1] as string)),
     ]);
+  }
+
+  /** Sets whether events notified. */
+  async setNotified(projectId: number, events: readonly StoredEvent[]): Promise<void> {
+    await this.#runQuery(
+      `UPDATE events SET notified = changed.notified = 1
+       FROM unnest($2::bigint[], $3::uuid[], $4::integer[]) AS changed (created_at, id, notified)
+       WHERE events.project_id = $1 AND events.created_at = changed.created_at AND events.id = changed.id`,
+      [
+        projectId,
+        bigints(events.map(({ createdAtMs }) => createdAtMs)),
+        uuids(events.map(({ id }) => id)),
+        integers(events.map(({ notified }) => (notified ? 1 : 0))),
+      ],
+    );
   }
 
   /** Updates the planner's statistics, which autovacuum would do later. */

@@ -229,6 +229,8 @@ describe.each([...storeEngines])("people on %s", (engine) => {
         .sort((a, b) => (a.userId < b.userId ? -1 : 1));
     const expected = expectedUsers.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
     await activity.update(10_000);
+    // After a removal alone, nothing is behind, and times are looked up with the next run.
+    activity.start();
     await activity.idle();
     expect(page.total).toBe(expected.length);
     expect(page.users.map(({ userId, events }) => [userId, events]).sort()).toEqual(
