@@ -77,7 +77,7 @@ export function createShip({ clickHouse, ranges, removals, lease, options, onErr
       return lease.take();
     }
     for (let isWhole = true; ; ) {
-      const next = await ranges.plan(options, now());
+      const next = await ranges.plan(options, nowMs);
       if (next) {
         await shipRange(next, now);
         if (!(await goOn())) return;
