@@ -65,12 +65,6 @@ export async function fixPostgres(config: Database, fixes: ReadonlySet<Fix>): Pr
   }
 }
 
-/** Throws if a node uses the database. */
-export async function requireUnused(config: Database): Promise<void> {
-  const client = await connect(config);
-  await refuseUsers(client).finally(() => client.end().catch(() => {}));
-}
-
 async function refuseUsers(client: ClientBase): Promise<void> {
   const { rows: users } = await client.query<{ name: string }>(
     `SELECT DISTINCT application_name AS name FROM pg_stat_activity

@@ -78,22 +78,22 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
 
   async function shipNow(pause: Pause, begunMs: number): Promise<void> {
     const begunAt = performance.now();
+    // It can go on for hours: rows stay long enough after their own block, and don't wait for the last one.
+    const now = () => begunMs + Math.round(performance.now() - begunAt);
     if (!(await lease.take())) {
       checked.clear();
       return;
     }
     await servers.requireOwned();
     for (;;) {
-      // As long as events come faster than they move, this goes on.
-      const nowMs = begunMs + Math.round(performance.now() - begunAt);
-      await servers.join(nowMs);
+      await servers.join(now());
       // A server that is behind can still be filled, and then take the place of one that is away.
-      const moved = await moveNext(nowMs).catch((error) => {
+      const moved = await moveNext(begunMs, now).catch((error) => {
         if (isOfServer(error)) return error as Error;
         throw error;
       });
       if (!(await lease.take())) return;
-      const isFilled = await fillSome(nowMs);
+      const isFilled = await fillSome(now());
       if (!isFilled && moved instanceof Error) throw moved;
       if (!isFilled && !moved) break;
       await pause();
@@ -102,16 +102,19 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
     await lease.release();
   }
 
-  /** Ships a range that is due, and deletes the rows of another that was announced. Returns false if there is none. */
-  async function moveNext(nowMs: number): Promise<boolean> {
+  /**
+   * Ships a range that was due when moving began, and deletes the rows of another that was announced. Returns false if
+   * there is none.
+   */
+  async function moveNext(begunMs: number, now: () => number): Promise<boolean> {
     await deleteUnknown();
     await removals.apply();
-    await removals.forget(nowMs);
-    const range = await ranges.plan(options, nowMs);
-    if (range) await shipRange(range, nowMs);
-    await ranges.announceClearing(nowMs - options.keepMs, nowMs);
-    const announced = await ranges.nextToClear(nowMs - options.announceMs);
-    const isCleared = announced !== null && (await clear(announced, nowMs));
+    await removals.forget(now());
+    const range = await ranges.plan(options, begunMs);
+    if (range) await shipRange(range, now);
+    await ranges.announceClearing(now() - options.keepMs, now());
+    const announced = await ranges.nextToClear(now() - options.announceMs);
+    const isCleared = announced !== null && (await clear(announced, now()));
     return range !== null || isCleared;
   }
 
@@ -146,7 +149,7 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
   }
 
   /** Stores a range on all servers that have everything before it. Those that can't store it are then behind. */
-  async function shipRange(range: Range, nowMs: number): Promise<void> {
+  async function shipRange(range: Range, now: () => number): Promise<void> {
     const current = (await servers.placed()).filter(({ behindSince }) => behindSince === null);
     const { results, failures } = await onEach(current, async (clickHouse, server) => {
       // Each can take as long as a send may.
@@ -155,7 +158,7 @@ export function createShip({ servers, ranges, removals, lease, options, onError 
     });
     const [sent] = results.values();
     if (!sent) throw [...failures.values()][0] ?? noServer();
-    await finish(range, [...results.keys()], sent, nowMs);
+    await finish(range, [...results.keys()], sent, now());
     for (const [{ clickHouse }, error] of failures) if (clickHouse) servers.trouble(clickHouse, whyOf(error));
   }
 
