@@ -228,7 +228,7 @@ function Fact({
   return (
     <div className="flex flex-wrap items-baseline gap-x-4 gap-y-0.5 px-4 py-2.5 text-sm">
       <dt className="flex-1 text-muted">{label}</dt>
-      <dd className="text-right tabular-nums">
+      <dd className="ml-auto text-right tabular-nums">
         {children}
         {warning && <p className="text-warn text-xs">{warning}</p>}
       </dd>
