@@ -7,6 +7,8 @@ export class ApiError extends Error {
   readonly code: string;
   readonly detail: string;
   readonly errors: { pointer: string; detail: string }[];
+  /** If older events can't be read: those from this time on can. */
+  readonly availableFrom: string | undefined;
   /** The current version, if somebody changed it after editing began. */
   readonly current: unknown;
   /** Its last change, or its deletion, if that is known. */
@@ -20,6 +22,7 @@ export class ApiError extends Error {
     this.code = problem.type?.split("/").at(-1) ?? "";
     this.detail = detail;
     this.errors = problem.errors ?? [];
+    this.availableFrom = problem.availableFrom;
     this.current = problem.current;
     this.change = problem.change;
   }

@@ -6,7 +6,7 @@ import { searchServer } from "./syntax.mjs";
 
 const allowed =
   /^(?:storage|migrate-to|commands|doctor|testing|e2e|config)\/|^process\/(?:open-store|program-files)\.ts$|\.test\.ts$/;
-const engine = /postgres|sqlite|^pg(?:$|[-/])|^database(?:Url|Connections)$|DATABASE_URL/i;
+const engine = /postgres|sqlite|clickhouse|^pg(?:$|[-/])|^database(?:Url|Connections)$|DATABASE_URL/i;
 /** better-auth's name for a table layout. */
 const layout = { path: "auth/auth-adapter.ts", text: 'type: "sqlite"' };
 

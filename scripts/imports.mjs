@@ -18,6 +18,7 @@ const order = [
   "storage",
   "storage/sqlite",
   "storage/postgres",
+  "storage/clickhouse",
   "process/open-store.ts",
   "process/open-files.ts",
   "backup",

@@ -56,7 +56,7 @@ const pragma = /^\/\/ @engines (.+)$/m;
 const longPragma = /^\/\/ @long(?: (\S+))?$/m;
 /** What a file imports that drives a browser. */
 const drivesBrowser = /\/(browser\/(chromium|dashboard)|drivers\/browser)\.ts"/;
-const engines = ["sqlite", "postgres"];
+const engines = ["sqlite", "postgres", "clickhouse"];
 /** Test files that run at the same time on an engine. One more than cores: many tests wait, for a page or a time. */
 const workers = availableParallelism() + 1;
 /** What tests keep at a time, and what PostgreSQL's log takes, with room to spare, in bytes. */
@@ -93,13 +93,16 @@ const plan = planFor(
 );
 for (const engine of engines) plan[engine] = filesOfPart(plan[engine], engine);
 const postgres =
-  plan.postgres.length > 0 && !process.env.TIDINGS_TEST_POSTGRES ? await startPostgres() : null;
+  plan.postgres.length + plan.clickhouse.length > 0 && !process.env.TIDINGS_TEST_POSTGRES
+    ? await startPostgres()
+    : null;
 // SQLite's output is shown immediately, PostgreSQL's afterwards, so that they don't mix.
 const log = join(results, "postgres.log");
 const logFile = openSync(log, "w");
 const runs = await Promise.all([
   runTests("sqlite", "inherit"),
   runTests("postgres", plan.sqlite.length > 0 ? logFile : "inherit"),
+  runTests("clickhouse", "inherit"),
 ]);
 closeSync(logFile);
 process.stdout.write(readFileSync(log));
@@ -143,13 +146,18 @@ function planFor(files) {
       : isFullRun && !isOfPages
         ? listed.filter((engine) => engine !== long?.[1])
         : [listed[0]];
-    for (const engine of chosen) plan[engine].push(file);
+    for (const engine of chosen) {
+      // It has a command of its own (scripts/test-clickhouse.mjs).
+      if (engine === "clickhouse" && isFullRun) continue;
+      plan[engine].push(file);
+    }
   }
   return plan;
 }
 
 /** Divides files into parts by their committed timings, which are the same on all machines. */
 function filesOfPart(files, engine) {
+  if (engine === "clickhouse") return files;
   const known = JSON.parse(readFileSync(`${root}scripts/test-timings/${timingsName(engine)}`, "utf8")).files;
   const msOf = (file) => known[file] ?? 1_000;
   const parts = Array.from({ length: part.of }, () => ({ ms: 0, files: [] }));

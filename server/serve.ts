@@ -20,6 +20,7 @@ import { serveMetrics } from "./metrics/serve-metrics.ts";
 import { createLog } from "./process/log.ts";
 import { MigrationReport } from "./process/migration-report.ts";
 import { openServices } from "./process/open-services.ts";
+import type { OpenStore } from "./process/open-store.ts";
 import { notifySystemd } from "./process/systemd.ts";
 import type { Store } from "./storage/store.ts";
 
@@ -47,7 +48,7 @@ export type Running = {
 };
 
 /** Dependencies that tests replace to control time or save time. */
-type ServeOptions = {
+export type ServeOptions = {
   passwords?: PasswordHashing;
   /** The machine's clock, which dates events. */
   now?: () => number;
@@ -57,6 +58,7 @@ type ServeOptions = {
   isPassive?: boolean;
   /** The directories with the migrations, if they are not the program's own. */
   migrations?: readonly string[] | undefined;
+  openStore?: OpenStore | undefined;
   /** Called when it answers requests, before the database is open. */
   onListening?: (address: string) => void;
 };
@@ -71,6 +73,7 @@ export async function serve(
     log: givenLog,
     isPassive = false,
     migrations,
+    openStore,
     onListening = () => {},
   }: ServeOptions = {},
 ): Promise<Running> {
@@ -106,6 +109,7 @@ export async function serve(
     signInTiers,
     isPassive,
     migrations,
+    openStore,
   }).catch(async (error) => {
     await server.stop(true);
     throw error;

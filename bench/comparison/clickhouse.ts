@@ -18,7 +18,7 @@ export async function startClickHouse(
     await run({ command: ["npm", "install", "--no-audit", "--no-fund", `chdb@${chdb}`], cwd: packages });
   }
   const port = freePort();
-  const script = "bench/comparison/clickhouse-server.mjs";
+  const script = "server/testing/clickhouse-server.mjs";
   const command = ["node", script, `${port}`, join(folder, "clickhouse"), packages];
   const server = await startServer(port, { command }, acceptsConnections);
   const url = `http://127.0.0.1:${port}`;

@@ -79,6 +79,8 @@ export type Problem = {
   requestId?: string;
   /** Position of the error in `q`, from 1. */
   column?: number;
+  /** With `older-events-unavailable`: events from this time on can be listed, with `from`. */
+  availableFrom?: string;
 };
 
 export type User = {

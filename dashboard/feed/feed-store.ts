@@ -1,4 +1,5 @@
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
+import { ApiError } from "../api.ts";
 import { matcherOfDeleted } from "../live/deleted.ts";
 import { byTime, type FeedEntry, merge, toEntry } from "./entries.ts";
 import { type Filters, roughMatcherOf } from "./filters.ts";
@@ -18,6 +19,8 @@ export type FeedState = {
 };
 
 type EventPage = { events: Event[]; nextCursor?: string | null | undefined };
+/** The first page. With `olderError`, there are older events that can't be read. */
+type FirstPage = EventPage & { tail?: { to: string }; olderError?: unknown };
 type FetchEvents = (query: Record<string, string | undefined>, signal: AbortSignal) => Promise<EventPage>;
 
 /** Above this, the oldest entries are dropped while the reader is at the top. */
@@ -80,6 +83,18 @@ export function createFeed(filters: Filters, fetchPage: FetchEvents) {
     }
   }
 
+  /** The newest events. If older ones that belong to the page can't be read, those that can. */
+  async function fetchNewest(signal: AbortSignal): Promise<FirstPage> {
+    try {
+      return await fetchWithoutDeleted({}, signal);
+    } catch (error) {
+      const from = error instanceof ApiError ? error.availableFrom : undefined;
+      const page = from && (await fetchWithoutDeleted({ from }, signal).catch(() => null));
+      if (!page || page.events.length === 0) throw error;
+      return page.nextCursor ? page : { ...page, tail: { to: from }, olderError: error };
+    }
+  }
+
   function change(part: Partial<FeedState>) {
     state = { ...state, ...part };
     for (const listener of listeners) listener();
@@ -105,15 +120,16 @@ export function createFeed(filters: Filters, fetchPage: FetchEvents) {
     arrivedWhileFetching = [];
     isFetching = true;
     try {
-      const page = await fetchWithoutDeleted({}, signal);
+      const page = await fetchNewest(signal);
       isFetching = false;
       ids = new Set(deletedIds);
       held = [];
       const listed = admit(page.events, 0);
-      tail = page.nextCursor ? { cursor: page.nextCursor } : {};
+      const { olderError = null } = page;
+      tail = page.nextCursor ? { cursor: page.nextCursor } : (page.tail ?? {});
       const entries = merge(listed, admit(arrivedWhileFetching, Date.now()));
-      const older = page.nextCursor ? "idle" : "end";
-      change({ status: "ready", error: null, entries, held: 0, isStale: false, older, olderError: null });
+      const older = page.nextCursor ? "idle" : olderError ? "error" : "end";
+      change({ status: "ready", error: null, entries, held: 0, isStale: false, older, olderError });
     } catch (error) {
       if (signal.aborted) return;
       isFetching = false;

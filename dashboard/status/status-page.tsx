@@ -22,6 +22,10 @@ const slowCommitMs = 100;
 const backupAgeMaxMs = 2 * 86_400_000;
 /** Changes are backed up every few seconds, and a new backup takes a while. */
 const behindSecondsMax = 60;
+/** Events move to ClickHouse within an hour, and that takes a while. */
+const behindSecondsUsual = 2 * 3_600;
+/** The server counts no further. */
+const waitingCounted = 1_000_000;
 
 const statusQuery = queryOptions({
   queryKey: ["status"],
@@ -52,7 +56,7 @@ export function StatusPage() {
 }
 
 function Sections({ status }: { status: ServerStatus }) {
-  const { database, recording, notifying, backup } = status;
+  const { database, olderEvents, recording, notifying, backup } = status;
   const failed = notifying.deliveries.dead ?? 0;
   return (
     <>
@@ -71,9 +75,12 @@ function Sections({ status }: { status: ServerStatus }) {
             {timeUntilFull(database.daysUntilFull)}
           </Fact>
         )}
-        <Fact label="Last backup" warning={backup.failure ?? backupWarning(backup)}>
-          {backup.last ? <RelativeTime at={backup.last.at} form="long" /> : "Never"}
-        </Fact>
+        {/* A database server has its own tools. */}
+        {database.freeBytes !== null && (
+          <Fact label="Last backup" warning={backup.failure ?? backupWarning(backup)}>
+            {backup.last ? <RelativeTime at={backup.last.at} form="long" /> : "Never"}
+          </Fact>
+        )}
         {backup.changes && (
           <Fact label="Continuous backup" warning={changesWarning(backup.changes)}>
             {backup.changes.behindSeconds < behindSecondsMax
@@ -87,6 +94,7 @@ function Sections({ status }: { status: ServerStatus }) {
           </Fact>
         )}
       </Section>
+      {olderEvents && <OlderEvents status={olderEvents} />}
       <Section title="Recording">
         <Fact label="Stored in the last minute">{countOf(recording.storedInMinute, "event")}</Fact>
         <Fact
@@ -121,6 +129,59 @@ function Sections({ status }: { status: ServerStatus }) {
         <Fact label="Memory">{sizeOf(status.memoryBytes)}</Fact>
       </Section>
     </>
+  );
+}
+
+/** The events that were moved to a second database, and those that wait. */
+function OlderEvents({ status }: { status: NonNullable<ServerStatus["olderEvents"]> }) {
+  const { engine, failure, blocks, events, bytes, servers, waiting, shipping } = status;
+  const isMany = waiting.events >= waitingCounted;
+  return (
+    <Section title={engine}>
+      <Fact label="Older events" warning={failure ?? false}>
+        {failure === null ? "Can be read" : "Can't be read"}
+      </Fact>
+      {servers.length > 1 && servers.map((server) => <OlderServer key={server.address} server={server} />)}
+      <Fact label="Moved there">
+        {countOf(events, "event")} in {countOf(blocks, "block")}
+      </Fact>
+      <Fact label="Size there">{bytes === null ? "Unknown" : sizeOf(bytes)}</Fact>
+      <Fact
+        label="Still to move"
+        warning={
+          shipping.failure ?? (waiting.seconds > behindSecondsUsual && "They should move within an hour")
+        }
+      >
+        {isMany ? "More than a million events" : countOf(waiting.events, "event")}
+        {waiting.events > 0 && (
+          <>
+            , the first from{" "}
+            <RelativeTime at={new Date(Date.now() - waiting.seconds * 1_000).toISOString()} form="long" />
+          </>
+        )}
+      </Fact>
+      <Fact label="Failed attempts to move">{formatNumber(shipping.failedAttempts)}</Fact>
+    </Section>
+  );
+}
+
+/** One of several servers. As long as it lacks something, there is one copy fewer. */
+function OlderServer({
+  server: { address, failure, isCurrent, lacks },
+}: {
+  server: NonNullable<ServerStatus["olderEvents"]>["servers"][number];
+}) {
+  const lacking = [
+    lacks.blocks > 0 && `lacks ${countOf(lacks.events, "event")} in ${countOf(lacks.blocks, "block")}`,
+    lacks.removals > 0 && `owes ${countOf(lacks.removals, "removal")}`,
+  ].filter((text) => text !== false);
+  return (
+    <Fact
+      label={address}
+      warning={failure ?? (!isCurrent && "There is one copy fewer until it has all events")}
+    >
+      {isCurrent ? "Has all events" : `Not read${lacking.length > 0 ? `: ${lacking.join(", ")}` : ""}`}
+    </Fact>
   );
 }
 
@@ -167,7 +228,7 @@ function Fact({
   return (
     <div className="flex flex-wrap items-baseline gap-x-4 gap-y-0.5 px-4 py-2.5 text-sm">
       <dt className="flex-1 text-muted">{label}</dt>
-      <dd className="text-right tabular-nums">
+      <dd className="ml-auto text-right tabular-nums">
         {children}
         {warning && <p className="text-warn text-xs">{warning}</p>}
       </dd>

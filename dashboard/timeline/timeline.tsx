@@ -231,7 +231,10 @@ function HistogramChart({
           error !== null &&
           !isMistake &&
           !isEmpty && (
-            <div role="alert" className="flex h-full items-center justify-center gap-2 text-muted text-sm">
+            <div
+              role="alert"
+              className="flex h-full items-center justify-center gap-2 px-4 text-muted text-sm md:px-5"
+            >
               <span className="hostile">{errorMessage(error)}</span>
               <button type="button" onClick={reload} className="font-medium text-accent">
                 Retry

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 /** Alerts: what opens, counts, acknowledges and resolves them, by API, by events and by the links in messages. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";

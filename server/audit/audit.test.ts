@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { sql } from "kysely";

@@ -14,12 +14,6 @@ export type JobContext = {
 };
 
 /**
- * Events removed in one step. Its commit, including the merging of the search index, takes some milliseconds, for which
- * new events may have to wait.
- */
-const stepEvents = 50;
-
-/**
  * Removes all events that a removal covers, oldest first, and returns their number.
  *
  * @param onStep - called with the ids removed in each step
@@ -30,14 +24,11 @@ export async function removeAll(
   jobId?: string,
   onStep?: (ids: string[]) => Promise<void>,
 ): Promise<number> {
+  const { events } = context.store;
   let count = 0;
   let from: { fromMs?: number } = {};
   for (;;) {
-    const { ids, lastMs, isLast } = await context.store.events.remove(
-      { ...removal, ...from },
-      stepEvents,
-      jobId,
-    );
+    const { ids, lastMs, isLast } = await events.remove({ ...removal, ...from }, events.removalStep, jobId);
     context.onRemoved(ids);
     if (ids.length > 0) await onStep?.(ids);
     count += ids.length;

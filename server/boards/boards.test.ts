@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 /** Boards by API: their tiles, changes at the same time, results, and the public link. */
 import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Event } from "../event/event.ts";

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from "kysely";
 import { limits } from "../core/limits.ts";
-import { ProblemError } from "../core/problems.ts";
+import { isUnavailable, ProblemError } from "../core/problems.ts";
 import { WorkLoop } from "../core/work-loop.ts";
 import { outsideRequests, requestSignal, withDeadline } from "../scheduling/deadline.ts";
 import { FairQueue } from "../scheduling/fair-queue.ts";
@@ -180,7 +180,7 @@ export class CohortWorker extends WorkLoop {
         await withDeadline(signal, () => this.#update(row), { seconds: limits.cohortSeconds });
       } catch (error) {
         if (signal.aborted) return this.#finish(row, { dueAt: this.#now() });
-        const isExpected = error instanceof ProblemError && error.code !== "storage-unavailable";
+        const isExpected = error instanceof ProblemError && !isUnavailable(error);
         const tookMs = Math.ceil(performance.now() - startedMs);
         const failure = isExpected ? error.options.detail : "The server failed. Its log says why.";
         await this.#finish(row, {

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 /** Cohorts by API: their conditions, what searches find by them, and what keeps them from being deleted. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -39,6 +39,9 @@ beforeAll(async () => {
   await call("PUT", "/api/users/ann", { plan: "pro", seats: 12 });
   await call("PUT", "/api/users/bo", { plan: "free", seats: 3 });
   await call("PUT", "/api/users/dan", { plan: "pro" });
+  await until(
+    async () => (await call<{ users: UserInList[] }>("GET", "/api/users?sort=lastSeen")).users.length === 3,
+  );
 });
 afterAll(() => app[Symbol.asyncDispose]());
 

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long
 /** Cohorts while things change and time passes: their members are right, and nothing is computed in vain. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -10,17 +10,15 @@ import { ArrivalClock } from "../event/id.ts";
 import { joinAll } from "../people/join-ids.ts";
 import { createProject } from "../projects/projects.ts";
 import type { CohortDraft } from "../schemas/cohort.ts";
-import { openPostgresStore } from "../storage/postgres/index.ts";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import {
   effort,
   makeStorage,
+  openEngineStore,
   removeStorage,
   storeEngines,
   type TestStorage,
-  testWatch,
 } from "../testing/engine.ts";
 import {
   dayMs,
@@ -41,12 +39,6 @@ import { createCohort } from "./cohorts.ts";
 
 const blockEvents = 100;
 const rest = async () => {};
-
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
 
 type Properties = Record<string, string | number | boolean | null>;
 
@@ -151,7 +143,7 @@ describe.each([...storeEngines])("cohorts on %s", (engine) => {
   beforeAll(async () => {
     const onError = (error: unknown) => expect.unreachable(String(error));
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage, blockEvents);
     clock = new ArrivalClock(null);
     activity = new UserActivity({ store, onError });
     worker = new CohortWorker({ store, userActivity: activity, onError, now: () => nowMs });
@@ -233,6 +225,9 @@ describe.each([...storeEngines])("cohorts on %s", (engine) => {
       kind: "record",
       events: [{ userId: "u1", name: "open", tags: { plan: "free" }, quarter: days * 96 - 1 }],
     });
+    // The worker itself waits only for a moment.
+    await activity.update(10_000);
+    await activity.idle();
     await makeChange(store.control, { actor: commandActor, projectId }, (change) =>
       createCohort(change, { name: "Here", ...draft }, nowMs),
     );
@@ -279,7 +274,7 @@ describe.each([...storeEngines])("cohorts on %s", (engine) => {
         ]);
         break;
       case "remove": {
-        const removal = { projectId, userId: happening.userId };
+        const removal = { projectId, userIds: [happening.userId] };
         while (!(await store.events.remove(removal, 100)).isLast);
         project.events = project.events.filter(({ userId }) => userId !== happening.userId);
         break;

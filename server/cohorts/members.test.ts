@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -11,17 +11,15 @@ import { UserSetBuilder } from "../event/user-set.ts";
 import { joinAll } from "../people/join-ids.ts";
 import { createProject } from "../projects/projects.ts";
 import type { CohortDraft } from "../schemas/cohort.ts";
-import { openPostgresStore } from "../storage/postgres/index.ts";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import {
   effort,
   makeStorage,
+  openEngineStore,
   removeStorage,
   storeEngines,
   type TestStorage,
-  testWatch,
 } from "../testing/engine.ts";
 import {
   dayMs,
@@ -44,12 +42,6 @@ const blockEvents = 100;
 const startMs = Date.UTC(2026, 0, 31);
 const rest = async () => {};
 
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
-
 const input = fc.record({
   events: fc.array(sentEvent, { minLength: 150, maxLength: 400 }),
   joins: fc.array(fc.record({ id, userId: id }), { maxLength: 6 }),
@@ -70,7 +62,7 @@ describe.each([...storeEngines])("cohorts on %s", (engine) => {
   beforeAll(async () => {
     const onError = (error: unknown) => expect.unreachable(String(error));
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage, blockEvents);
     clock = new ArrivalClock(null);
     activity = new UserActivity({ store, onError });
     worker = new CohortWorker({ store, userActivity: activity, onError, now: () => nowMs });

@@ -80,6 +80,7 @@ export const examples: Record<string, string> = {
   "on-call list": "on-call list --project default",
   "on-call shifts": "on-call shifts Backend --project default --days 7",
   "on-call override": "on-call override Backend --project default --member ada@example.com --for 8h",
+  "leave-clickhouse": "leave-clickhouse",
   "migrate-to": "migrate-to postgres://tidings@db.example.com/tidings",
   "completion bash": "completion bash >> ~/.bash_completion",
   "completion zsh": "completion zsh > ~/.zsh/completions/_tidings",

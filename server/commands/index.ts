@@ -46,6 +46,7 @@ export const commandLine: CommandDef = defineCommand({
     alert: () => import("./alert.ts").then((module) => module.alertCommand),
     annotation: () => import("./annotation.ts").then((module) => module.annotationCommand),
     "migrate-to": () => import("./migrate-to.ts").then((module) => module.migrateToCommand),
+    "leave-clickhouse": () => import("./leave-clickhouse.ts").then((module) => module.leaveClickHouseCommand),
     completion: () =>
       import("./completion.ts").then((module) =>
         module.completionCommand(() => describeCommand(commandLine)),

@@ -11,6 +11,7 @@ test("every setting has a default", () => {
     dataDirectory: resolve("data"),
     secretKey: null,
     databaseUrl: null,
+    clickhouseUrl: null,
     databaseConnections: 10,
     url: null,
     trustedProxies: [],
@@ -219,6 +220,20 @@ test("a database can be given by name, address or socket", () => {
   }
 });
 
+test("ClickHouse needs PostgreSQL", () => {
+  const CLICKHOUSE_URL = "https://tidings:p%40ss@clickhouse.example.com:8443/tidings";
+  expect(inspectConfig({ CLICKHOUSE_URL }).mistakes).toEqual([
+    "CLICKHOUSE_URL needs DATABASE_URL: ClickHouse takes over events that PostgreSQL has recorded",
+  ]);
+  const DATABASE_URL = "postgres://tidings@db.example.com/tidings";
+  expect(readConfig({ CLICKHOUSE_URL, DATABASE_URL }).clickhouseUrl).toBe(CLICKHOUSE_URL);
+  const second = "http://127.0.0.1:8123/tidings";
+  for (const separator of [",", " ", ", ", "\n"])
+    expect(
+      readConfig({ CLICKHOUSE_URL: CLICKHOUSE_URL + separator + second, DATABASE_URL }).clickhouseUrl,
+    ).toBe(`${CLICKHOUSE_URL},${second}`);
+});
+
 describe("a setting", () => {
   const rejected: [variable: string, value: string][] = [
     ["PORT", "-1"],
@@ -230,6 +245,12 @@ describe("a setting", () => {
     ["TIDINGS_URL", "https://example.com/?a=b"],
     ["DATABASE_URL", "postgres://db.example.com"],
     ["DATABASE_URL", "postgres:///tidings"],
+    ["CLICKHOUSE_URL", "clickhouse://localhost/tidings"],
+    ["CLICKHOUSE_URL", "https://localhost:8443"],
+    ["CLICKHOUSE_URL", "https://localhost:8443/tidings?database=other"],
+    ["CLICKHOUSE_URL", "https://a:8443/tidings,"],
+    ["CLICKHOUSE_URL", "https://a:8443/tidings,clickhouse://b/tidings"],
+    ["CLICKHOUSE_URL", "https://a:8443/tidings https://user:password@a:8443/tidings"],
     ["DATABASE_CONNECTIONS", "1"],
     ["TRUSTED_PROXIES", "10.0.0.0/33"],
     ["TRUSTED_PROXIES", "10.1"],

@@ -61,6 +61,10 @@ export function inspectConfig(environment: Record<string, string | undefined> = 
     mistakes.push(
       `${settings.backupTo.variable} can't be set together with ${settings.databaseUrl.variable}: back up PostgreSQL with its own tools`,
     );
+  if (texts.has(settings.clickhouseUrl.variable) && !texts.has(settings.databaseUrl.variable))
+    mistakes.push(
+      `${settings.clickhouseUrl.variable} needs ${settings.databaseUrl.variable}: ClickHouse takes over events that PostgreSQL has recorded`,
+    );
   if (values.backupMode === "continuous" && !texts.has(settings.backupTo.variable))
     mistakes.push(
       `${settings.backupTo.variable} must be set, because ${settings.backupMode.variable} is continuous`,

@@ -4,6 +4,7 @@ import {
   parseBackupAddress,
   parseBackupMode,
   parseBoolean,
+  parseClickHouseUrl,
   parseConnections,
   parseCount,
   parseDatabaseUrl,
@@ -78,6 +79,13 @@ export const settings = {
     null,
     "[PostgreSQL](postgres.md) database to use instead of the data directory, such as `postgres://user:password@db.example.com/tidings`",
     parseDatabaseUrl,
+  ),
+  /** If null, PostgreSQL keeps all events. */
+  clickhouseUrl: secret(
+    "CLICKHOUSE_URL",
+    null,
+    "[ClickHouse](clickhouse.md) database for all but the newest events, beside `DATABASE_URL`, such as `https://user:password@clickhouse.example.com:8443/tidings`; several, separated by commas or spaces, [each get all events](clickhouse.md#two-servers)",
+    parseClickHouseUrl,
   ),
   databaseConnections: setting(
     "DATABASE_CONNECTIONS",

@@ -78,6 +78,27 @@ export function parseDatabaseUrl(text: string): string {
   return text;
 }
 
+/**
+ * The addresses of the HTTP interfaces of ClickHouse servers (https://clickhouse.com/docs/interfaces/http), each with the
+ * database as path. Returns them separated by commas.
+ */
+export function parseClickHouseUrl(text: string): string {
+  const addresses = text.trim().split(/[\s,]+/);
+  const places = new Set<string>();
+  for (const address of addresses) {
+    const url = URL.parse(address);
+    if (url === null || !["http:", "https:"].includes(url.protocol) || !/^\/[^/]+$/.test(url.pathname)) {
+      throw new Error(
+        "must be a URL with a database, such as https://user:password@clickhouse.example.com:8443/tidings, or several separated by commas, with special characters in the password percent-encoded",
+      );
+    }
+    if (url.search || url.hash) throw new Error("must end with the name of the database");
+    places.add(url.host + url.pathname);
+  }
+  if (places.size < addresses.length) throw new Error("must not name a database twice");
+  return addresses.join(",");
+}
+
 /** Values of libpq's `sslmode` (https://www.postgresql.org/docs/current/libpq-ssl.html). */
 const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 

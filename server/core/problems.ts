@@ -133,6 +133,7 @@ const problems = {
   overloaded: { status: 503, title: "Server overloaded" },
   "storage-full": { status: 507, title: "Disk full" },
   "storage-unavailable": { status: 503, title: "Storage unavailable" },
+  "older-events-unavailable": { status: 503, title: "Older events unavailable" },
   "storage-damaged": { status: 500, title: "Database damaged" },
   migrating: { status: 503, title: "Database being upgraded" },
   "clock-wrong": { status: 503, title: "Wrong server clock" },
@@ -160,6 +161,8 @@ export type Problem = {
   errors?: Fault[] | undefined;
   /** Position of the error in `q`, from 1. */
   column?: number | undefined;
+  /** If older events can't be read: those from this time on can. */
+  availableFrom?: string | undefined;
   /** The response's `x-request-id`, which the server's log has too. */
   requestId?: string | undefined;
 };
@@ -184,6 +187,8 @@ type ProblemOptions = {
   errors?: Fault[];
   /** Position of the error in a search, from 1. */
   column?: number;
+  /** If older events can't be read: those from this time on can. */
+  availableFrom?: string;
   /** What is there now, as its GET returns it. */
   current?: Record<string, unknown>;
   /** Its last change, or its deletion. */
@@ -213,7 +218,7 @@ export class ProblemError extends Error {
 
   toProblem(requestId?: string): Problem {
     const { status, title } = problems[this.code];
-    const { detail, errors, column } = this.options;
+    const { detail, errors, column, availableFrom } = this.options;
     return {
       ok: false,
       type: problemTypeOf(this.code),
@@ -222,6 +227,7 @@ export class ProblemError extends Error {
       detail,
       ...(errors && { errors }),
       ...(column !== undefined && { column }),
+      ...(availableFrom !== undefined && { availableFrom }),
       ...(requestId !== undefined && { requestId }),
     };
   }
@@ -245,6 +251,11 @@ export class ProblemError extends Error {
     const body = { ...this.toProblem(requestId), current, change };
     return new Response(JSON.stringify(body), { status: this.status, headers });
   }
+}
+
+/** Whether the storage, or the part of it that was needed, can't be reached: the same may succeed later. */
+export function isUnavailable({ code }: ProblemError): boolean {
+  return code === "storage-unavailable" || code === "older-events-unavailable";
 }
 
 /** @example throw problem("channel-exists", { detail: `The channel "payments" already exists.` }) */

@@ -1,20 +1,25 @@
 import pg, { type ClientBase } from "pg";
 import type { Config } from "../config/config.ts";
+import { moveAgain } from "../storage/clickhouse/diagnose.ts";
+import { addressesIn } from "../storage/clickhouse/servers.ts";
 import { diagnose, rebuild } from "../storage/postgres/diagnose.ts";
 import { connectionSettings } from "../storage/postgres/pool.ts";
 import { checkServer } from "../storage/postgres/server-settings.ts";
 import { type BlockCoverage, blockCoverageSql } from "../storage/unindexed.ts";
+import { checkClickHouse } from "./check-clickhouse.ts";
 import { findingsOf, isReadable } from "./diagnosis-findings.ts";
 import { type Finding, type Fix, ok, problemFound, warning } from "./finding.ts";
 import { unindexedFinding } from "./unindexed-finding.ts";
 
-type Database = Pick<Config, "databaseUrl" | "databaseConnections">;
+type Database = Pick<Config, "databaseUrl" | "databaseConnections"> & Partial<Pick<Config, "clickhouseUrl">>;
 
 /** Clocks of two machines may differ by this much, in milliseconds. */
 const clockMs = 5_000;
 /** Connections of a node beside DATABASE_CONNECTIONS: those that store events and listen. */
 const eventConnections = 4;
 const gigabyte = 1e9;
+/** With ClickHouse, what these checks compare is in both databases, or not there. */
+const comparedOnBoth = new Set(["counters", "blocks", "ids of clients"]);
 
 /** Checks the database and its server. All events are read. */
 export async function checkPostgres(config: Database): Promise<Finding[]> {
@@ -33,6 +38,11 @@ export async function checkPostgres(config: Database): Promise<Finding[]> {
   try {
     const settings = await checkSettings(client, config);
     const found = await diagnose(client);
+    if (config.clickhouseUrl && isReadable(found)) {
+      const older = await checkClickHouse(client, config.clickhouseUrl);
+      const own = findingsOf(found, "postgres").filter(({ check }) => !comparedOnBoth.has(check));
+      return [...settings, ...own, ...older];
+    }
     const coverage = isReadable(found) ? (await client.query<BlockCoverage>(blockCoverageSql)).rows : [];
     return [...settings, ...findingsOf(found, "postgres"), ...coverage.map(unindexedFinding)];
   } catch (error) {
@@ -46,20 +56,24 @@ export async function checkPostgres(config: Database): Promise<Finding[]> {
 export async function fixPostgres(config: Database, fixes: ReadonlySet<Fix>): Promise<void> {
   const client = await connect(config);
   try {
-    const { rows: users } = await client.query<{ name: string }>(
-      `SELECT DISTINCT application_name AS name FROM pg_stat_activity
-       WHERE datname = current_database() AND application_name LIKE 'tidings %'
-         AND application_name <> current_setting('application_name')`,
-    );
-    if (users.length > 0) {
-      const names = users.map(({ name }) => `"${name}"`).join(", ");
-      throw new Error(`The database is in use by ${names}. Stop all nodes first.`);
-    }
-    const parts = [...fixes].filter((fix) => fix !== "rights");
+    await refuseUsers(client);
+    if (fixes.has("older")) await moveAgain(client, addressesIn(config.clickhouseUrl!));
+    const parts = [...fixes].filter((fix) => fix !== "rights" && fix !== "older");
     await rebuild(client, new Set(parts));
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+async function refuseUsers(client: ClientBase): Promise<void> {
+  const { rows: users } = await client.query<{ name: string }>(
+    `SELECT DISTINCT application_name AS name FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name LIKE 'tidings %'
+       AND application_name <> current_setting('application_name')`,
+  );
+  if (users.length === 0) return;
+  const names = users.map(({ name }) => `"${name}"`).join(", ");
+  throw new Error(`The database is in use by ${names}. Stop all nodes first.`);
 }
 
 async function connect({ databaseUrl, databaseConnections }: Database): Promise<pg.Client> {

@@ -11,8 +11,8 @@ export type Finding = {
   fix: Fix | null;
 };
 
-/** Parts that can be rebuilt from the events. */
-export type Fix = "index" | "counters" | "blocks" | "ids" | "rights";
+/** Parts that can be rebuilt from the events; `older` are those in ClickHouse, which are moved there again. */
+export type Fix = "index" | "counters" | "blocks" | "ids" | "rights" | "older";
 
 export function ok(check: string, detail: string): Finding {
   return { check, state: "ok", detail, advice: null, fix: null };

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long
 /** Analyses by groups: splits, and funnels, retention and activity that count groups in place of users. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 /** Charts, funnels and lists by company, by API. `group-analysis.test.ts` compares their numbers with plain computations. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Lifecycle, Stickiness } from "../schemas/activity.ts";

@@ -31,6 +31,8 @@ export class FailureLog {
 
   /** A request got this error as its response, or `internal`. */
   requestFailed(error: unknown, requestId?: string): void {
+    // Logged when it begins.
+    if (error instanceof ProblemError && error.code === "older-events-unavailable") return;
     if (isOutage(error)) this.#outageAt(error).requests++;
     else if (!(error instanceof ProblemError)) this.#log.error({ requestId, err: error }, "a request failed");
     else if (error.options.log !== undefined && !this.#logged.has(error)) {
@@ -47,8 +49,12 @@ export class FailureLog {
 
   /** A background task failed. It will be retried. */
   taskFailed(error: unknown): void {
-    // Damage was logged when it was found.
-    if (error instanceof ProblemError && error.code === "storage-damaged") return;
+    // Both are logged when they begin.
+    if (
+      error instanceof ProblemError &&
+      (error.code === "storage-damaged" || error.code === "older-events-unavailable")
+    )
+      return;
     if (isOutage(error)) this.#outageAt(error).tasks++;
     else this.#log.error({ err: error }, "a background task failed");
   }

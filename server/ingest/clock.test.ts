@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 /** Effects of a wrong clock: events get the clock's dates, and nothing else breaks. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 /** Values that applications set: by API, many at once, and their history. */
 import { afterAll, beforeAll, expect, test } from "bun:test";

@@ -9,7 +9,7 @@ import { openFiles } from "../process/open-files.ts";
 import { programCommit } from "../process/version.ts";
 import { freeBytes } from "../storage/disk.ts";
 import { type DiskGrowth, daysUntilFullMax } from "../storage/disk-growth.ts";
-import type { Store } from "../storage/store.ts";
+import type { OlderEngine, OlderServerStatus, OlderStatus, Store } from "../storage/store.ts";
 import {
   countAll,
   countFailingDestinations,
@@ -105,6 +105,7 @@ export class Metrics {
     this.#processGauges();
     this.#databaseGauges(store);
     this.#databaseGauge("tidings_database_bytes", "Size of the database, with its log", () => store.bytes());
+    if (store.older) this.#olderMetrics(store.older);
     const { dataDirectory } = store;
     // A database server has its own tools for backups, too.
     if (dataDirectory !== null) {
@@ -180,7 +181,7 @@ export class Metrics {
     );
   }
 
-  #databaseGauges({ control }: Store): void {
+  #databaseGauges({ control, older }: Store): void {
     this.#databaseGauge(
       "tidings_deliveries",
       "Deliveries that are kept, by state",
@@ -195,9 +196,11 @@ export class Metrics {
     this.#databaseGauge("tidings_outbox_events", "Events whose deliveries are still to be made", () =>
       countAll(control, "outbox"),
     );
-    this.#databaseGauge("tidings_unindexed_events", "Events that are in no block of the index yet", () =>
-      countUnindexed(control),
-    );
+    // If another engine has older events, there are no blocks.
+    if (!older)
+      this.#databaseGauge("tidings_unindexed_events", "Events that are in no block of the index yet", () =>
+        countUnindexed(control),
+      );
     this.#databaseGauge("tidings_rejected_events", "Rejected events that are kept", () =>
       countAll(control, "rejectedEvents"),
     );
@@ -209,6 +212,77 @@ export class Metrics {
       "Destinations of projects whose last delivery failed",
       () => countFailingDestinations(control),
     );
+  }
+
+  /** Metrics of the engine that has older events, named after it. */
+  #olderMetrics({ engine, status: read }: OlderEngine): void {
+    const prefix = `tidings_${engine.toLowerCase()}`;
+    let status: Promise<OlderStatus> | null = null;
+    let readAtMs = 0;
+    /** All metrics of a scrape are of one reading. */
+    const shared = () => {
+      if (status && performance.now() - readAtMs < reuseMs) return status;
+      readAtMs = performance.now();
+      status = read();
+      return status;
+    };
+    const gauge = (name: string, help: string, of: (status: OlderStatus) => number | undefined) =>
+      this.#databaseGauge(`${prefix}_${name}`, help, async () => of(await shared()));
+    gauge("up", `1 if ${engine} answers, otherwise 0`, ({ failure }) => (failure === null ? 1 : 0));
+    gauge(
+      "behind_events",
+      `Events that are not in ${engine} yet, counted up to a million`,
+      ({ waiting }) => waiting.events,
+    );
+    gauge(
+      "behind_seconds",
+      "Time since the first of these events arrived; 0 if there are none",
+      ({ waiting }) => waiting.seconds,
+    );
+    gauge(
+      "moved_events",
+      `Events that were moved to ${engine}, removed ones included`,
+      ({ events }) => events,
+    );
+    gauge("blocks", `Blocks of events that were moved to ${engine}`, ({ blocks }) => blocks);
+    gauge("bytes", `Size of the events in ${engine}`, ({ bytes }) => bytes ?? undefined);
+    const perServer = (name: string, help: string, of: (server: OlderServerStatus) => number) =>
+      this.#databaseGauge(
+        `${prefix}_server_${name}`,
+        help,
+        async (gauge) => {
+          for (const server of (await shared()).servers) gauge.set({ server: server.address }, of(server));
+          return undefined;
+        },
+        ["server"],
+      );
+    perServer("up", "1 if the server answers, otherwise 0", ({ failure }) => (failure === null ? 1 : 0));
+    perServer(
+      "current",
+      "1 if it has all that was moved, so that it is read, otherwise 0",
+      ({ isCurrent }) => (isCurrent ? 1 : 0),
+    );
+    perServer(
+      "lacking_events",
+      "Events that were moved and are not on the server yet",
+      ({ lacks }) => lacks.events,
+    );
+    perServer(
+      "owed_removals",
+      "Events that were removed and are still on the server",
+      ({ lacks }) => lacks.removals,
+    );
+    new Counter({
+      name: `${prefix}_failed_attempts_total`,
+      help: `Failed attempts of this node to move events to ${engine}`,
+      registers: [this.#registry],
+      async collect() {
+        const known = await shared().catch(() => null);
+        if (!known) return;
+        this.reset();
+        this.inc(known.shipping.failedAttempts);
+      },
+    });
   }
 
   #backupGauges({ control }: Store, shipper: SegmentShipper | null): void {

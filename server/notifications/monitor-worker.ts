@@ -1,7 +1,7 @@
 import type { ExpressionBuilder, Selectable, Transaction } from "kysely";
 import { lockRules } from "../alerts/rule-lock.ts";
 import { limits } from "../core/limits.ts";
-import { ProblemError } from "../core/problems.ts";
+import { isUnavailable, ProblemError } from "../core/problems.ts";
 import { WorkLoop } from "../core/work-loop.ts";
 import { lockMembers } from "../projects/members.ts";
 import { followAlerts } from "../rules/follow-alerts.ts";
@@ -278,7 +278,7 @@ export class MonitorWorker extends WorkLoop {
       return { dueMs, values };
     } catch (error) {
       if (signal.aborted) return null;
-      if (!(error instanceof ProblemError) || error.code === "storage-unavailable") throw error;
+      if (!(error instanceof ProblemError) || isUnavailable(error)) throw error;
       return { dueMs, failure: error.options.detail };
     }
   }

@@ -1,18 +1,17 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createProject } from "../projects/projects.ts";
-import { openPostgresStore } from "../storage/postgres/index.ts";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store } from "../storage/store.ts";
-import { makeStorage, removeStorage, storeEngines, type TestStorage, testWatch } from "../testing/engine.ts";
+import {
+  makeStorage,
+  openEngineStore,
+  removeStorage,
+  storeEngines,
+  type TestStorage,
+} from "../testing/engine.ts";
 import { mergeProperties } from "../users/merge-properties.ts";
 import { joinAll } from "./join-ids.ts";
 
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 10 }, testWatch),
-};
 const [rounds, visitors, changesOfVisitor] = [8, 5, 4];
 const atSomeTime = () => Bun.sleep(Math.random() * 40);
 
@@ -22,7 +21,7 @@ describe.each([...storeEngines])("people who change at the same time on %s", (en
 
   beforeAll(async () => {
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage);
   });
   afterAll(async () => {
     await store.close();

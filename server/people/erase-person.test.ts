@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 import { expect, test } from "bun:test";
 import { expectConsistent } from "../testing/consistency.ts";

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -11,17 +11,15 @@ import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { listCountedUsers } from "../stats/counted-users.ts";
 import { peopleChanged } from "../storage/people.ts";
-import { openPostgresStore } from "../storage/postgres/index.ts";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import {
   effort,
   makeStorage,
+  openEngineStore,
   removeStorage,
   storeEngines,
   type TestStorage,
-  testWatch,
 } from "../testing/engine.ts";
 import { PlainPeople } from "../testing/plain-people.ts";
 import { recountUsers } from "../users/check-users.ts";
@@ -40,12 +38,6 @@ const hours = 20 * 24;
 const settledMs = startMs + (hours + 1) * hourMs;
 const rest = async () => {};
 const ids = Array.from({ length: 14 }, (_, n) => (n % 3 === 0 ? `visitor ${n}` : `u${n}`));
-
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
 
 const id = fc.constantFrom(...ids);
 const sent = fc.record({
@@ -86,7 +78,7 @@ describe.each([...storeEngines])("people on %s", (engine) => {
 
   beforeAll(async () => {
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage, blockEvents);
     clock = new ArrivalClock(null);
     activity = new UserActivity({ store, onError: (error) => expect.unreachable(String(error)) });
   });

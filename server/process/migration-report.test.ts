@@ -8,7 +8,7 @@ import pg from "pg";
 import { pino } from "pino";
 import { serve } from "../serve.ts";
 import { readMigrations } from "../storage/migrations.ts";
-import { engine, removeStorage } from "../testing/engine.ts";
+import { controlEngine, removeStorage } from "../testing/engine.ts";
 import { preparedConfig, testPasswords } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import { MigrationReport } from "./migration-report.ts";
@@ -19,7 +19,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 /** Counts for some seconds on SQLite; on PostgreSQL it waits for the lock that the test holds. */
 const slowMigration =
-  engine === "sqlite"
+  controlEngine === "sqlite"
     ? "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 6000000) SELECT count(*) FROM numbers"
     : "ALTER TABLE settings ADD COLUMN added text";
 
@@ -32,7 +32,7 @@ async function holdLock(url: string | null): Promise<() => Promise<void>> {
 }
 
 test("a slow migration is told of by /readyz, pages and the log, and /healthz answers", async () => {
-  const newest = readMigrations(engine).at(-1)!.number;
+  const newest = readMigrations(controlEngine).at(-1)!.number;
   const name = `${newest + 1}-slow.sql`;
   writeFileSync(join(directory, name), slowMigration);
   const { config } = await preparedConfig();
@@ -43,7 +43,7 @@ test("a slow migration is told of by /readyz, pages and the log, and /healthz an
   const starting = serve(config, {
     passwords: testPasswords,
     log,
-    migrations: [...migrationsDirectories(engine), directory],
+    migrations: [...migrationsDirectories(controlEngine), directory],
     onListening: (listening) => {
       address = listening;
     },
@@ -56,7 +56,7 @@ test("a slow migration is told of by /readyz, pages and the log, and /healthz an
     return response.status === 503 && type === "/problems/migrating" && said.includes(name);
   });
   expect(detail).toMatch(
-    `The database is being upgraded from schema ${newest} to ${newest + 1}: step ${engine === "sqlite" ? "2 of 2" : "1 of 1"}, ${name}, `,
+    `The database is being upgraded from schema ${newest} to ${newest + 1}: step ${controlEngine === "sqlite" ? "2 of 2" : "1 of 1"}, ${name}, `,
   );
   expect((await fetch(`${address}/healthz`)).status).toBe(200);
   const page = await fetch(`${address}/`, { headers: { accept: "text/html" } });
@@ -66,7 +66,7 @@ test("a slow migration is told of by /readyz, pages and the log, and /healthz an
   expect(await page.text()).toContain("Tidings is upgrading its database");
   const told = () => lines.filter(({ step }) => step === name).map(({ msg }) => msg);
   // On SQLite, a fast machine can have ended it before a line is due.
-  if (engine === "postgres") {
+  if (controlEngine === "postgres") {
     await until(() => told().some((msg) => /waiting for a lock of process \d+ \(somebody\)/.test(msg)));
     expect(detail).not.toContain("somebody");
   }

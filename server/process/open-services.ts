@@ -51,7 +51,7 @@ import { WebsiteReceiver } from "../website/receive.ts";
 import { WebsiteBoards } from "../website/website-boards.ts";
 import { WebsiteWorker } from "../website/website-worker.ts";
 import type { MigrationReport } from "./migration-report.ts";
-import { openStore } from "./open-store.ts";
+import { type OpenStore, openStore } from "./open-store.ts";
 import { Readiness } from "./readiness.ts";
 import type { Services } from "./services.ts";
 
@@ -72,6 +72,7 @@ type Deps = {
   isPassive: boolean;
   /** The directories with the migrations, if they are not the program's own. */
   migrations: readonly string[] | undefined;
+  openStore?: OpenStore | undefined;
 };
 
 /** Whether damage of the database was found since the start. */
@@ -96,11 +97,12 @@ export async function openServices(deps: Deps): Promise<OpenServices> {
   /** Resolves when the owner can be told. */
   const outagesOpen = Promise.withResolvers<ServerOutages>();
   const damage = { isFound: false };
-  const store = await openStore(deps.config, watchStore(deps, outagesOpen.promise, damage), deps.migrations);
+  const open = deps.openStore ?? openStore;
+  const store = await open(deps.config, watchStore(deps, outagesOpen.promise, damage), deps.migrations);
   try {
-    const open = await wireUp(store, deps, damage);
-    outagesOpen.resolve(open.outages);
-    return open;
+    const wired = await wireUp(store, deps, damage);
+    outagesOpen.resolve(wired.outages);
+    return wired;
   } catch (error) {
     await store.close();
     throw error;

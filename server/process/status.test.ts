@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 import { expect, test } from "bun:test";
 import { version } from "../config/config.ts";
@@ -26,6 +26,10 @@ test("the owner of the installation sees the server's status, and nobody else", 
       freeBytes: engine === "sqlite" ? expect.any(Number) : null,
       daysUntilFull: null,
     },
+    olderEvents:
+      engine === "clickhouse"
+        ? { engine: "ClickHouse", failure: null, shipping: { failure: null, failedAttempts: 0 } }
+        : null,
     recording: { commitMs: { p50: expect.any(Number), p99: expect.any(Number) }, waiting: 0, streams: 0 },
     notifying: { outbox: 0, deliveries: {}, failingDestinations: 0 },
     unfinishedJobs: 0,

@@ -113,6 +113,7 @@ async function serverStatus({
       freeBytes: dataDirectory === null ? null : freeBytes(dataDirectory),
       daysUntilFull: (await diskGrowth?.daysUntilFull()) ?? null,
     },
+    olderEvents: store.older && { engine: store.older.engine, ...(await store.older.status()) },
     recording: {
       storedInMinute: commits.storedInMinute(),
       commitMs: p50 === null || p99 === null ? null : { p50, p99 },

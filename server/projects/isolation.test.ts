@@ -1,10 +1,10 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import { untilFannedOut } from "../testing/until.ts";
+import { until, untilFannedOut } from "../testing/until.ts";
 
 /** The secret of the first project: everything in it contains this text. */
 const secret = "confidential";
@@ -1221,6 +1221,8 @@ beforeAll(async () => {
     schedule: { type: "period", minutes: 5 },
   });
   await fetch(pingUrl, { method: "POST", body: secret });
+  // Its event is recorded after the answer.
+  await until(async () => (await app.list("?tag.heartbeat=own")).length === 1);
   const { mute } = await post<Made<"mute">>("/api/preferences/mutes", {
     project: "default",
     channel: "quiet",

@@ -1,7 +1,7 @@
 import { inReadingOrder } from "../boards/reading-order.ts";
 import { tileData } from "../boards/tile-data.ts";
 import { limits } from "../core/limits.ts";
-import { ProblemError } from "../core/problems.ts";
+import { isUnavailable, ProblemError } from "../core/problems.ts";
 import { requestSignal, withDeadline } from "../scheduling/deadline.ts";
 import type { Board } from "../schemas/board.ts";
 import type { Tile } from "../schemas/tile.ts";
@@ -24,8 +24,8 @@ const isCompared = (tile: Tile) =>
 
 /**
  * Computes a board's tiles for a report, one after the other, so that a report takes no more of the server than
- * somebody who looks at the board. A tile that can't be computed says why. Throws `overloaded` and
- * `storage-unavailable`, after which it can be tried again.
+ * somebody who looks at the board. A tile that can't be computed says why. Throws `overloaded`,
+ * `storage-unavailable` and `older-events-unavailable`, after which it can be tried again.
  */
 export async function computeTiles(
   store: Pick<Store, "events" | "control">,
@@ -57,7 +57,7 @@ export async function computeTiles(
       const before = isCompared(tile) ? await compute(tile, beforeMs, fromMs) : null;
       computed.push({ tile, data, before, problem: null });
     } catch (error) {
-      if (!(error instanceof ProblemError) || ["overloaded", "storage-unavailable"].includes(error.code))
+      if (!(error instanceof ProblemError) || error.code === "overloaded" || isUnavailable(error))
         throw error;
       const problem = performance.now() >= endsAt ? "It takes too long to compute." : error.options.detail;
       computed.push({ tile, data: null, before: null, problem });

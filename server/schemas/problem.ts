@@ -16,6 +16,10 @@ export const Problem = z
     errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
     requestId: z.string().optional().openapi({ description: "The response's `x-request-id`." }),
     column: z.int().optional().openapi({ description: "Position of the error in `q`, from 1." }),
+    availableFrom: z.string().optional().openapi({
+      format: "date-time",
+      description: "With `older-events-unavailable`: events from this time on can be listed, with `from`.",
+    }),
   })
   .openapi("Problem") satisfies z.ZodType<ProblemFields>;
 

@@ -21,6 +21,53 @@ export const ServerStatus = z
           "Days until that disk is full, at the rate of the last two weeks; 36,500 also if it does not fill. Null in the first day.",
       }),
     }),
+    olderEvents: z
+      .object({
+        engine: z.string().openapi({ description: "The database that has them." }),
+        failure: z.string().nullable().openapi({
+          description: "Why older events can't be read now. Null if they can.",
+        }),
+        blocks: count.openapi({ description: "Blocks of events that were moved there." }),
+        events: count.openapi({ description: "Events that were moved there, removed ones included." }),
+        bytes: count.nullable().openapi({ description: "Their size. Null if that database doesn't answer." }),
+        servers: z
+          .array(
+            z.object({
+              address: z.string().openapi({ description: "Its host, port and database." }),
+              failure: z
+                .string()
+                .nullable()
+                .openapi({ description: "Why it doesn't answer. Null if it does." }),
+              isCurrent: z.boolean().openapi({
+                description: "Whether it has all that was moved. Otherwise it isn't read until it has.",
+              }),
+              lacks: z
+                .object({ blocks: count, events: count, removals: count })
+                .openapi({ description: "What was moved or removed, and isn't there or is still there." }),
+              bytes: count
+                .nullable()
+                .openapi({ description: "The size of its events. Null if it doesn't answer." }),
+            }),
+          )
+          .openapi({ description: "The servers of that database. Each has all events that were moved." }),
+        waiting: z.object({
+          events: count.openapi({ description: "Events that are not there yet, counted up to a million." }),
+          seconds: z.number().openapi({
+            description:
+              "Time since the first of them arrived. Small numbers of events are moved after an hour.",
+          }),
+        }),
+        shipping: z
+          .object({
+            failure: z.string().nullable().openapi({ description: "Why the last attempt failed." }),
+            failedAttempts: count.openapi({ description: "Since this node started." }),
+          })
+          .openapi({ description: "How this node moves events." }),
+      })
+      .nullable()
+      .openapi({
+        description: "The second database, which has all but the newest events. Null if there is none.",
+      }),
     recording: z.object({
       storedInMinute: count.openapi({
         description: "Events that this node stored in the last minute.",

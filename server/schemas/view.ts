@@ -77,7 +77,9 @@ export const SidebarChannel = Channel.extend({
 export type SidebarChannel = z.infer<typeof SidebarChannel>;
 
 export const SidebarView = View.extend({
-  unread: unread.nullable().openapi({ description: "Null if counting would take too long." }),
+  unread: unread.nullable().openapi({
+    description: "Null if counting would take too long, or needs events that can't be read now.",
+  }),
 }).openapi("SidebarView");
 export type SidebarView = z.infer<typeof SidebarView>;
 

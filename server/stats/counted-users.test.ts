@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 /** The users whom a number counts, by API: of searches, of a funnel's steps and of cohorts. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { CountedUserList } from "../schemas/counted-users.ts";

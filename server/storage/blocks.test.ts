@@ -14,10 +14,10 @@ import { acceptedEvent } from "../testing/accepted-event.ts";
 import { searchesOf } from "../testing/arbitraries.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import {
+  blockEngines,
   effort,
   makeStorage,
   removeStorage,
-  storeEngines,
   type TestStorage,
   testWatch,
 } from "../testing/engine.ts";
@@ -62,7 +62,7 @@ const engines = {
   },
 };
 
-describe.each([...storeEngines])("blocks on %s", (engine) => {
+describe.each([...blockEngines])("blocks on %s", (engine) => {
   let storage: TestStorage;
   let store: Store;
   let clock: ArrivalClock;
@@ -357,7 +357,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
 
     test("after late events and removals", async () => {
       await append(150, 2);
-      const ofUser = await remove({ projectId: projects[0], userId: "u3" });
+      const ofUser = await remove({ projectId: projects[0], userIds: ["u3"] });
       expect(ofUser).not.toBeEmpty();
       const ofChannel = await remove({ projectId: projects[0], channels: ["c"] }, 40);
       expect(ofChannel.size).toBe(40);
@@ -448,7 +448,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
         "SELECT count(DISTINCT token) AS number FROM block_tokens WHERE token LIKE '%often%'",
       );
     expect(await tokens()).toBeGreaterThan(0);
-    for (const projectId of projects) await remove({ projectId, userId: "often" });
+    for (const projectId of projects) await remove({ projectId, userIds: ["often"] });
     expect(all.some(({ event }) => event.userId === "often")).toBe(false);
     await store.events.purge(rest, ["often"]);
     expect(await tokens()).toBe(0);
@@ -480,7 +480,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
         } > 0`,
       );
     expect(await withSecrets()).toBeGreaterThan(3);
-    await remove({ projectId: projects[0], userId: "gone" });
+    await remove({ projectId: projects[0], userIds: ["gone"] });
     await store.events.purge(rest, ["gone"]);
     expect(await withSecrets()).toBe(0);
     await expectFound(12);
@@ -515,7 +515,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
       let steps = 0;
       const erasing = async () => {
         if (++steps !== step) return;
-        await remove({ projectId: projects[0], userId: `leaver${step}` });
+        await remove({ projectId: projects[0], userIds: [`leaver${step}`] });
         await store.events.purge(rest, [`leaver${step}`]);
       };
       await store.events.indexBlocks(erasing, nowMs);

@@ -77,7 +77,8 @@ export type Removal = {
   projectId: number;
   /** Events of any of these channels. */
   channels?: string[];
-  userId?: string;
+  /** Events of any of these users. */
+  userIds?: readonly string[];
   /** Milliseconds since 1970, inclusive. */
   fromMs?: number;
   /** Milliseconds since 1970, exclusive. */

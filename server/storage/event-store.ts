@@ -252,6 +252,8 @@ export interface EventAnalyzer {
 interface EventRemover {
   /** Counts the events that a removal applies to. */
   countRemovable(removal: Removal): Promise<number>;
+  /** How many events a job removes at a time: few where new events wait meanwhile, many where each removal takes long. */
+  readonly removalStep: number;
   /**
    * Removes up to `limit` events, oldest first, or the one with an id. Resolves once that is durable.
    *

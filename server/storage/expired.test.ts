@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 import { afterEach, describe, expect, test } from "bun:test";
 import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { matches } from "../event/compile-filter.ts";
@@ -9,11 +9,15 @@ import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectConsistent } from "../testing/consistency.ts";
-import { makeStorage, removeStorage, storeEngines, type TestStorage, testWatch } from "../testing/engine.ts";
+import {
+  makeStorage,
+  openEngineStore,
+  removeStorage,
+  storeEngines,
+  type TestStorage,
+} from "../testing/engine.ts";
 import type { EventQuery } from "./event-queries.ts";
 import type { AcceptedEvent } from "./event-store.ts";
-import { openPostgresStore } from "./postgres/index.ts";
-import { openSqliteStore } from "./sqlite/index.ts";
 import type { Store } from "./store.ts";
 
 /** An import with dates only: all events of a day have the same `createdAt`. */
@@ -34,12 +38,6 @@ const blockEvents = 1_000;
 /** Stops a search that never ends. */
 const soon = () => AbortSignal.timeout(10_000);
 
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
-
 describe.each([...storeEngines])("events of one millisecond on %s", (engine) => {
   let storage: TestStorage;
   let store: Store;
@@ -49,7 +47,7 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
 
   beforeAll(async () => {
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage, blockEvents);
     projectId = (await createProject(store.control, "Own", null)).id;
     otherId = (await createProject(store.control, "Other", null)).id;
     const todayMs = midnight + 2 * dayMs;

@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import type { Config } from "../config/config.ts";
 import { migrationsDirectories } from "../process/program-files.ts";
 import { type Running, serve } from "../serve.ts";
-import { engine, removeStorage } from "../testing/engine.ts";
+import { controlEngine, removeStorage } from "../testing/engine.ts";
 import { openTestStore, preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";
 
 import { generateSecretKey } from "./secret-box.ts";
@@ -163,7 +163,7 @@ describe("a server does not start", () => {
     await stop();
     const key = readFileSync(file);
     const later = mkdtempSync(join(tmpdir(), "tidings-migrations-"));
-    const directories = [...migrationsDirectories(engine), later];
+    const directories = [...migrationsDirectories(controlEngine), later];
     writeFileSync(join(later, "9999-later.sql"), "CREATE TABLE later (id integer)");
     rmSync(file);
     expect(await refusal({}, directories)).toContain(`${file} is missing, and the database has secrets.`);
@@ -201,7 +201,7 @@ test("after a lost key, the statements in docs/secrets.md let people sign in aga
   expect([await me(cookie), await addBrowser(cookie)]).toEqual([200, 201]);
 });
 
-test.if(engine === "postgres")("a second node needs the key of the first one", async () => {
+test.if(controlEngine === "postgres")("a second node needs the key of the first one", async () => {
   const first = await serve({ ...config, secretKey: generateSecretKey() }, { passwords: testPasswords });
   try {
     // Its own data directory has no key.

@@ -73,6 +73,43 @@ export type TakeOutbox = (
   ids: readonly number[],
 ) => Promise<Selectable<ControlTables["outbox"]>[]>;
 
+/** Events that another engine keeps, once they are older. */
+export type OlderEngine = {
+  /** Its name, as people know it. */
+  engine: string;
+  status: () => Promise<OlderStatus>;
+};
+
+export type OlderStatus = {
+  /** Why older events can't be read; null if they can. */
+  failure: string | null;
+  /** Blocks and events that were moved, removed events included. */
+  blocks: number;
+  events: number;
+  /** Their size on disk; null if that can't be read now. */
+  bytes: number | null;
+  /** The servers of that engine. */
+  servers: OlderServerStatus[];
+  /** Events that are not moved yet, counted up to a million, and for how long the first of them has waited. */
+  waiting: { events: number; seconds: number };
+  /** Moving events on this node: why it failed at last, null if it didn't, and how often since the start. */
+  shipping: { failure: string | null; failedAttempts: number };
+};
+
+/** A server of the engine that has older events. */
+export type OlderServerStatus = {
+  /** Host, port and database. */
+  address: string;
+  /** Why it can't be read or written; null if it can. */
+  failure: string | null;
+  /** Whether it has all that was moved, so that reads may ask it. */
+  isCurrent: boolean;
+  /** Blocks that were moved and are not there yet, their events, and events that were removed and are still there. */
+  lacks: { blocks: number; events: number; removals: number };
+  /** The size of its events on disk; null if that can't be read now. */
+  bytes: number | null;
+};
+
 /** Events, and the control tables with everything else. */
 export interface Store {
   events: EventStore;
@@ -90,6 +127,8 @@ export interface Store {
   segments: SegmentSource | null;
   /** The size of the database. */
   bytes(): Promise<number>;
+  /** Tells of older events in another engine; null if there is none. */
+  older: OlderEngine | null;
   /** Stores all accepted events, then closes. */
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { type DatabaseTable, postgresTables, sqliteTables } from "../testing/database-tables.ts";
 import { declaredTables } from "../testing/declared-tables.ts";
-import { type Engine, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
+import { type ControlEngine, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
 import { databaseFile, migrate, openForReading } from "./sqlite/open.ts";
 
 const declared: Record<string, string[]> = {
@@ -25,11 +25,20 @@ const counterTables = ["channel_counters", "counters"];
 const eventTables = [...blockTables, ...counterTables, "events", "late_events", "sent_ids"];
 const otherTables = {
   sqlite: [...eventTables, "body_groups", "removed_bodies", "uncounted", "unsorted_ms"],
-  postgres: [...eventTables, "rate_limits", "tidings_migrations", "vocabulary", "vocabulary_doubts"],
+  postgres: [
+    ...eventTables,
+    "clickhouse_servers",
+    "rate_limits",
+    "shipped_ranges",
+    "shipped_removals",
+    "tidings_migrations",
+    "vocabulary",
+    "vocabulary_doubts",
+  ],
 };
 
 const storages: TestStorage[] = [];
-const found: Record<Engine, Record<string, DatabaseTable>> = { sqlite: {}, postgres: {} };
+const found: Record<ControlEngine, Record<string, DatabaseTable>> = { sqlite: {}, postgres: {} };
 
 beforeAll(async () => {
   const { dataDirectory } = await newStorage("sqlite");
@@ -50,7 +59,7 @@ afterAll(async () => {
   for (const storage of storages) await removeStorage(storage);
 });
 
-async function newStorage(engine: Engine): Promise<TestStorage> {
+async function newStorage(engine: ControlEngine): Promise<TestStorage> {
   const storage = await makeStorage(engine);
   storages.push(storage);
   return storage;

@@ -1,10 +1,8 @@
 import type { Event } from "../event/event.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { createProject } from "../projects/projects.ts";
-import { openPostgresStore } from "../storage/postgres/index.ts";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
 import { acceptedEvent } from "./accepted-event.ts";
-import { type Engine, makeStorage, removeStorage, testWatch } from "./engine.ts";
+import { type Engine, makeStorage, openEngineStore, removeStorage } from "./engine.ts";
 
 /** Few enough that some hundred events are several blocks. */
 const blockEvents = 150;
@@ -24,10 +22,7 @@ export type AnalysisStore = Awaited<ReturnType<typeof openAnalysisStore>>;
 /** A store with two projects, for tests that compare analyses of the first with plain computations. */
 export async function openAnalysisStore(engine: Engine) {
   const storage = await makeStorage(engine);
-  const store =
-    engine === "sqlite"
-      ? await openSqliteStore(storage.dataDirectory, testWatch, blockEvents)
-      : await openPostgresStore({ url: storage.databaseUrl!, connections: 5 }, testWatch, blockEvents);
+  const store = await openEngineStore(storage, blockEvents);
   const clock = new ArrivalClock(null);
   const { id: projectId } = await createProject(store.control, "One", null);
   const { id: otherId } = await createProject(store.control, "Other", null);
@@ -61,7 +56,7 @@ export async function openAnalysisStore(engine: Engine) {
     indexBlocks: () => store.events.indexBlocks(rest, latestMs + settledMs),
     /** Removes a user's events. Their blocks are built again only with `indexBlocks`. */
     async remove(userId: string): Promise<void> {
-      await store.events.remove({ projectId, userId }, 1_000);
+      await store.events.remove({ projectId, userIds: [userId] }, 1_000);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await store.close();

@@ -2,6 +2,9 @@ import { expect } from "bun:test";
 import pg from "pg";
 import type { Event } from "../event/event.ts";
 import { token, tokensOf } from "../event/tokens.ts";
+import { connect } from "../storage/clickhouse/connection.ts";
+import { indexTokenOf } from "../storage/clickhouse/event-tokens.ts";
+import { rowOf, type WholeRow, wholeColumns } from "../storage/clickhouse/rows.ts";
 import { timedTokens } from "../storage/postgres/scan-cursor.ts";
 import { createBodies } from "../storage/sqlite/bodies.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
@@ -11,23 +14,36 @@ import type { TestStorage } from "./engine.ts";
 const hourMs = 3_600_000;
 
 /** Expects counters, channels, ids and the index to agree with the event rows. Returns the number of rows. */
-export async function expectConsistent({ dataDirectory, databaseUrl }: TestStorage): Promise<number> {
+export async function expectConsistent({
+  dataDirectory,
+  databaseUrl,
+  clickhouseUrl,
+}: TestStorage): Promise<number> {
   return databaseUrl === null
     ? expectSqliteConsistent(dataDirectory)
-    : await expectPostgresConsistent(databaseUrl);
+    : await expectPostgresConsistent(databaseUrl, clickhouseUrl);
 }
 
-/** `expectConsistent` for PostgreSQL. */
-export async function expectPostgresConsistent(url: string): Promise<number> {
+/** `expectConsistent` for PostgreSQL, also with ClickHouse behind it. */
+export async function expectPostgresConsistent(url: string, clickhouseUrl?: string | null): Promise<number> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const query = async (sql: string) => (await client.query({ text: sql, rowMode: "array" })).rows;
   try {
     // A single snapshot for all queries, whatever happens meanwhile.
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    const rows = `SELECT project_id, ('{' || body || '}')::json ->> 'channelId' COLLATE "C" AS channel,
-                         ('{' || body || '}')::json ->> 'name' COLLATE "C" AS name, created_at, created_at / ${hourMs} AS hour
-                  FROM events`;
+    const shipped = await query(
+      "SELECT block, to_arrival FROM shipped_ranges WHERE shipped_at IS NOT NULL ORDER BY block DESC LIMIT 1",
+    );
+    const [block, above] = shipped[0] ?? [-1, -1];
+    const older = clickhouseUrl ? await shippedEvents(clickhouseUrl, block) : [];
+    const listed = pg.escapeLiteral(JSON.stringify(older));
+    const rows = `SELECT *, created_at / ${hourMs} AS hour FROM (
+        SELECT project_id, ('{' || body || '}')::json ->> 'channelId' COLLATE "C" AS channel,
+               ('{' || body || '}')::json ->> 'name' COLLATE "C" AS name, created_at, id
+        FROM events WHERE arrival > ${above}
+        UNION ALL SELECT project_id, channel COLLATE "C", name COLLATE "C", created_at, id
+        FROM json_to_recordset(${listed}) AS r (project_id integer, channel text, name text, created_at bigint, id uuid)) AS one`;
     // Hours with a counter without a name don't count all names separately (counted-names.ts).
     const whole =
       "(project_id, channel, hour) NOT IN (SELECT project_id, channel, hour FROM counters WHERE name = '')";
@@ -64,8 +80,8 @@ export async function expectPostgresConsistent(url: string): Promise<number> {
     );
     expect(
       await query(
-        `SELECT id FROM sent_ids WHERE NOT EXISTS (SELECT FROM events WHERE events.project_id = sent_ids.project_id
-           AND events.created_at = sent_ids.created_at AND events.id = sent_ids.id)`,
+        `SELECT id FROM sent_ids WHERE NOT EXISTS (SELECT FROM (${rows}) AS r WHERE r.project_id = sent_ids.project_id
+           AND r.created_at = sent_ids.created_at AND r.id = sent_ids.id)`,
       ),
     ).toEqual([]);
     const { rows: events } = await client.query<{
@@ -74,7 +90,8 @@ export async function expectPostgresConsistent(url: string): Promise<number> {
       ms: string;
       tokens: string[];
     }>(
-      "SELECT project_id AS project, body, created_at AS ms, tsvector_to_array(tokens) AS tokens FROM events",
+      `SELECT project_id AS project, body, created_at AS ms, tsvector_to_array(tokens) AS tokens FROM events
+       WHERE arrival > ${above}`,
     );
     const wrong = events.filter(({ project, body, ms, tokens }) => {
       const wanted = new Set(
@@ -83,9 +100,32 @@ export async function expectPostgresConsistent(url: string): Promise<number> {
       return tokens.length !== wanted.size || !tokens.every((token) => wanted.has(token));
     });
     expect(wrong).toEqual([]);
-    return events.length;
+    return events.length + older.length;
   } finally {
     await client.end();
+  }
+}
+
+/** The events in ClickHouse, up to a block. Expects their tokens to be those of the other engines. */
+async function shippedEvents(url: string, block: number) {
+  const clickHouse = connect(url, { onWarning: () => {}, onInfo: () => {} });
+  try {
+    const rows = await clickHouse.read<WholeRow & { tokens: string[] }>(
+      `SELECT ${wholeColumns}, tokens FROM events WHERE block <= ${block}`,
+    );
+    return rows.map((row) => {
+      const { ms, id, body } = rowOf(row);
+      const event = JSON.parse(`{${body}}`) as Event;
+      const project = Number(row.project);
+      const wanted = tokensOf(project, event).split(" ").map(indexTokenOf);
+      expect(new Set([token.every(project), ...row.tokens])).toEqual(new Set(wanted));
+      return {
+        ...{ project_id: project, channel: event.channelId, name: event.name },
+        ...{ created_at: ms, id },
+      };
+    });
+  } finally {
+    await clickHouse.close();
   }
 }
 

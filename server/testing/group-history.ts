@@ -11,12 +11,10 @@ import { joinAll } from "../people/join-ids.ts";
 import { splitId } from "../people/split-id.ts";
 import { createProject } from "../projects/projects.ts";
 import { peopleChanged } from "../storage/people.ts";
-import { openPostgresStore } from "../storage/postgres/index.ts";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
 import type { Store } from "../storage/store.ts";
 import { eraseFromGroups } from "../users/erase-from-groups.ts";
 import { acceptedEvent } from "./accepted-event.ts";
-import { type Engine, makeStorage, removeStorage, type TestStorage, testWatch } from "./engine.ts";
+import { type Engine, makeStorage, openEngineStore, removeStorage } from "./engine.ts";
 import { PlainGroups } from "./plain-groups.ts";
 import { PlainPeople } from "./plain-people.ts";
 
@@ -34,12 +32,6 @@ export const types = ["company", "team"];
 export const groupIds = ["acme", "initech", "a, b"];
 /** The property `plan` of saved groups. */
 export const plans: Record<string, string> = { acme: "pro", initech: "pro" };
-
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
 
 const id = fc.constantFrom(...ids);
 const group = fc.record({ type: fc.constantFrom(...types), id: fc.constantFrom(...groupIds) });
@@ -77,7 +69,7 @@ export type HistoryStore = Awaited<ReturnType<typeof openHistoryStore>>;
 /** A store whose blocks are small. */
 export async function openHistoryStore(engine: Engine) {
   const storage = await makeStorage(engine);
-  const store = await open[engine](storage);
+  const store = await openEngineStore(storage, blockEvents);
   return {
     store,
     clock: new ArrivalClock(null),
@@ -205,7 +197,7 @@ export class GroupHistory {
       case "erase": {
         const own = people.idsOf(each.id, ids);
         for (const userId of own) {
-          while (!(await store.events.remove({ projectId, userId }, 50)).isLast);
+          while (!(await store.events.remove({ projectId, userIds: [userId] }, 50)).isLast);
           await eraseFromGroups(store.control, projectId, userId);
           groups.erase(userId);
         }

@@ -5,7 +5,6 @@ import { type PasswordHashing, scrypt } from "../auth/passwords.ts";
 import { type Config, readConfig } from "../config/config.ts";
 import type { Role } from "../core/permissions.ts";
 import type { Event } from "../event/event.ts";
-import { openStore } from "../process/open-store.ts";
 import { createProject, findProject } from "../projects/projects.ts";
 import type { NewKey } from "../schemas/key.ts";
 import { type Running, serve } from "../serve.ts";
@@ -13,6 +12,7 @@ import type { Store } from "../storage/store.ts";
 import {
   makeFilledStorage,
   makeStorage,
+  openShippingStore,
   removeStorage,
   type TestStorage,
   testSecretKey,
@@ -52,7 +52,7 @@ const openTries = 5;
 export async function openTestStore(config: Config): Promise<Store> {
   for (let tries = 1; ; tries++) {
     try {
-      return await openStore(config, testWatch);
+      return await openShippingStore(config, testWatch);
     } catch (error) {
       if ((error as { code?: string }).code !== "SQLITE_BUSY" || tries === openTries) throw error;
       await Bun.sleep(50);
@@ -71,7 +71,8 @@ export type TestApp = Awaited<ReturnType<typeof testApp>>;
  */
 export async function testApp(change: Partial<Config> = {}, now: () => number = Date.now, log?: Logger) {
   const { config, secret: key } = await preparedConfig(change);
-  const serveTest = () => serve(config, { passwords: testPasswords, now, ...(log && { log }) });
+  const serveTest = () =>
+    serve(config, { passwords: testPasswords, now, openStore: openShippingStore, ...(log && { log }) });
   let running: Running = await serveTest();
 
   const request = (

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";

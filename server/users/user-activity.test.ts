@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 import { expect, test } from "bun:test";
 import { ArrivalClock } from "../event/id.ts";
 import { createProject } from "../projects/projects.ts";

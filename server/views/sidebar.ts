@@ -1,6 +1,7 @@
 import { countOpenAlerts } from "../alerts/alerts.ts";
 import { listChannels } from "../channels/channels.ts";
 import { limits } from "../core/limits.ts";
+import { ProblemError } from "../core/problems.ts";
 import { compileFilter } from "../event/compile-filter.ts";
 import type { Event } from "../event/event.ts";
 import type { Cursor } from "../event/filter.ts";
@@ -96,7 +97,8 @@ async function countViews(
       try {
         return await Promise.race([countView(view, afterMs), aborted(signal)]);
       } catch (error) {
-        if (signal.aborted) return null;
+        const isUncounted = error instanceof ProblemError && error.code === "older-events-unavailable";
+        if (signal.aborted || isUncounted) return null;
         throw error;
       }
     }),

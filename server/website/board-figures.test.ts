@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 /** A made-up website is visited through the endpoint, and the board's figures are compared with plain ones. */
 import { afterAll, beforeAll, expect, test } from "bun:test";

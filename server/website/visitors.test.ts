@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long postgres
 /** What the script of web pages sends: visitors, visits and tags, through HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

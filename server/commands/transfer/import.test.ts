@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -6,14 +6,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { engine, environmentOf, makeStorage, removeStorage } from "../../testing/engine.ts";
 import { runTidings, spawnTidings } from "../../testing/server-process.ts";
-import { prepare, preparedConfig } from "../../testing/test-app.ts";
+import { openTestStore, prepare, preparedConfig } from "../../testing/test-app.ts";
 import { until } from "../../testing/until.ts";
 
 const files = mkdtempSync(join(tmpdir(), "tidings-import-"));
 afterAll(() => rmSync(files, { recursive: true }));
 
+/** Storage that a server was started on, which creates the tables in ClickHouse. */
+async function startedConfig(): ReturnType<typeof preparedConfig> {
+  const prepared = await preparedConfig({});
+  await (await openTestStore(prepared.config)).close();
+  return prepared;
+}
+
 test("an export is the same after an import, also between engines", async () => {
-  const { config } = await preparedConfig({});
+  const { config } = await startedConfig();
   const other = await makeStorage(engine === "sqlite" ? "postgres" : "sqlite");
   await prepare(other);
   const done = async (args: string[], storage: typeof other) =>
@@ -26,7 +33,7 @@ test("an export is the same after an import, also between engines", async () => 
   await done(["import", first], other);
   await done(["export", second], other);
   await done(["export", table], other);
-  const { config: copy } = await preparedConfig({});
+  const { config: copy } = await startedConfig();
   await done(["import", table], copy);
   await done(["export", third], copy);
   const textOf = (file: string) => Buffer.from(Bun.gunzipSync(readFileSync(file))).toString();
@@ -43,7 +50,7 @@ test("an export is the same after an import, also between engines", async () => 
 });
 
 test("everything of a project is the same after an import, also between engines, and a second one adds nothing", async () => {
-  const { config, secret } = await preparedConfig({});
+  const { config, secret } = await startedConfig();
   const other = await makeStorage(engine === "sqlite" ? "postgres" : "sqlite");
   await prepare(other);
   const run = async (args: string[], storage: typeof other, stdin = "") => {
@@ -126,7 +133,7 @@ test("everything of a project is the same after an import, also between engines,
 });
 
 test("an import that is killed continues, and nothing is recorded twice or lost", async () => {
-  const { config } = await preparedConfig({});
+  const { config } = await startedConfig();
   const file = join(files, "many.ndjson");
   const count = 40_000;
   const line = (n: number) =>
@@ -137,7 +144,7 @@ test("an import that is killed continues, and nothing is recorded twice or lost"
   await until(() => existsSync(`${file}.checkpoint`));
   killed.kill("SIGKILL");
   await killed.exited;
-  const { config: other } = await preparedConfig({});
+  const { config: other } = await startedConfig();
   const elsewhere = await runTidings(args, environmentOf(other));
   expect([elsewhere.code, elsewhere.stderr]).toEqual([1, expect.stringContaining("of another import")]);
   await removeStorage(other);

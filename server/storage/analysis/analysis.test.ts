@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -13,15 +13,13 @@ import { acceptedEvent } from "../../testing/accepted-event.ts";
 import {
   effort,
   makeStorage,
+  openEngineStore,
   removeStorage,
   storeEngines,
   type TestStorage,
-  testWatch,
 } from "../../testing/engine.ts";
 import { valueIn } from "../counter-ranges.ts";
-import { openPostgresStore } from "../postgres/index.ts";
 import type { Split } from "../split.ts";
-import { openSqliteStore } from "../sqlite/index.ts";
 import { databaseFile } from "../sqlite/open.ts";
 import type { Store } from "../store.ts";
 import type { CountedUser, CountedUsers } from "./queries.ts";
@@ -49,12 +47,6 @@ const amounts: Record<string, bigint | null> = {
   "0x10": null,
 };
 
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
-
 describe.each([...storeEngines])("analyses on %s", (engine) => {
   let storage: TestStorage;
   let store: Store;
@@ -65,7 +57,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
 
   beforeAll(async () => {
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage, blockEvents);
     clock = new ArrivalClock(null);
     projects = [
       (await createProject(store.control, "One", null)).id,
@@ -489,7 +481,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
     await append(30, 2);
     // Far from the others, so that these blocks stay unchanged.
     await append(200, 3, { minute: minutes });
-    await store.events.remove({ projectId: projects[0], userId: "u7" }, 1_000);
+    await store.events.remove({ projectId: projects[0], userIds: ["u7"] }, 1_000);
     await compare();
     await store.events.purge(rest, ["u7"]);
     await store.events.indexBlocks(rest, settledMs);
@@ -499,7 +491,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
   test("the columns of an erased user's events are built again without them", async () => {
     if (engine !== "sqlite") return;
     const [user] = events.map(({ userId }) => userId).filter((id) => id.startsWith("u"));
-    const removed = await store.events.remove({ projectId: projects[0], userId: user! }, 1_000);
+    const removed = await store.events.remove({ projectId: projects[0], userIds: [user!] }, 1_000);
     expect(removed.ids).not.toBeEmpty();
     await store.events.purge(rest, [user!]);
     using database = new Database(databaseFile(storage.dataDirectory), { readonly: true });

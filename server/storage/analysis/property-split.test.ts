@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 // @long
 /**
  * A split by a property of users. Each event also has its user's property as a tag, so that a split by the tag, which

@@ -1,4 +1,4 @@
-// @engines sqlite, postgres
+// @engines sqlite, postgres, clickhouse
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { matches } from "../../event/compile-filter.ts";
@@ -11,14 +11,12 @@ import { acceptedEvent } from "../../testing/accepted-event.ts";
 import {
   effort,
   makeStorage,
+  openEngineStore,
   removeStorage,
   storeEngines,
   type TestStorage,
-  testWatch,
 } from "../../testing/engine.ts";
 import { valueIn } from "../counter-ranges.ts";
-import { openPostgresStore } from "../postgres/index.ts";
-import { openSqliteStore } from "../sqlite/index.ts";
 import type { Store } from "../store.ts";
 import type { SessionsOfValue, SessionsQuery, SessionsResult } from "./sessions.ts";
 
@@ -27,12 +25,6 @@ const startMs = Date.UTC(2026, 0, 31);
 const minuteMs = 60_000;
 const minutes = 2 * 24 * 60;
 const settledMs = startMs + (minutes + 60) * minuteMs;
-
-const open = {
-  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: TestStorage) =>
-    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-};
 
 /** The property of users of the first project. */
 const plans = new Map([
@@ -110,7 +102,7 @@ describe.each([...storeEngines])("sessions on %s", (engine) => {
 
   beforeAll(async () => {
     storage = await makeStorage(engine);
-    store = await open[engine](storage);
+    store = await openEngineStore(storage, blockEvents);
     const ids: number[] = [];
     for (const name of ["One", "Other"]) ids.push((await createProject(store.control, name, null)).id);
     projectId = ids[0]!;

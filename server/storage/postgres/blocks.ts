@@ -37,6 +37,11 @@ const noOrdinals = new Uint8Array();
 /** Reads blocks. A block that was deleted meanwhile counts as one that knows no token. */
 export type Blocks = ReturnType<typeof createBlocks>;
 
+/** For a database that has no blocks. */
+export function noBlocks(runQuery: Query): Blocks {
+  return { ...createBlocks(runQuery), async *between() {} };
+}
+
 export function createBlocks(runQuery: Query) {
   // A block's id is never reused and its content does not change, so entries stay valid.
   const tokenCache = new LRUCache<string, Uint8Array>({

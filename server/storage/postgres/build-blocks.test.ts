@@ -148,7 +148,7 @@ describe("blocks with several nodes", () => {
     expect(await counts()).toEqual([150, 100, 0]);
     await append(300);
     expect(await counts()).toEqual([300, 200, 0]);
-    await other.events.remove({ projectId, userId: "goes" }, 150);
+    await other.events.remove({ projectId, userIds: ["goes"] }, 150);
     await other.events.indexBlocks(rest, laterMs + 7_200_000);
     await other.events.indexBlocks(rest, laterMs + 14_400_000);
     expect(await number("SELECT coalesce(sum(changed), 0) AS number FROM blocks")).toBe(0);
@@ -159,7 +159,7 @@ describe("blocks with several nodes", () => {
     const [one, other] = nodes as [Store, Store];
     await append(300);
     const erase = async () => {
-      await other.events.remove({ projectId, userId: "goes" }, 1_000);
+      await other.events.remove({ projectId, userIds: ["goes"] }, 1_000);
       await other.events.purge(rest, ["goes"]);
     };
     await one.events.indexBlocks(atPause(1, erase), laterMs);

@@ -2,7 +2,9 @@ import { token } from "../../event/tokens.ts";
 import { type NewerQuery, newerReadMax } from "../event-queries.ts";
 import { arrivalOf } from "./arrival.ts";
 import { queryOfTokens } from "./match.ts";
+import { beforeCut, type OlderEvents } from "./older.ts";
 import type { Query } from "./query.ts";
+import { aboveSql } from "./scan-cursor.ts";
 
 const hourMs = 3_600_000;
 
@@ -13,9 +15,11 @@ type Open = { at: number; fromMs: number; read: number };
  * Counts each channel's events after a time, up to a maximum. The index has no order, so counters name the next hours
  * that have enough events. Events of these hours can have arrived before the time; then the next hours are read.
  */
-export function createCountNewer(runQuery: Query) {
-  return async function countNewer({ projectId, channels, max }: NewerQuery): Promise<number[]> {
-    const counts = channels.map(() => 0);
+export function createCountNewer(runQuery: Query, older: OlderEvents | null) {
+  return async function countNewer(query: NewerQuery): Promise<number[]> {
+    const { projectId, channels, max } = query;
+    const { cut, value: earlier } = await beforeCut(older, (cut) => older!.countNewer(cut, query));
+    const counts = earlier ?? channels.map(() => 0);
     let open: Open[] = channels.map(({ afterMs }, at) => ({ at, fromMs: afterMs + 1, read: 0 }));
     while (open.length > 0) {
       const hours = await nextHours(
@@ -46,7 +50,7 @@ export function createCountNewer(runQuery: Query) {
            SELECT count(*) AS events FROM (
              SELECT FROM events
              WHERE project_id = $1 AND created_at >= asked.from_ms AND created_at < asked.to_ms
-               AND arrival >= asked.arrival AND tokens @@ asked.query::tsquery
+               AND arrival >= asked.arrival ${aboveSql(cut?.arrival)} AND tokens @@ asked.query::tsquery
              LIMIT asked.max
            ) AS part
          ) AS found

@@ -8,9 +8,10 @@ import type { Split } from "../split.ts";
 import type { Blocks } from "./blocks.ts";
 import { createCountBlocks } from "./count-blocks.ts";
 import { type Match, matchOf, queryOfTokens } from "./match.ts";
+import { type Cut, type OlderEvents, readFrom } from "./older.ts";
 import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
-import { withinOf } from "./scan-cursor.ts";
+import { aboveSql, withinOf } from "./scan-cursor.ts";
 import { tokensFrom } from "./vocabulary.ts";
 
 const hourMs = 3_600_000;
@@ -29,6 +30,7 @@ export function createCountSource(
   runQuery: Query,
   { readPage }: ReturnType<typeof createRead>,
   blocks: Blocks,
+  older: OlderEvents | null,
 ): CountSource<Own> {
   const countBlocks = createCountBlocks(blocks);
 
@@ -86,6 +88,8 @@ export function createCountSource(
 
   async function addRange(state: State, range: MsRange): Promise<void> {
     const { projectId, match, buckets, all, histogram, split } = state;
+    // Terms are only for blocks.
+    if (older) return match.needsRows ? addEach(state, range) : addGrouped(state, range);
     const terms = split ? await termsOf(projectId, split) : [];
     const addBetween = match.needsRows ? addEach : addGrouped;
     if (terms === null) return addBetween(state, range);
@@ -173,12 +177,26 @@ export function createCountSource(
   }
 
   /** Adds the events of a range, grouped by the database. */
-  async function addGrouped(state: State, { fromMs, toMs }: MsRange): Promise<void> {
-    const { projectId, match, split, bounds, all, histogram, values } = state;
+  async function addGrouped(state: State, range: MsRange): Promise<void> {
+    const { all, histogram } = state;
+    const groups = await readFrom(older, range.fromMs, (cut) => groupsOf(state, range, cut));
+    for (const { value, bucket, events } of groups) {
+      all[bucket]! += events;
+      if (value !== null) histogram.add(value, bucket, events);
+    }
+  }
+
+  async function groupsOf(
+    state: State,
+    { fromMs, toMs }: MsRange,
+    cut: Cut | null,
+  ): Promise<{ value: string | null; bucket: number; events: number }[]> {
+    const { projectId, match, split, bounds, values } = state;
     const rows = await runQuery<{ value: string | null; bucket: number; events: number }>(
       `SELECT ${lookedAtSql(valueSql(split), "$8")} AS value, width_bucket(created_at, $4::bigint[]) - 1 AS bucket, count(*) AS events
        FROM events WHERE project_id = $1 AND created_at >= $2 AND created_at < $3
          AND ($5::tsquery IS NULL OR tokens @@ $5::tsquery) AND ($6::text IS NULL OR true)
+         ${aboveSql(cut?.arrival)}
        GROUP BY 1, 2 LIMIT $7`,
       [
         projectId,
@@ -192,10 +210,15 @@ export function createCountSource(
       ],
       countMs,
     );
-    for (const { value, bucket, events } of rows) {
-      all[bucket]! += events;
-      if (value !== null) histogram.add(value, bucket, events);
+    if (older && cut) {
+      const range = { fromMs, toMs };
+      const { condition } = match;
+      const groupsMax = rowsMax(state);
+      rows.push(
+        ...(await older.countGroups(cut, { projectId, condition, range, bounds, split, values, groupsMax })),
+      );
     }
+    return rows;
   }
 
   async function forEachRow(state: State, range: MsRange, take: (row: CountRow) => void): Promise<void> {

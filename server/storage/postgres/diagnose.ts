@@ -35,6 +35,8 @@ export async function diagnose(client: ClientBase): Promise<Diagnosis[]> {
     const version = await schemaVersion(client);
     if (version !== newest)
       return [{ part: "version", detail: `its schema is ${version}, and this program's is ${newest}` }];
+    // What counts all events can't be compared with the newest ones: ../clickhouse/diagnose.ts does.
+    if (await hasOlder(client)) return await indexFaults(client);
     return [
       ...(await indexFaults(client)),
       ...(await counterFaults(client)),
@@ -49,6 +51,11 @@ export async function diagnose(client: ClientBase): Promise<Diagnosis[]> {
     // Nothing was changed, and after an error the connection may be gone.
     await client.query("ROLLBACK").catch(() => {});
   }
+}
+
+/** Whether events are in ClickHouse. */
+async function hasOlder(client: ClientBase): Promise<boolean> {
+  return (await numberIn(client, "SELECT count(*) FROM shipped_ranges WHERE shipped_at IS NOT NULL")) > 0;
 }
 
 /** 0 if the database has no tables yet. */
@@ -149,11 +156,19 @@ async function numberIn(client: ClientBase, sql: string, parameters: unknown[] =
   return Number(rows[0]![0]);
 }
 
-/** Rebuilds parts of the database from its events, each in a transaction that keeps others from changing events. */
+/**
+ * Rebuilds parts of the database from its events, each in a transaction that keeps others from changing events. Throws if
+ * events that they need are in ClickHouse.
+ */
 export async function rebuild(
   client: ClientBase,
   parts: ReadonlySet<"index" | "counters" | "blocks" | "ids">,
 ): Promise<void> {
+  if ((parts.has("ids") || parts.has("counters")) && (await hasOlder(client))) {
+    throw new Error(
+      "Most events are in ClickHouse, so counters and ids can't be rebuilt from PostgreSQL. Restore PostgreSQL from a backup.",
+    );
+  }
   const steps = { ids: deleteOrphanIds, counters: rebuildCounters, blocks: deleteBlocks, index: mendTokens };
   for (const [part, mend] of Object.entries(steps)) {
     if (!parts.has(part as keyof typeof steps)) continue;

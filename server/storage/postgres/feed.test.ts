@@ -141,6 +141,15 @@ test("every node reports each deletion once", async () => {
   for (const { deleted } of [nodes[0]!, nodes[2]!]) expect(deleted).toEqual(expected as typeof deleted);
 });
 
+test("every node reports a deletion of thousands of events", async () => {
+  const ids = Array.from({ length: 5_000 }, () => Bun.randomUUIDv7());
+  await nodes[0]!.store.events.announceDeleted(projectId, { ids });
+  const reported = ({ deleted }: Node) =>
+    deleted.flatMap(([, events]) => ("ids" in events ? events.ids : []));
+  await until(() => nodes.every((node) => reported(node).length >= ids.length));
+  for (const node of nodes) expect(reported(node)).toEqual(ids);
+});
+
 test("every node reports once what an account is told", async () => {
   const message: AccountMessage = {
     accountId: "a",

@@ -22,6 +22,8 @@ const gapEventsMax = 10_000;
  * Own commits kept in memory until those before them are reported. Beyond this, the oldest are read from the database.
  */
 const ownCommitsMax = 100;
+/** IDs of deleted events in one note: PostgreSQL allows 8,000 bytes. */
+const deletedIdsMax = 100;
 /** Other nodes' notes that wait. Beyond this they are dropped, and the feed checks the database. */
 const notesMax = 10_000;
 
@@ -103,8 +105,10 @@ export class Feed {
   /** Tells this and the other nodes that events were deleted. */
   async announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void> {
     this.#follower?.deleted(projectId, deleted);
-    const note: DeletionNote = { node: this.#deps.node, projectId, deleted };
-    await this.#notify(note);
+    for (const part of partsOf(deleted)) {
+      const note: DeletionNote = { node: this.#deps.node, projectId, deleted: part };
+      await this.#notify(note);
+    }
   }
 
   /** Tells this and the other nodes something for an account. */
@@ -360,4 +364,13 @@ class StoredArrival implements Arrival {
     this.#event ??= JSON.parse(this.json) as Event;
     return this.#event;
   }
+}
+
+/** What is announced in one note each. */
+function partsOf(deleted: DeletedEvents): DeletedEvents[] {
+  if (!("ids" in deleted)) return [deleted];
+  const { ids } = deleted;
+  return Array.from({ length: Math.ceil(ids.length / deletedIdsMax) }, (_, n) => ({
+    ids: ids.slice(n * deletedIdsMax, (n + 1) * deletedIdsMax),
+  }));
 }

@@ -9,6 +9,7 @@ import { createPostgresEvents } from "./events.ts";
 import { isPassing, storageProblem } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { takeOver } from "./migration-guard.ts";
+import type { OpenOlderEvents } from "./older.ts";
 import { takeOutbox } from "./outbox.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
@@ -25,12 +26,14 @@ const longestWaitMs = 5_000;
  *
  * @param blockEvents - events per block
  * @param migrations - directories with the migrations, if they are not the program's own
+ * @param openOlder - opens ClickHouse, which then has all but the newest events
  */
 export async function openPostgresStore(
   address: DatabaseAddress,
   watch: StoreWatch,
   blockEvents = blockEventsUsual,
   migrations?: readonly string[],
+  openOlder: OpenOlderEvents | null = null,
 ): Promise<Store> {
   const onError = (error: unknown) => watch.onError(storageProblem(error));
   const pool = openPool(address, onError);
@@ -40,7 +43,14 @@ export async function openPostgresStore(
       dialect: createDialect(pool),
       plugins: [new CamelCasePlugin()],
     });
-    const events = await createPostgresEvents({ control, pool, address, onError, blockEvents });
+    const events = await createPostgresEvents({
+      control,
+      pool,
+      address,
+      watch: { ...watch, onError },
+      blockEvents,
+      openOlder,
+    });
     return {
       events,
       control,
@@ -52,6 +62,7 @@ export async function openPostgresStore(
       rateLimiter: (options) => createRateLimiter(pool, options),
       dataDirectory: null,
       segments: null,
+      older: events.older,
       async bytes() {
         const { rows } = await pool.query("SELECT pg_database_size(current_database()) AS bytes");
         return Number(rows[0].bytes);

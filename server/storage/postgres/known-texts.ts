@@ -3,6 +3,7 @@ import { partsOfTag, prefixesOf, textOf, token, tokenPrefix } from "../../event/
 import type { KnownTexts, UserQuery } from "../event-queries.ts";
 import { jsonOf } from "../event-row.ts";
 import { texts } from "./arrays.ts";
+import type { OlderEvents } from "./older.ts";
 import type { Row } from "./page.ts";
 import type { Query } from "./query.ts";
 import { justAfter, pagesOfTokens, tokensFrom } from "./vocabulary.ts";
@@ -13,7 +14,7 @@ const tokensMin = 200;
 const usersAtATime = 500;
 
 /** Reads texts from the vocabulary, almost without reading events. */
-export function createKnownTexts(runQuery: Query) {
+export function createKnownTexts(runQuery: Query, older: OlderEvents | null) {
   /**
    * The users of some tokens, and the number of their events. If a token has only a hash, the id is read from an event.
    */
@@ -24,14 +25,20 @@ export function createKnownTexts(runQuery: Query) {
       textOf(word.slice(tokenPrefix.user(projectId, "").length)),
     ),
   ): Promise<{ userId: string; events: number }[]> {
+    const cut = older && (await older.cut());
     const rows = await runQuery<Row & { events: number }>(
-      `SELECT events, created_at AS ms, id, body FROM count_tokens($1, $2)`,
-      [texts(words), ids.map((id) => id === null)],
+      `SELECT events, created_at AS ms, id, body FROM count_tokens($1, $2, $3)`,
+      [texts(words), ids.map((id) => id === null), String(cut?.arrival ?? -1)],
     );
-    return rows.flatMap(({ events, ms, id, body }, at) =>
+    const earlier = older && cut ? await older.countTokens(cut, projectId, words) : null;
+    return rows.flatMap(({ events, ms, id, body }, at) => {
+      const before = earlier?.get(words[at]!);
+      const sum = events + (before?.events ?? 0);
       // The user has no events any more; the vocabulary drops the token later.
-      events === 0 ? [] : { userId: ids[at] ?? (JSON.parse(jsonOf(id, body, ms)) as Event).userId, events },
-    );
+      if (sum === 0) return [];
+      const userId = ids[at] ?? before?.userId ?? (JSON.parse(jsonOf(id, body, ms)) as Event).userId;
+      return { userId, events: sum };
+    });
   }
 
   return {

@@ -2,15 +2,19 @@ import { limits } from "../../core/limits.ts";
 import { type ArrivedLaterQuery, type LateQuery, lateReadMax } from "../event-queries.ts";
 import { jsonOf } from "../event-row.ts";
 import { arrivalOf } from "./arrival.ts";
+import { beforeCut, type OlderEvents } from "./older.ts";
 import type { Row } from "./page.ts";
 import type { Query } from "./query.ts";
+import { aboveSql } from "./scan-cursor.ts";
 
 /** Compares events' arrivals with a time. */
-export function createLateEvents(runQuery: Query) {
+export function createLateEvents(runQuery: Query, older: OlderEvents | null) {
   return {
-    async lateEvents({ projectId, times }: LateQuery): Promise<string[][]> {
-      const late: string[][] = times.map(() => []);
-      if (times.length === 0) return late;
+    async lateEvents(query: LateQuery): Promise<string[][]> {
+      const { projectId, times } = query;
+      if (times.length === 0) return [];
+      const { cut, value: earlier } = await beforeCut(older, (cut) => older!.lateEvents(cut, query));
+      const late = earlier ?? times.map((): string[] => []);
       const age = limits.notifyAgeMs;
       const rows = await runQuery<Row & { place: string }>(
         `SELECT asked.place, late.ms, late.id, late.body
@@ -18,7 +22,7 @@ export function createLateEvents(runQuery: Query) {
          CROSS JOIN LATERAL (
            SELECT created_at AS ms, id, body FROM (
              SELECT created_at, arrival, id, body FROM events
-             WHERE project_id = $1 AND arrival >= asked.from_arrival AND arrival < asked.to_arrival
+             WHERE project_id = $1 AND arrival >= asked.from_arrival AND arrival < asked.to_arrival ${aboveSql(cut?.arrival)}
                AND created_at > asked.ms - ${age} AND created_at <= asked.ms + ${age + limits.maxClockSkewMs}
              ORDER BY arrival LIMIT $5
            ) AS arrived
@@ -37,19 +41,21 @@ export function createLateEvents(runQuery: Query) {
     },
 
     async arrivedLater({ projectId, afterMs, events }: ArrivedLaterQuery): Promise<boolean[]> {
+      const from = arrivalOf({ ms: afterMs + 1, sequence: 0 });
       const rows = await runQuery<{ is_later: boolean | null }>(
         `SELECT events.arrival >= $4 AS is_later
          FROM unnest($2::bigint[], $3::uuid[]) WITH ORDINALITY AS asked (ms, id, place)
          LEFT JOIN events ON events.project_id = $1 AND events.created_at = asked.ms AND events.id = asked.id
          ORDER BY asked.place`,
-        [
-          projectId,
-          events.map(({ ms }) => ms),
-          events.map(({ id }) => id),
-          arrivalOf({ ms: afterMs + 1, sequence: 0 }),
-        ],
+        [projectId, events.map(({ ms }) => ms), events.map(({ id }) => id), from],
       );
-      return rows.map(({ is_later }) => is_later === true);
+      const missing = events.filter((_, at) => rows[at]!.is_later === null);
+      const cut = older && missing.length > 0 ? await older.cut() : null;
+      const found = older && cut ? await older.find(cut, projectId, missing) : [];
+      const later = new Set(
+        found.flatMap(({ arrival, id }) => (BigInt(arrival) >= BigInt(from) ? [id] : [])),
+      );
+      return events.map(({ id }, at) => rows[at]!.is_later ?? later.has(id));
     },
   };
 }

@@ -1,9 +1,8 @@
-import type { EventQuery } from "../event-queries.ts";
 import { bigints } from "./arrays.ts";
 import type { Match, RowCondition } from "./match.ts";
 import type { createPruneBlocks } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
-import { ScanCursor, withinOf } from "./scan-cursor.ts";
+import { type RowQuery, ScanCursor, withinOf } from "./scan-cursor.ts";
 
 export type Row = { ms: number; id: string; body: string };
 
@@ -42,7 +41,7 @@ export function createFindRows(
    * @param wanted - how many more are needed
    */
   return async function* findRows(
-    query: EventQuery,
+    query: RowQuery,
     { condition, query: text, isRowExact, needsRows, rows }: Match,
     wanted: () => number,
   ): AsyncGenerator<Row[]> {

@@ -1,6 +1,7 @@
 import { directoryOf, isNumberRow, type NumberRow, valueTokens, withoutValues } from "../block-numbers.ts";
 import type { Pause } from "../event-store.ts";
-import { bytes, texts } from "./arrays.ts";
+import { bigints, bytes, texts } from "./arrays.ts";
+import type { OlderEvents } from "./older.ts";
 import { readPartitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
 
@@ -45,9 +46,10 @@ export const purgedTables = [
   "block_tokens",
   "block_columns",
   "late_events",
+  "shipped_removals",
 ];
 
-export function createPurge(runQuery: Query) {
+export function createPurge(runQuery: Query, older: OlderEvents | null) {
   /** The words that are on no event. */
   async function unusedAmong(words: string[]): Promise<string[]> {
     const [row] = await runQuery<{ unused: string[] }>("SELECT unused_tokens($1, $2) AS unused", [
@@ -116,9 +118,25 @@ export function createPurge(runQuery: Query) {
     return row ? { token, ordinals: new Uint8Array(Buffer.from(row.ordinals, "hex")) } : null;
   }
 
+  /** Takes tokens out of the next step that events in ClickHouse have. */
+  async function keepUsed(older: OlderEvents): Promise<void> {
+    const rows = await runQuery<{ token: string; times: number }>(
+      "SELECT token, times FROM vocabulary_doubts LIMIT $1",
+      [stepTokens],
+    );
+    const used = await older.usedTokens(rows.map(({ token }) => token));
+    const known = rows.filter(({ token }) => used.has(token));
+    await runQuery(
+      `DELETE FROM vocabulary_doubts USING unnest($1::text[], $2::bigint[]) AS used (token, times)
+       WHERE vocabulary_doubts.token = used.token AND vocabulary_doubts.times = used.times`,
+      [texts(known.map(({ token }) => token)), bigints(known.map(({ times }) => times))],
+    );
+  }
+
   /** Deletes tokens that are no longer on any event from the vocabulary. */
   async function settleDoubts(pause: Pause): Promise<void> {
     for (;;) {
+      if (older) await keepUsed(older);
       const [row] = await runQuery<{ settled: number }>("SELECT settle_doubts($1, $2) AS settled", [
         stepTokens,
         newestEvents,

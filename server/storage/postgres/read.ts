@@ -5,14 +5,23 @@ import type { Cursor } from "../../event/filter.ts";
 import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
 import { TagCounts } from "../../event/tag-counts.ts";
 import type { EventQuery, Page } from "../event-queries.ts";
-import { jsonOf } from "../event-row.ts";
+import { idOf, jsonOf } from "../event-row.ts";
 import type { ArrivedEvent } from "../event-store.ts";
 import { arrivalOf } from "./arrival.ts";
 import type { Blocks } from "./blocks.ts";
-import { matchOf } from "./match.ts";
+import { type Match, matchOf } from "./match.ts";
+import {
+  type Cut,
+  isOlderUnavailable,
+  mergePages,
+  type OlderEvents,
+  type RowPage,
+  readFrom,
+} from "./older.ts";
 import { chunkEvents, createFindRows, type Row, rowsMin, scanRowsUsual } from "./page.ts";
 import { createPruneBlocks } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
+import { earliest, type RowQuery } from "./scan-cursor.ts";
 
 /** Rows checked with the filter before a page ends early. The next one continues there. */
 const filteredRowsMax = 5_000;
@@ -25,16 +34,42 @@ const chunkCharacters = 1_048_576;
  */
 const waitForLog = "CASE WHEN NOT pg_is_in_recovery() THEN setval('waits_for_log', 1) END AS waited";
 
-/** @param scanRowsMin - rows that are scanned before blocks and the index are asked */
-export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRowsUsual) {
+/**
+ * @param scanRowsMin - rows that are scanned before blocks and the index are asked
+ * @param older - the events that are not in PostgreSQL
+ */
+export function createRead(
+  runQuery: Query,
+  blocks: Blocks,
+  scanRowsMin = scanRowsUsual,
+  older: OlderEvents | null = null,
+) {
   const findRows = createFindRows(runQuery, createPruneBlocks(runQuery, blocks), scanRowsMin);
 
   /** Up to `limit` events, fewer if many rows failed the filter, and where to continue. */
-  async function readPage(
-    query: EventQuery,
-    limit: number,
-    match = matchOf(query.projectId, query.filter),
-  ): Promise<{ rows: Row[]; next: Cursor | null }> {
+  async function readPage(query: EventQuery, limit: number): Promise<RowPage> {
+    const match = matchOf(query.projectId, query.filter);
+    try {
+      return await readFrom(older, query.filter.fromMs ?? earliest, async (cut) => {
+        if (!older || cut === null) return readRows(query, limit, match);
+        const newest = await readRows({ ...query, above: cut.arrival }, limit, match);
+        if (isNewer(newest, query, cut)) return newest;
+        return mergePages(query.order, limit, [newest, await older.page(cut, query, match, limit)]);
+      });
+    } catch (error) {
+      const cut = isOlderUnavailable(error) && query.order === "desc" ? await older!.keptCut() : null;
+      const newest = cut && (await readRows({ ...query, above: cut.arrival }, limit, match));
+      if (newest && isNewer(newest, query, cut)) return newest;
+      throw error;
+    }
+  }
+
+  /** Whether a page is newer than all events in ClickHouse, so that it is whole without them. */
+  function isNewer({ next }: RowPage, { order }: EventQuery, { newestMs }: Cut): boolean {
+    return order === "desc" && next !== null && next.ms > newestMs;
+  }
+
+  async function readRows(query: RowQuery, limit: number, match: Match): Promise<RowPage> {
     const { filter } = query;
     const isWanted = (row: Row) => match.isRowExact || matches(filter, JSON.parse(jsonOfRow(row)) as Event);
     const rows: Row[] = [];
@@ -53,11 +88,7 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
   }
 
   /** Like `readPage`, however many rows fail the filter. An aborted signal ends it between two queries. */
-  async function readFullPage(
-    query: EventQuery,
-    limit: number,
-    signal?: AbortSignal,
-  ): Promise<{ rows: Row[]; next: Cursor | null }> {
+  async function readFullPage(query: EventQuery, limit: number, signal?: AbortSignal): Promise<RowPage> {
     const rows: Row[] = [];
     for (let after = query.after; ; ) {
       signal?.throwIfAborted();
@@ -68,8 +99,22 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
     }
   }
 
+  /** When an event was created, if it exists; milliseconds since 1970. */
+  async function createdAtOf(projectId: number, id: string): Promise<number> {
+    const [row] = await runQuery<{ ms: number }>(
+      "SELECT created_at AS ms FROM sent_ids WHERE project_id = $1 AND id = $2",
+      [projectId, id],
+    );
+    return row?.ms ?? stampOfId(id).ms;
+  }
+
   return {
     readPage,
+
+    /** Like `readPage`, of the events that are only in PostgreSQL. */
+    readNewer: (query: EventQuery, limit: number, cut: Cut): Promise<RowPage> =>
+      readRows({ ...query, above: cut.arrival }, limit, matchOf(query.projectId, query.filter)),
+
     readFullPage,
 
     async page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page> {
@@ -98,8 +143,14 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
            (SELECT created_at FROM sent_ids WHERE project_id = $1 AND id = $2), $3)`,
         [projectId, id, stampOfId(id).ms],
       );
-      return row ? jsonOfRow(row) : null;
+      if (row) return jsonOfRow(row);
+      const cut = older && (await older.cut());
+      if (!older || cut === null) return null;
+      const [found] = await older.find(cut, projectId, [{ ms: await createdAtOf(projectId, id), id }]);
+      return found ? jsonOfRow(found) : null;
     },
+
+    createdAtOf,
 
     async arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): Promise<ArrivedEvent[]> {
       // Later stamps would overflow the column; no clock reaches this one.
@@ -114,15 +165,29 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
          WHERE characters <= $4 OR number = 1 ORDER BY arrival`,
         [projectId, arrivalOf(after), limit, chunkCharacters],
       );
-      return rows.map((row) => ({
+      const arrived = rows.map((row) => ({
         arrival: { ms: row.arrivalMs, sequence: row.sequence },
         json: jsonOfRow(row),
       }));
+      const clearedTo = older ? await older.clearedTo() : -1n;
+      if (!older || clearedTo <= BigInt(arrivalOf(after))) return arrived;
+      // Some rows may be gone, and some of those may be back (restore.ts).
+      const removing = await older.removing(projectId);
+      for (let last = after; ; ) {
+        const earlier = await older.arrivedBetween(projectId, last, clearedTo, limit);
+        const left = earlier.filter(({ json }) => !removing.has(idOf(json)));
+        if (left.length > 0) return left;
+        if (earlier.length === 0) break;
+        last = earlier.at(-1)!.arrival;
+      }
+      return arrived.filter(({ arrival }) => BigInt(arrivalOf(arrival)) > clearedTo);
     },
 
     async lastArrival(): Promise<ArrivalStamp | null> {
       const [row] = await runQuery<ArrivalStamp>(
-        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence FROM events ORDER BY arrival DESC LIMIT 1`,
+        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence
+         FROM (SELECT greatest((SELECT max(arrival) FROM events), (SELECT max(to_arrival) FROM shipped_ranges)) AS arrival) AS last
+         WHERE arrival IS NOT NULL`,
       );
       return row ?? null;
     },
@@ -130,8 +195,11 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
     /** The newest arrival after a stamp, once it and everything before it are durable. */
     async durableArrival(after: ArrivalStamp): Promise<ArrivalStamp | null> {
       const [row] = await runQuery<ArrivalStamp>(
-        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence, ${waitForLog}
-         FROM events WHERE arrival > $1 ORDER BY arrival DESC LIMIT 1`,
+        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence, ${waitForLog} FROM (
+           SELECT greatest(
+             (SELECT arrival FROM events WHERE arrival > $1 ORDER BY arrival DESC LIMIT 1),
+             (SELECT max(to_arrival) FROM shipped_ranges WHERE to_arrival > $1)) AS arrival) AS last
+         WHERE arrival IS NOT NULL`,
         [arrivalOf(after)],
       );
       return row ? { ms: row.ms, sequence: row.sequence } : null;

@@ -5,6 +5,7 @@ import type { Search } from "../../event/search.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
 import { columnNames, columnsIn } from "../analysis/columns.ts";
+import { columnsOfEvents, mergedColumns, partOf } from "../analysis/event-columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";
 import type { Scan, ScanQuery } from "../analysis/scan.ts";
 import type { Bits } from "../bits.ts";
@@ -13,13 +14,15 @@ import { evaluate } from "../evaluate.ts";
 import { texts } from "./arrays.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { type Match, matchOf, queryOfTokens } from "./match.ts";
+import { type Cut, type OlderEvents, type RowPage, readFrom } from "./older.ts";
 import { tokensOf } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
 import { withinOf } from "./scan-cursor.ts";
 
-/** Rows that one statement reads. */
+/** Rows that one statement reads, and one page of both engines, which costs more to begin. */
 const runRows = 2_000;
+const runRowsOfBoth = 20_000;
 /** Blocks that are read at a time. */
 const chunkMax = 8;
 /** Events with a token that is rare in a block. More than this means that the block does not know the token. */
@@ -32,14 +35,28 @@ type RareOrdinals = Map<string, number[] | null>;
 /** Reads events for analyses: columns of blocks, and rows of the time between them. */
 export function createScan(
   runQuery: Query,
-  { readPage }: Pick<ReturnType<typeof createRead>, "readPage">,
+  { readPage, readNewer }: Pick<ReturnType<typeof createRead>, "readPage" | "readNewer">,
   blocks: Blocks,
+  older: OlderEvents | null,
 ): Scan {
   return async function scan(query, batches, take, { signal, onProgress }) {
     const { projectId, filters, range } = query;
     const turns = new Turns(projectId);
     const matches = filters.map((filter) => matchOf(projectId, filter));
     let doneMs = range.fromMs;
+    let hasTaken = false;
+    if (older && matches.every(({ isRowExact }) => isRowExact)) {
+      let failure: unknown = null;
+      return readFrom(older, range.fromMs, async (cut) => {
+        // Events that were taken can't be taken again.
+        if (failure !== null) throw failure;
+        if (cut === null) return readRows(range);
+        await readBoth(older, cut).catch((error) => {
+          if (hasTaken) failure = error;
+          throw error;
+        });
+      });
+    }
 
     if (matches.every(({ isExact }) => isExact)) {
       for await (const listed of blocks.between(projectId, range, "asc")) {
@@ -71,11 +88,51 @@ export function createScan(
     async function readRows(part: MsRange): Promise<void> {
       const filter = { ...anyOf(filters), ...part };
       for (let after: Cursor | null | undefined; after !== null; ) {
-        const page = await readPage({ projectId, filter, order: "asc", ...(after && { after }) }, runRows);
-        for (const { ms, body } of page.rows) batches.addEvent(JSON.parse(`{${body}}`) as Event, ms);
+        const limit = older ? runRowsOfBoth : runRows;
+        const page = await readPage({ projectId, filter, order: "asc", ...(after && { after }) }, limit);
+        for (const { ms, body } of page.rows) {
+          batches.addEvent(JSON.parse(`{${body}}`) as Event, ms);
+          if (turns.isOver) await turns.next();
+        }
         await take(batches.take());
         after = page.next;
         await proceed(after?.ms ?? part.toMs);
+      }
+    }
+
+    /** Reads columns in ClickHouse, and puts the rows of PostgreSQL between them. */
+    async function readBoth(older: OlderEvents, cut: Cut): Promise<void> {
+      const { fields } = query;
+      const filter = { ...anyOf(filters), ...range };
+      const newer = new NewerEvents((after) =>
+        readNewer({ projectId, filter, order: "asc", ...(after && { after }) }, runRows, cut),
+      );
+      const conditions = matches.map(({ condition }) => condition);
+      for await (const earlier of older.columns(cut, { projectId, conditions, range, fields }, signal)) {
+        const toMs = earlier.ms.at(-1)!;
+        for (let from = 0, isLast = false; !isLast; ) {
+          const between = await newer.upTo(toMs);
+          isLast = between.isAll;
+          // There can be millions of rows between two events.
+          const to = isLast ? earlier.ms.length : endOf(earlier.ms, between.events.at(-1)!.ms, from);
+          const part = partOf(earlier, from, to);
+          const columns =
+            between.events.length === 0
+              ? part
+              : mergedColumns(part, columnsOfEvents(between.events, filters, fields));
+          batches.addBlock(bitsOf(columns.masks, filters.length), 0, columns.masks.length, columns);
+          from = to;
+          hasTaken = true;
+          await take(batches.take());
+          await proceed(columns.ms.at(-1) ?? toMs);
+        }
+      }
+      for (;;) {
+        const events = await newer.next();
+        if (events.length === 0) return proceed(range.toMs);
+        for (const { event, ms } of events) batches.addEvent(event, ms);
+        await take(batches.take());
+        await proceed(events.at(-1)!.ms);
       }
     }
 
@@ -164,6 +221,57 @@ export function createScan(
     }
     return found;
   }
+}
+
+/** Events that are only in PostgreSQL, in the order of time. */
+class NewerEvents {
+  readonly #read: (after: Cursor | null) => Promise<RowPage>;
+  #events: { ms: number; event: Event }[] = [];
+  #next: Cursor | null | undefined;
+
+  constructor(read: (after: Cursor | null) => Promise<RowPage>) {
+    this.#read = read;
+  }
+
+  /** The next ones that are not later than a time, at most a page, and whether these are all. */
+  async upTo(ms: number): Promise<{ events: { ms: number; event: Event }[]; isAll: boolean }> {
+    while (this.#events.length === 0) if (!(await this.#fill())) return { events: [], isAll: true };
+    const later = this.#events.findIndex((event) => event.ms > ms);
+    if (later === -1) return { events: this.#events.splice(0), isAll: false };
+    return { events: this.#events.splice(0, later), isAll: true };
+  }
+
+  /** Some that are left; none at the end. */
+  async next(): Promise<{ ms: number; event: Event }[]> {
+    while (this.#events.length === 0) if (!(await this.#fill())) return [];
+    return this.#events.splice(0);
+  }
+
+  /** Reads the next page. Returns false at the end. */
+  async #fill(): Promise<boolean> {
+    this.#events = [];
+    if (this.#next === null) return false;
+    const { rows, next } = await this.#read(this.#next ?? null);
+    this.#events = rows.map(({ ms, body }) => ({ ms, event: JSON.parse(`{${body}}`) as Event }));
+    this.#next = next;
+    return true;
+  }
+}
+
+/** The index after the last event that is not later than a time. */
+function endOf(times: Float64Array, ms: number, from: number): number {
+  let end = from;
+  while (end < times.length && times[end]! <= ms) end++;
+  return end;
+}
+
+/** For each filter, the events that match, from masks. */
+function bitsOf(masks: Uint8Array, filters: number): Bits[] {
+  return Array.from({ length: filters }, (_, filter) => {
+    const bits = new Uint32Array((masks.length + 31) >> 5);
+    for (const [at, mask] of masks.entries()) bits[at >> 5]! |= ((mask >> filter) & 1) << (at & 31);
+    return bits;
+  });
 }
 
 /** A filter for events that match any of the filters. */

@@ -3,12 +3,16 @@ import type { AppendResult } from "../event-store.ts";
 import { type Batch, type BatchResults, GroupCommit } from "../group-commit.ts";
 import { type Commit, createAppend, type Unit } from "./append.ts";
 import { bigints, integers, texts } from "./arrays.ts";
+import { isOlderUnavailable, type OlderEvents, shippedIdCode } from "./older.ts";
 import type { Partitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
 import { NewTexts } from "./vocabulary.ts";
 
 /** Expired events deleted beyond the number that is added: enough that none accumulate, few enough to delay nothing. */
 const expiredAtATime = 20;
+
+/** How often a batch is tried again after what it lacked was created. */
+const mendsMax = 3;
 
 /** A unit's results; null if its companion could not be recorded, or the error if it was not stored. */
 type Outcome = AppendResult[] | null | Error;
@@ -17,12 +21,14 @@ type Deps = {
   runQuery: Query;
   node: string;
   partitions: Partitions;
+  /** The events that are not in PostgreSQL. */
+  older: OlderEvents | null;
   onCommit: (commit: Commit) => void;
   onError: (error: unknown) => void;
 };
 
 /** Stores events. `onCommit` is told of them; the feed reports them, in the order of arrival. */
-export function createWriter({ runQuery, node, partitions, onCommit, onError }: Deps): GroupCommit {
+export function createWriter({ runQuery, node, partitions, older, onCommit, onError }: Deps): GroupCommit {
   const append = createAppend(runQuery, node, partitions, new NewTexts());
   return new GroupCommit(commit);
 
@@ -52,7 +58,8 @@ export function createWriter({ runQuery, node, partitions, onCommit, onError }: 
     try {
       return await storeTogether(units);
     } catch (error) {
-      if (error instanceof ProblemError) throw error;
+      // Only events that are sent again wait for ClickHouse.
+      if (error instanceof ProblemError && !isOlderUnavailable(error)) throw error;
       if (units.length === 1) return [error as Error];
       const half = units.length >> 1;
       return [...(await storeUnits(units.slice(0, half))), ...(await storeUnits(units.slice(half)))];
@@ -60,17 +67,23 @@ export function createWriter({ runQuery, node, partitions, onCommit, onError }: 
   }
 
   async function storeTogether(units: Unit[]): Promise<Outcome[]> {
-    let stored: Awaited<ReturnType<typeof append>>;
-    try {
-      stored = await append(units);
-    } catch (error) {
-      // An event's partition is missing: another node has dropped it.
-      if ((error as { code?: string }).code !== "23514") throw error;
-      partitions.invalidate();
-      stored = await append(units);
-    }
+    const stored = await appendOrMend(units, mendsMax);
     onCommit(stored.commit);
     return stored.results;
+  }
+
+  async function appendOrMend(units: Unit[], mends: number): ReturnType<typeof append> {
+    try {
+      return await append(units);
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (mends === 0) throw error;
+      // An event's partition is missing: another node has dropped it.
+      if (code === "23514") partitions.invalidate();
+      else if (code === shippedIdCode && older) await older.restore(units.flatMap(({ events }) => events));
+      else throw error;
+      return appendOrMend(units, mends - 1);
+    }
   }
 
   async function keepRejected({ events, retention }: NonNullable<Batch["rejected"]>): Promise<void> {

@@ -176,14 +176,12 @@ export function createCountRemovable(database: Database) {
     countEntries(matchOf(removal), ...boundsOf(removal), new Turns(removal.projectId));
 }
 
-function matchOf({ projectId, channels, userId }: Removal): string {
-  const conditions: string[] = [];
-  if (channels) {
-    conditions.push(`(${channels.map((channel) => `"${token.channel(projectId, channel)}"`).join(" OR ")})`);
-  }
-  if (userId !== undefined) conditions.push(`"${token.user(projectId, userId)}"`);
-  if (conditions.length === 0) conditions.push(`"${token.every(projectId)}"`);
-  return conditions.join(" AND ");
+function matchOf({ projectId, channels, userIds }: Removal): string {
+  const conditions: string[][] = [];
+  if (channels) conditions.push(channels.map((channel) => token.channel(projectId, channel)));
+  if (userIds) conditions.push(userIds.map((userId) => token.user(projectId, userId)));
+  if (conditions.length === 0) conditions.push([token.every(projectId)]);
+  return conditions.map((tokens) => `(${tokens.map((each) => `"${each}"`).join(" OR ")})`).join(" AND ");
 }
 
 function boundsOf({ fromMs, toMs }: Removal): [low: bigint, high: bigint] {

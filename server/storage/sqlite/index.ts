@@ -10,6 +10,7 @@ import type { Counts, EventQuery, Page } from "../event-queries.ts";
 import type { ArrivedEvent, EventStore, Follower, Pause } from "../event-store.ts";
 import { fairReads } from "../fair-reads.ts";
 import { readsOfPeople } from "../reads-of-people.ts";
+import { removalStep } from "../removal-step.ts";
 import type { Store, StoreWatch } from "../store.ts";
 import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
@@ -242,6 +243,7 @@ async function openLocked(
       reader.request<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, stamp, limit }),
     flushCounters: () => writer.flushCounters(),
     removeEmptyChannel: (projectId, name) => writer.removeEmptyChannel(projectId, name),
+    removalStep,
     countRemovable: (removal) => reader.request<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
     // SQLite has no partitions to drop: expired events are removed one by one.
@@ -305,6 +307,7 @@ async function openLocked(
     rateLimiter: createRateLimiter,
     dataDirectory,
     segments: capture,
+    older: null,
     bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();

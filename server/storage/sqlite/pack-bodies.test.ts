@@ -262,7 +262,7 @@ describe("packed bodies", () => {
       });
     expect(texts().filter((text) => text.includes(userId)).length).toBeGreaterThan(300);
     expect(pagesWith(Buffer.from(userId)).length).toBeGreaterThan(0);
-    await remove({ userId }, (event) => event.userId === userId);
+    await remove({ userIds: [userId] }, (event) => event.userId === userId);
     await store.events.purge(rest, [userId]);
     expect(texts().filter((text) => text.includes(userId))).toEqual([]);
     expect(pagesWith(Buffer.from(userId))).toEqual([]);
@@ -274,7 +274,7 @@ describe("packed bodies", () => {
     await record(10_000);
     await pack();
     for (const every of [11, 5, 3, 2]) {
-      await remove({ userId: `user ${every}` }, (event) => event.userId === `user ${every}`);
+      await remove({ userIds: [`user ${every}`] }, (event) => event.userId === `user ${every}`);
       await remove(
         { channels: ["c0"], toMs: startMs + every },
         (event) => event.channelId === "c0" && Date.parse(event.createdAt) < startMs + every,

@@ -1,0 +1,122 @@
+import { matches } from "../../event/compile-filter.ts";
+import type { Event } from "../../event/event.ts";
+import type { EventFilter } from "../../event/filter.ts";
+import { userHash, userWords } from "../../event/user-hash.ts";
+import { valueIn } from "../counter-ranges.ts";
+import type { Split } from "../split.ts";
+import type { Columns, Fields, TextColumn, UserColumn } from "./batch.ts";
+
+/** Events in the order of time, as columns. Bit n of a mask is set if the event matches filter n. */
+export type EventColumns = Columns & { masks: Uint8Array };
+
+/** The columns of events, of which each matches a filter. */
+export function columnsOfEvents(
+  events: readonly { ms: number; event: Event }[],
+  filters: readonly EventFilter[],
+  { users, split, number, groups }: Fields,
+): EventColumns {
+  return {
+    ms: Float64Array.from(events, ({ ms }) => ms),
+    masks: Uint8Array.from(events, ({ event }) =>
+      filters.reduce((mask, filter, index) => (matches(filter, event) ? mask | (1 << index) : mask), 0),
+    ),
+    users: users ? usersOf() : null,
+    split: split ? textsOf(split) : null,
+    number: number === undefined ? null : textsOf({ by: "tag", key: number }),
+    groups: groups === undefined ? null : textsOf({ by: "tag", key: groups }),
+  };
+
+  function usersOf(): UserColumn {
+    const hashes = new Uint32Array(userWords * events.length);
+    for (const [at, { event }] of events.entries())
+      if (event.userId !== "") hashes.set(userHash(event.userId), userWords * at);
+    return {
+      indexes: Uint32Array.from(events, ({ event }, at) => (event.userId === "" ? 0 : at + 1)),
+      hashes,
+    };
+  }
+
+  function textsOf(split: Split): TextColumn {
+    const numbers = new Map<string, number>();
+    const indexes = Uint32Array.from(events, ({ event }) => {
+      const text = valueIn(event, split);
+      if (text === undefined) return 0;
+      if (!numbers.has(text)) numbers.set(text, numbers.size + 1);
+      return numbers.get(text)!;
+    });
+    return { indexes, doubles: new Float64Array(), texts: [...numbers.keys()] };
+  }
+}
+
+/** The events from an index to before another. */
+export function partOf(columns: EventColumns, from: number, to: number): EventColumns {
+  const { ms, masks, users, split, number, groups } = columns;
+  if (from === 0 && to === ms.length) return columns;
+  const part = <Column extends { indexes: Uint32Array }>(column: Column | null) =>
+    column && { ...column, indexes: column.indexes.subarray(from, to) };
+  return {
+    ms: ms.subarray(from, to),
+    masks: masks.subarray(from, to),
+    users: part(users),
+    split: part(split),
+    number: part(number),
+    groups: part(groups),
+  };
+}
+
+/** The events of both in the order of time. They have columns of the same fields. */
+export function mergedColumns(one: EventColumns, other: EventColumns): EventColumns {
+  const order = orderOf(one.ms, other.ms);
+  return {
+    ms: picked(one.ms, other.ms, order),
+    masks: picked(one.masks, other.masks, order),
+    users: one.users && other.users && mergedUsers(one.users, other.users),
+    split: one.split && other.split && mergedTexts(one.split, other.split),
+    number: one.number && other.number && mergedTexts(one.number, other.number),
+    groups: one.groups && other.groups && mergedTexts(one.groups, other.groups),
+  };
+
+  function mergedUsers(one: UserColumn, other: UserColumn): UserColumn {
+    const hashes = new Uint32Array(one.hashes.length + other.hashes.length);
+    hashes.set(one.hashes);
+    hashes.set(other.hashes, one.hashes.length);
+    return { indexes: mergedIndexes(one.indexes, other.indexes, one.hashes.length / userWords), hashes };
+  }
+
+  function mergedTexts(one: TextColumn, other: TextColumn): TextColumn {
+    return {
+      indexes: mergedIndexes(one.indexes, other.indexes, one.texts.length),
+      doubles: new Float64Array(),
+      texts: [...one.texts, ...other.texts],
+    };
+  }
+
+  function mergedIndexes(one: Uint32Array, other: Uint32Array, offset: number): Uint32Array {
+    return picked(
+      one,
+      other.map((index) => (index === 0 ? 0 : index + offset)),
+      order,
+    );
+  }
+}
+
+/** For each place, an index in the first or, beyond its end, in the other. */
+function orderOf(one: Float64Array, other: Float64Array): Uint32Array {
+  const order = new Uint32Array(one.length + other.length);
+  for (let at = 0, left = 0, right = 0; at < order.length; at++) {
+    const isLeft = right === other.length || (left < one.length && one[left]! <= other[right]!);
+    order[at] = isLeft ? left++ : one.length + right++;
+  }
+  return order;
+}
+
+function picked<Values extends Float64Array | Uint32Array | Uint8Array>(
+  one: Values,
+  other: Values,
+  order: Uint32Array,
+): Values {
+  const values = new (one.constructor as new (length: number) => Values)(order.length);
+  for (const [at, from] of order.entries())
+    values[at] = from < one.length ? one[from]! : other[from - one.length]!;
+  return values;
+}

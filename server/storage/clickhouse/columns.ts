@@ -1,0 +1,73 @@
+import { userWords } from "../../event/user-hash.ts";
+import type { EventColumns } from "../analysis/event-columns.ts";
+import type { ColumnsQuery, Cut } from "../postgres/older.ts";
+import type { Split } from "../split.ts";
+import { Conditions } from "./condition.ts";
+import type { Reader } from "./connection.ts";
+import { type NativeBlock, readNative } from "./native.ts";
+
+/** Rows of a block. It is in memory as a whole, and small ones cost more. */
+const blockRows = 65_536;
+const hashBytes = 4 * userWords;
+
+/** Reads the columns of events that match any of the conditions, which tokens must decide, in the order of time. */
+export async function* readColumns(
+  clickHouse: Reader,
+  cut: Cut,
+  { projectId, conditions, range, fields }: ColumnsQuery,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<EventColumns> {
+  const sql = new Conditions(projectId);
+  const masks = conditions.map((condition, index) => `${1 << index} * (${sql.columnSql(condition)})`);
+  const columns = [
+    "toFloat64(created) AS ms",
+    `CAST(${conditions.length === 1 ? 1 : masks.join(" + ")} AS UInt8) AS mask`,
+    // As `userHash`; zeros for none.
+    ...(fields.users
+      ? [
+          `CAST(if(user = '', '', substring(SHA256(user), 1, ${hashBytes})) AS FixedString(${hashBytes})) AS hash`,
+        ]
+      : []),
+    ...textColumn("split", fields.split),
+    ...textColumn("number", fields.number === undefined ? undefined : { by: "tag", key: fields.number }),
+    ...textColumn("group", fields.groups === undefined ? undefined : { by: "tag", key: fields.groups }),
+  ];
+  const chunks = clickHouse.stream(
+    `SELECT ${columns.join(", ")} FROM events
+     WHERE project = ${projectId} AND block <= ${cut.block} AND created >= ${range.fromMs} AND created < ${range.toMs}
+       AND (${conditions.map((condition) => sql.sql(condition)).join(" OR ")})
+     ORDER BY created SETTINGS max_block_size = ${blockRows}, optimize_read_in_order = 1
+     FORMAT Native`,
+    sql.parameters,
+    signal,
+  );
+  for await (const block of readNative(chunks)) yield columnsOf(block);
+
+  function textColumn(name: string, split: Split | undefined): string[] {
+    if (!split) return [];
+    const value = split.by === "tag" ? sql.tagSql(split.key) : split.by;
+    return [`CAST(${value} AS LowCardinality(Nullable(String))) AS \`${name}\``];
+  }
+
+  function columnsOf(block: NativeBlock): EventColumns {
+    const text = (name: string) => ({ ...block.texts(name), doubles: new Float64Array() });
+    return {
+      ms: block.doubles("ms"),
+      masks: block.bytes("mask"),
+      users: fields.users ? usersOf(new Uint32Array(block.bytes("hash").buffer)) : null,
+      split: fields.split ? text("split") : null,
+      number: fields.number === undefined ? null : text("number"),
+      groups: fields.groups === undefined ? null : text("group"),
+    };
+  }
+}
+
+/** Each event has a hash of its own. */
+function usersOf(hashes: Uint32Array): { indexes: Uint32Array; hashes: Uint32Array } {
+  const indexes = new Uint32Array(hashes.length / userWords);
+  for (let at = 0; at < indexes.length; at++) {
+    const word = userWords * at;
+    if (hashes[word] !== 0 || hashes[word + 1] !== 0 || hashes[word + 2] !== 0) indexes[at] = at + 1;
+  }
+  return { indexes, hashes };
+}
