@@ -58,7 +58,12 @@ const longPragma = /^\/\/ @long(?: (\S+))?$/m;
 const drivesBrowser = /\/(browser\/(chromium|dashboard)|drivers\/browser)\.ts"/;
 const engines = ["sqlite", "postgres", "clickhouse"];
 /** Test files that run at the same time on an engine. One more than cores: many tests wait, for a page or a time. */
-const workers = availableParallelism() + 1;
+const workersOn = {
+  sqlite: availableParallelism() + 1,
+  postgres: availableParallelism() + 1,
+  // ClickHouse itself works on several cores at once.
+  clickhouse: Math.max(1, availableParallelism() - 1),
+};
 /** What tests keep at a time, and what PostgreSQL's log takes, with room to spare, in bytes. */
 const memoryBytes = 4 * 2 ** 30;
 const postgresServer = "server/testing/postgres.ts";
@@ -188,7 +193,7 @@ async function runTests(engine, output) {
   if (files.length === 0) return { engine, passed: 0, failed: 0, failedFiles: [] };
   const name = timingsName(engine);
   const run = await bunTest(engine, files, output, [
-    `--parallel=${workers}`,
+    `--parallel=${workersOn[engine]}`,
     // A new global object takes half a second for each file, which `npm test` hasn't.
     ...(isLong ? [] : ["--no-isolate"]),
     // The slowest files first, by their last timings on this machine, or else the committed ones. A full run updates
@@ -208,7 +213,7 @@ async function repeatFailed(run) {
     for (const first of failedFiles) await repeat(run, [first], []);
   } else if (!isLong) {
     // Without a global object of its own for each file, one that fails can fail the others of its process.
-    await repeat(run, failedFiles, [`--parallel=${workers}`]);
+    await repeat(run, failedFiles, [`--parallel=${workersOn[run.engine]}`]);
   }
 }
 
