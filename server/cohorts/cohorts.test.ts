@@ -39,9 +39,7 @@ beforeAll(async () => {
   await call("PUT", "/api/users/ann", { plan: "pro", seats: 12 });
   await call("PUT", "/api/users/bo", { plan: "free", seats: 3 });
   await call("PUT", "/api/users/dan", { plan: "pro" });
-  await until(
-    async () => (await call<{ users: UserInList[] }>("GET", "/api/users?sort=lastSeen")).users.length === 3,
-  );
+  await until(async () => (await seenUsers()).length === 3);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -58,6 +56,9 @@ const membersOf = async ({ id }: Cohort): Promise<string[]> =>
     ({ userId }) => userId,
   );
 const remove = ({ id }: Cohort) => call("DELETE", `/api/cohorts/${id}`);
+/** Users whose events are counted, which takes a moment. */
+const seenUsers = async (): Promise<string[]> =>
+  (await call<{ users: UserInList[] }>("GET", "/api/users?sort=lastSeen")).users.map(({ userId }) => userId);
 const refused = async (body: object) => (await call<Failure>("POST", "/api/cohorts", body, 422)).errors;
 const namesOf = async (q: string) =>
   (await app.list(`?order=asc&q=${encodeURIComponent(q)}`)).map(({ userId, name }) => `${userId}: ${name}`);
@@ -379,6 +380,7 @@ test("an erased user leaves no trace in cohorts that are computed meanwhile", as
   await call("PUT", `/api/users/${userId}`, { level: "gold" });
   for (const previousId of others) await call("POST", "/api/alias", { userId, previousId });
   await app.post(ids.map((each) => ({ channel: "shop", name: "Signed up", userId: each })));
+  await until(async () => (await seenUsers()).includes(userId!));
   const listed = await create("With somebody", {
     match: "any",
     conditions: [{ type: "users", userIds: [userId, "ann"] }],
