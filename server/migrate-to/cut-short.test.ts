@@ -12,6 +12,7 @@ import {
   newDatabase,
   newDirectory,
   queryRows,
+  requestsTo,
 } from "../testing/moves.ts";
 import { runTidings, spawnTidings } from "../testing/server-process.ts";
 import { testConfig } from "../testing/test-app.ts";
@@ -119,13 +120,7 @@ test("a second run applies what was added and removed since the first", async ()
   const url = await newDatabase();
   await expectMoved(url, directory);
   const running = await serve(await testConfig({ dataDirectory: directory, databaseUrl: null }));
-  const request = (path: string, init: RequestInit = {}) =>
-    fetch(running.address + path, {
-      headers: { "content-type": "application/json", "x-api-key": key },
-      ...init,
-    });
-  const send = (path: string, method: string, body: unknown) =>
-    request(path, { method, body: JSON.stringify(body) });
+  const { request, send } = requestsTo(running, key);
   await untilJobDone({ request }, await request("/api/users/user%205", { method: "DELETE" }));
   await untilJobDone({ request }, await request("/api/channels/channel%203", { method: "DELETE" }));
   await send("/api/events", "POST", { channel: "channel 3", name: "again" });

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "bun:test";
 import { serve } from "../serve.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectPostgresConsistent } from "../testing/consistency.ts";
-import { clearMoves, expectMoved, fill, newDatabase, queryRows } from "../testing/moves.ts";
+import { clearMoves, expectMoved, fill, newDatabase, queryRows, requestsTo } from "../testing/moves.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { untilJobDone } from "../testing/until.ts";
@@ -19,13 +19,7 @@ test("what a running server has is copied ahead, and the move then brings all th
   const { directory, key } = await fill(filledEvents);
   const url = await newDatabase();
   const running = await serve(await testConfig({ dataDirectory: directory, databaseUrl: null }));
-  const request = (path: string, init: RequestInit = {}) =>
-    fetch(running.address + path, {
-      headers: { "content-type": "application/json", "x-api-key": key },
-      ...init,
-    });
-  const send = (path: string, method: string, body: unknown) =>
-    request(path, { method, body: JSON.stringify(body) });
+  const { request, send } = requestsTo(running, key);
   const copyAhead = () => runTidings(["migrate-to", url, "--while-running"], { TIDINGS_DATA: directory });
   const countCopied = async () => {
     const [row] = await queryRows<{ events: number }>(url, "SELECT count(*)::integer AS events FROM events");

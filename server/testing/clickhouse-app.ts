@@ -1,25 +1,9 @@
-import { readConfig } from "../config/config.ts";
 import type { Event } from "../event/event.ts";
 import { type Running, type ServeOptions, serve } from "../serve.ts";
-import { type TestStorage, testSecretKey } from "./engine.ts";
-import { prepare, testPassword, testPasswords } from "./test-app.ts";
+import type { TestStorage } from "./engine.ts";
+import { configAt, prepare, testPassword, testPasswords } from "./test-app.ts";
 
 const hourMs = 3_600_000;
-
-/** The storage's settings, as the server's own. */
-function configOf(storage: TestStorage, variables: Record<string, string> = {}) {
-  return {
-    ...readConfig({
-      PORT: "0",
-      HOST: "127.0.0.1",
-      TIDINGS_LOG: "error",
-      TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
-      TIDINGS_SECRET_KEY: testSecretKey,
-      ...variables,
-    }),
-    ...storage,
-  };
-}
 
 export type ClickHouseApp = Awaited<ReturnType<typeof clickHouseApp>>;
 
@@ -39,7 +23,7 @@ export async function clickHouseApp(
   const { dataDirectory, databaseUrl } = storage;
   const key = known ?? (await prepare({ dataDirectory, databaseUrl })).secret;
   const start = () =>
-    serve(configOf(storage, variables), { passwords: testPasswords, now: Date.now, openStore });
+    serve(configAt(storage, {}, variables), { passwords: testPasswords, now: Date.now, openStore });
   let running: Running = await start();
 
   /** Sends a request with the project's key, unless it has a cookie or another authorization. */

@@ -1,4 +1,4 @@
-import { expect } from "bun:test";
+import { afterAll, beforeAll, beforeEach, expect } from "bun:test";
 import pg from "pg";
 import type { Event } from "../event/event.ts";
 import type { ServerStatus } from "../schemas/server-status.ts";
@@ -11,7 +11,7 @@ import { until } from "./until.ts";
 /** A server of ClickHouse behind a proxy, with an empty database for each test. */
 export type Member = Awaited<ReturnType<typeof startMember>>;
 
-export async function startMember() {
+async function startMember() {
   const server = await startClickHouse();
   let address = await server.database();
   const proxy = clickHouseProxy(() => new URL(address).origin);
@@ -66,7 +66,7 @@ export async function startMember() {
 /** The real server on PostgreSQL with several servers of ClickHouse. */
 export type PairApp = Awaited<ReturnType<typeof pairApp>>;
 
-export async function pairApp(members: readonly Member[]) {
+async function pairApp(members: readonly Member[]) {
   const storage: TestStorage = await makeStorage("postgres");
   let cookie: string | null = null;
   let app: ClickHouseApp = await start(members);
@@ -169,3 +169,20 @@ export async function pairApp(members: readonly Member[]) {
 }
 
 export const metricsToken = "a-token-of-sixteen-characters";
+
+/** Starts two servers of ClickHouse for the tests of a file, and for each test the real server on new databases there. */
+export function beforeEachPair(
+  onPair: (pair: { first: Member; second: Member; app: PairApp }) => void,
+): void {
+  let members: [Member, Member];
+  beforeAll(async () => {
+    members = await Promise.all([startMember(), startMember()]);
+  });
+  afterAll(() => Promise.all(members.map((member) => member.remove())));
+  beforeEach(async () => {
+    await Promise.all(members.map((member) => member.renew()));
+    const app = await pairApp(members);
+    onPair({ first: members[0], second: members[1], app });
+    return () => app.end();
+  });
+}

@@ -67,6 +67,20 @@ export async function queryRows<Row extends object>(url: string, sql: string): P
   }
 }
 
+/** Requests to a server, with a key of its project. */
+export function requestsTo({ address }: { address: string }, key: string) {
+  const request = (path: string, init: RequestInit = {}) =>
+    fetch(address + path, {
+      headers: { "content-type": "application/json", "x-api-key": key },
+      ...init,
+    });
+  return {
+    request,
+    send: (path: string, method: string, body: unknown) =>
+      request(path, { method, body: JSON.stringify(body) }),
+  };
+}
+
 export function copyOf(directory: string): string {
   const copy = newDirectory();
   cpSync(directory, copy, { recursive: true });

@@ -28,7 +28,12 @@ export async function testConfig(change: Partial<Config> = {}): Promise<Config> 
   return configAt(change.dataDirectory === undefined ? await makeStorage() : {}, change);
 }
 
-function configAt(storage: Partial<TestStorage>, change: Partial<Config>): Config {
+/** @param variables - of the environment */
+export function configAt(
+  storage: Partial<TestStorage>,
+  change: Partial<Config>,
+  variables: Record<string, string> = {},
+): Config {
   return {
     ...readConfig({
       PORT: "0",
@@ -36,6 +41,7 @@ function configAt(storage: Partial<TestStorage>, change: Partial<Config>): Confi
       TIDINGS_LOG: "error",
       TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
       TIDINGS_SECRET_KEY: testSecretKey,
+      ...variables,
     }),
     ...storage,
     ...change,

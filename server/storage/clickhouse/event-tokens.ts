@@ -46,8 +46,7 @@ export function moreTokensOf(projectId: number, event: Omit<Event, "id" | "creat
   return [...tokens];
 
   function addWords(text: string): void {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
-    if (/^[\x00-\x7f]*$/.test(text)) return;
+    if (/^\p{ASCII}*$/u.test(text)) return;
     for (const word of wordsOf(text)) tokens.add(token.word(projectId, word));
   }
 }

@@ -1,7 +1,7 @@
 // @engines clickhouse
 /** Servers of ClickHouse that are new, emptied, gone and back. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { type Member, type PairApp, pairApp, startMember } from "../../testing/clickhouse-pair.ts";
+import { expect, test } from "bun:test";
+import { beforeEachPair, type Member, type PairApp } from "../../testing/clickhouse-pair.ts";
 import { wrongPassword } from "../../testing/clickhouse-proxy.ts";
 import { until } from "../../testing/until.ts";
 
@@ -9,15 +9,8 @@ let first: Member;
 let second: Member;
 let app: PairApp;
 
-beforeAll(async () => {
-  [first, second] = await Promise.all([startMember(), startMember()]);
-});
-afterAll(() => Promise.all([first.remove(), second.remove()]));
-
-beforeEach(async () => {
-  await Promise.all([first.renew(), second.renew()]);
-  app = await pairApp([first, second]);
-  return () => app.end();
+beforeEachPair((pair) => {
+  ({ first, second, app } = pair);
 });
 
 test("a new server is filled from the one that has all, and is not read before", async () => {

@@ -59,7 +59,7 @@ export class Ranges {
     return (await this.#newest()).cut;
   }
 
-  /** The servers by id: whether reads may ask each. It is as new as any cut that was returned. */
+  /** The servers by id: whether reads may ask each. It is no older than the last cut that was returned. */
   async servers(): Promise<ReadonlyMap<string, boolean>> {
     return (await this.#current()).servers;
   }

@@ -1,13 +1,7 @@
 // @engines clickhouse
 /** What operators see of two servers: metrics, the doctor, and the way back to PostgreSQL alone. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import {
-  type Member,
-  metricsToken,
-  type PairApp,
-  pairApp,
-  startMember,
-} from "../../testing/clickhouse-pair.ts";
+import { expect, test } from "bun:test";
+import { beforeEachPair, type Member, metricsToken, type PairApp } from "../../testing/clickhouse-pair.ts";
 import { environmentOf } from "../../testing/engine.ts";
 import { runTidings, startServer } from "../../testing/server-process.ts";
 import { until } from "../../testing/until.ts";
@@ -16,15 +10,8 @@ let first: Member;
 let second: Member;
 let app: PairApp;
 
-beforeAll(async () => {
-  [first, second] = await Promise.all([startMember(), startMember()]);
-});
-afterAll(() => Promise.all([first.remove(), second.remove()]));
-
-beforeEach(async () => {
-  await Promise.all([first.renew(), second.renew()]);
-  app = await pairApp([first, second]);
-  return () => app.end();
+beforeEachPair((pair) => {
+  ({ first, second, app } = pair);
 });
 
 const nameOf = ({ url }: Member) => new URL(url).host + new URL(url).pathname;

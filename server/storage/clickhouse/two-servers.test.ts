@@ -1,22 +1,15 @@
 // @engines clickhouse
 /** Two servers of ClickHouse: what one does while the other is away, and how that one gets what it missed. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { type Member, type PairApp, pairApp, startMember } from "../../testing/clickhouse-pair.ts";
+import { expect, test } from "bun:test";
+import { beforeEachPair, type Member, type PairApp } from "../../testing/clickhouse-pair.ts";
 import { until } from "../../testing/until.ts";
 
 let first: Member;
 let second: Member;
 let app: PairApp;
 
-beforeAll(async () => {
-  [first, second] = await Promise.all([startMember(), startMember()]);
-});
-afterAll(() => Promise.all([first.remove(), second.remove()]));
-
-beforeEach(async () => {
-  await Promise.all([first.renew(), second.renew()]);
-  app = await pairApp([first, second]);
-  return () => app.end();
+beforeEachPair((pair) => {
+  ({ first, second, app } = pair);
 });
 
 test("each block is on both servers, and reads ask the first", async () => {
