@@ -44,8 +44,8 @@ longTest("more tabs than connections stay usable and live", async () => {
   context = await dashboard.newContext();
   const tabs: Page[] = [];
   for (let opened = 0; opened < effort(7, 10); opened++) tabs.push(await openTab("/p/default"));
-  await tabs[0]!.getByRole("link", { name: "API keys" }).click();
-  await tabs[0]!.getByRole("heading", { name: "API keys" }).waitFor({ timeout: soonMs });
+  await tabs[0]!.getByRole("link", { name: "Connections" }).click();
+  await tabs[0]!.getByRole("heading", { name: "Connections", exact: true }).waitFor({ timeout: soonMs });
   await tabs[0]!.goBack();
   await dashboard.post({ channel: "payments", name: "For all tabs" });
   await Promise.all(tabs.map((tab) => article(tab, "For all tabs").waitFor({ timeout: soonMs })));
@@ -145,7 +145,7 @@ longTest("a channel is read while its events are on screen in the feed of all ev
   await article(tab, "On screen").waitFor();
   await link.getByText("unread").waitFor({ state: "detached", timeout: soonMs });
   // On other pages it is not on screen.
-  await tab.getByRole("link", { name: "API keys" }).click();
+  await tab.getByRole("link", { name: "Connections" }).click();
   await article(tab, "On screen").waitFor({ state: "detached" });
   await dashboard.post({ channel: "payments", name: "Off screen" });
   await link.getByText("unread").waitFor({ timeout: soonMs });

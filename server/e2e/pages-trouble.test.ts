@@ -113,13 +113,13 @@ test("a page opened while the server is away appears once it is back", async () 
   await newest(page).waitFor();
   await dashboard.stop();
   await page.getByText("Reconnecting…").waitFor();
-  await page.getByRole("link", { name: "API keys" }).click();
+  await page.getByRole("link", { name: "Connections" }).click();
   await page.locator("main").getByRole("alert").waitFor();
   // The rest of the dashboard stays.
   expect(await page.getByRole("navigation", { name: "Channels" }).count()).toBe(1);
-  expect(page.url()).toContain("/keys");
+  expect(page.url()).toContain("/connections");
   await dashboard.start();
-  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  await page.getByRole("heading", { name: "Connections", exact: true }).waitFor();
   await page.context().close();
 });
 
@@ -143,7 +143,7 @@ test("an error is shown while the server is away, and a dialog keeps what was ty
 async function update(page: Page): Promise<{ loads: () => number }> {
   let loads = 0;
   let isNew = false;
-  await page.route("**/assets/*-page-*.js", (route) =>
+  await page.route("**/assets/pages-*.js", (route) =>
     isNew ? route.fallback() : route.fulfill({ status: 404 }),
   );
   await page.route("**/index.html", async (route) => {
@@ -162,8 +162,8 @@ test("a tab from before an update reloads once by itself", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
   const { loads } = await update(page);
-  await page.getByRole("link", { name: "API keys" }).click();
-  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  await page.getByRole("link", { name: "Connections" }).click();
+  await page.getByRole("heading", { name: "Connections", exact: true }).waitFor();
   expect(loads()).toBe(1);
   await page.context().close();
 });
@@ -171,9 +171,9 @@ test("a tab from before an update reloads once by itself", async () => {
 test("a broken new version doesn't reload forever", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
-  await page.route("**/assets/keys-page-*.js", (route) => route.fulfill({ status: 404 }));
+  await page.route("**/assets/pages-*.js", (route) => route.fulfill({ status: 404 }));
   const { loads } = await update(page);
-  await page.getByRole("link", { name: "API keys" }).click();
+  await page.getByRole("link", { name: "Connections" }).click();
   await page.getByText("A new version is ready").waitFor();
   await page.getByRole("button", { name: "Reload" }).waitFor();
   expect(loads()).toBeLessThanOrEqual(1);
