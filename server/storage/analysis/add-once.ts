@@ -22,13 +22,13 @@ export function addOnce(
   /** By group: the last event that was counted there. */
   let counted = new Float64Array(64);
 
-  function add(value: number, { users, numbers, tagNumbers }: Batch, at: number, bucket: number): void {
+  function add(value: number, batch: Batch, at: number, bucket: number): void {
     const group = groupOf(value);
     if (group === null) return;
     while (group >= counted.length) counted = grown(counted);
     const isCounted = counted[group] !== event;
     counted[group] = event;
-    groups.add(group, bucket, users[at]!, tagNumbers, numbers[at]!, isCounted);
+    groups.add(group, bucket, batch, at, isCounted);
   }
 
   return (batch, at, bucket) => {

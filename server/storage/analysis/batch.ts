@@ -23,6 +23,8 @@ export type Fields = {
 export type Batch = {
   size: number;
   ms: Float64Array;
+  /** How many events it stands for: more than one only if the scan was asked for buckets. */
+  counts: Float64Array;
   /** Bit n is set if the event matches filter n. */
   masks: Uint8Array;
   /** The user's number in `Users`; 0 for none. */
@@ -47,6 +49,8 @@ export type TextColumn = { indexes: Indexes; doubles: Float64Array; texts: strin
 /** Columns of a block. Null if no event of the project has a value. */
 export type Columns = {
   ms: Float64Array;
+  /** How many events each stands for; each for itself without it. */
+  counts?: Float64Array | null;
   users: UserColumn | null;
   split: TextColumn | null;
   number: TextColumn | null;
@@ -69,6 +73,7 @@ export class Batches {
   #batch: Batch = {
     size: 0,
     ms: new Float64Array(firstCapacity),
+    counts: new Float64Array(firstCapacity),
     masks: new Uint8Array(firstCapacity),
     users: new Uint32Array(firstCapacity),
     values: new Uint32Array(firstCapacity),
@@ -106,6 +111,7 @@ export class Batches {
     if (batch.size === batch.ms.length) this.#grow();
     const at = batch.size++;
     batch.ms[at] = ms;
+    batch.counts[at] = 1;
     batch.masks[at] = mask;
     batch.users[at] = users ? this.users.add(event.userId) : 0;
     batch.values[at] = value === undefined ? 0 : this.values.add(value);
@@ -119,7 +125,7 @@ export class Batches {
    * @param matched - for each filter, the ordinals that match
    */
   addBlock(matched: readonly (Bits | null)[], from: number, to: number, columns: Columns): void {
-    const { users, split, number, groups, ms } = columns;
+    const { users, split, number, groups, ms, counts } = columns;
     const batch = this.#batch;
     while (batch.ms.length - batch.size < to - from) this.#grow();
     const words = matched.filter((bits) => bits !== null);
@@ -147,6 +153,7 @@ export class Batches {
         for (let word = 0; word < words.length; word++)
           if ((words[word]![index]! >>> bit) & 1) mask |= flags[word]!;
         batch.ms[at] = ms[ordinal]!;
+        batch.counts[at] = counts ? counts[ordinal]! : 1;
         batch.masks[at] = mask;
         if (users) {
           const user = userIndexes[ordinal]!;
@@ -185,6 +192,7 @@ export class Batches {
   #grow(): void {
     const batch = this.#batch;
     batch.ms = grown(batch.ms);
+    batch.counts = grown(batch.counts);
     batch.masks = grown(batch.masks);
     batch.users = grown(batch.users);
     batch.values = grown(batch.values);

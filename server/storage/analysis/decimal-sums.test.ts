@@ -81,6 +81,21 @@ test("sums and means are exact at the limits of doubles, also of sums that are m
   );
 });
 
+test("a number that counts several times is as many summands", () => {
+  const times = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 2 ** 40 }));
+  const entries = fc.array(fc.tuple(fc.constantFrom(...edges), times), { maxLength: 12 });
+  fc.assert(
+    fc.property(entries, (entries) => {
+      const numbers = new TagNumbers();
+      const sums = new DecimalSums();
+      for (const [text, times] of entries) sums.add(0, numbers, numbers.addText(text), times);
+      const sum = entries.reduce((sum, [text, times]) => sum + exactly([text]) * BigInt(times), 0n);
+      expect(sums.number(0)).toBe(Number(`${sum}e-10`));
+    }),
+    { numRuns: 500 },
+  );
+});
+
 test("numbers have the next indexes, one by one or many at once", () => {
   const numbers = new TagNumbers();
   expect(numbers.addText("1.5")).toBe(1);

@@ -67,27 +67,33 @@ export class DecimalSums {
   /** What does not fit into the arrays, by cell. */
   readonly #large = new Map<number, Scaled>();
 
-  add(cell: number, numbers: TagNumbers, index: number): void {
+  /** @param times - how often the number is added */
+  add(cell: number, numbers: TagNumbers, index: number, times = 1): void {
     while (cell >= this.#wholes.length) {
       this.#wholes = grown(this.#wholes);
       this.#units = grown(this.#units);
     }
     const double = numbers.doubles[index]!;
     const text = numbers.texts.size > 0 ? numbers.texts.get(index) : undefined;
-    if (text !== undefined) this.#addLarge(cell, scaledOf(text));
-    else if (Math.trunc(double) === double && Math.abs(double) < safeMax) {
-      const sum = this.#wholes[cell]! + double;
+    if (text !== undefined) this.#addLarge(cell, scaledOf(text), times);
+    else if (Math.trunc(double) === double && Math.abs(double * times) < safeMax) {
+      const sum = this.#wholes[cell]! + double * times;
       this.#wholes[cell] = sum;
       if (sum > safeMax || sum < -safeMax) this.#moveToLarge(cell);
     } else {
       const units = Math.round(double * unitsPerWhole);
       // The division is rounded once, so this holds only for the decimal that stands for the double.
       if (Math.abs(double) >= fractionMax || units / unitsPerWhole !== double) {
-        this.#addLarge(cell, scaledOf(String(double)));
+        this.#addLarge(cell, scaledOf(String(double)), times);
         return;
       }
-      if (Math.abs(this.#units[cell]!) > safeMax || Math.abs(units) > safeMax) this.#moveToLarge(cell);
-      this.#units[cell]! += units;
+      const product = units * times;
+      if (times > 1 && Math.abs(product) > safeMax)
+        this.#addLarge(cell, { units: BigInt(units), scale: 9 }, times);
+      else {
+        if (Math.abs(this.#units[cell]!) > safeMax || Math.abs(product) > safeMax) this.#moveToLarge(cell);
+        this.#units[cell]! += product;
+      }
     }
   }
 
@@ -132,8 +138,9 @@ export class DecimalSums {
     this.#units[cell] = 0;
   }
 
-  #addLarge(cell: number, summand: Scaled): void {
+  #addLarge(cell: number, { units, scale }: Scaled, times = 1): void {
     const known = this.#large.get(cell);
+    const summand = { units: units * BigInt(times), scale };
     this.#large.set(cell, known ? plus(known, summand) : summand);
   }
 }

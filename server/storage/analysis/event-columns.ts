@@ -50,12 +50,13 @@ export function columnsOfEvents(
 
 /** The events from an index to before another. */
 export function partOf(columns: EventColumns, from: number, to: number): EventColumns {
-  const { ms, masks, users, split, number, groups } = columns;
+  const { ms, counts, masks, users, split, number, groups } = columns;
   if (from === 0 && to === ms.length) return columns;
   const part = <Column extends { indexes: Uint32Array }>(column: Column | null) =>
     column && { ...column, indexes: column.indexes.subarray(from, to) };
   return {
     ms: ms.subarray(from, to),
+    counts: counts?.subarray(from, to) ?? null,
     masks: masks.subarray(from, to),
     users: part(users),
     split: part(split),
@@ -69,6 +70,7 @@ export function mergedColumns(one: EventColumns, other: EventColumns): EventColu
   const order = orderOf(one.ms, other.ms);
   return {
     ms: picked(one.ms, other.ms, order),
+    counts: one.counts || other.counts ? picked(countsOf(one), countsOf(other), order) : null,
     masks: picked(one.masks, other.masks, order),
     users: one.users && other.users && mergedUsers(one.users, other.users),
     split: one.split && other.split && mergedTexts(one.split, other.split),
@@ -98,6 +100,10 @@ export function mergedColumns(one: EventColumns, other: EventColumns): EventColu
       order,
     );
   }
+}
+
+function countsOf({ ms, counts }: EventColumns): Float64Array {
+  return counts ?? new Float64Array(ms.length).fill(1);
 }
 
 /** For each place, an index in the first or, beyond its end, in the other. */

@@ -80,6 +80,8 @@ export function scanPerGroup(
 
 /** The users of entries are groups, so nobody reads which groups events name. */
 const noNames = new Uint32Array();
+/** Events of users are never passed on as one. */
+const ones = new Float64Array(partEntries).fill(1);
 
 /** Entries of groups that are passed on together. */
 class Entries {
@@ -120,6 +122,7 @@ class Entries {
     return {
       size,
       ms: this.#ms,
+      counts: ones,
       masks: this.#masks,
       users: this.#users,
       values: this.#values,

@@ -1,4 +1,5 @@
-import { DecimalSums, type TagNumbers } from "./decimal-sums.ts";
+import type { Batch } from "./batch.ts";
+import { DecimalSums } from "./decimal-sums.ts";
 import { grown } from "./grown.ts";
 import { LastBuckets } from "./numbered.ts";
 import type { Measured, Metric } from "./queries.ts";
@@ -40,34 +41,29 @@ export class Groups {
   }
 
   /**
-   * Adds an event. Throws `TooLargeError`.
+   * Adds an entry of a batch. Throws `TooLargeError`.
    *
    * @param isCounted - false if the group already has this event, of which only another user is new
    */
-  add(
-    group: number,
-    bucket: number,
-    user: number,
-    numbers: TagNumbers,
-    number: number,
-    isCounted = true,
-  ): void {
+  add(group: number, bucket: number, batch: Batch, at: number, isCounted = true): void {
     if (group >= this.#groups) this.#addGroups(group + 1);
     const first = group * (this.#buckets + 1);
     const overall = first + this.#buckets;
     if (this.#metric === "users") {
+      const user = batch.users[at]!;
       if (user !== 0) {
         const last = this.#lastBuckets.set(group, user, bucket);
         if (last === 0) this.#values[overall]!++;
         if (last !== bucket + 1 && this.#buckets > 0) this.#values[first + bucket]!++;
       }
     } else if (this.#metric !== "events" && isCounted) {
-      if (this.#buckets > 0) this.#addNumber(first + bucket, numbers, number);
-      if (this.#buckets === 0 || !this.#isSummed) this.#addNumber(overall, numbers, number);
+      if (this.#buckets > 0) this.#addNumber(first + bucket, batch, at);
+      if (this.#buckets === 0 || !this.#isSummed) this.#addNumber(overall, batch, at);
     }
     if (!isCounted) return;
-    if (this.#buckets > 0) this.#counts[first + bucket]!++;
-    this.#counts[overall]!++;
+    const events = batch.counts[at]!;
+    if (this.#buckets > 0) this.#counts[first + bucket]! += events;
+    this.#counts[overall]! += events;
   }
 
   has(group: number): boolean {
@@ -127,9 +123,10 @@ export class Groups {
       if (this.#counts[cell]! > 0) this.#sums.merge(overall, cell);
   }
 
-  #addNumber(cell: number, numbers: TagNumbers, number: number): void {
-    if (this.#isSummed) this.#sums.add(cell, numbers, number);
-    else this.#addDouble(cell, numbers.doubles[number]!);
+  #addNumber(cell: number, { numbers, tagNumbers, counts }: Batch, at: number): void {
+    const number = numbers[at]!;
+    if (this.#isSummed) this.#sums.add(cell, tagNumbers, number, counts[at]);
+    else this.#addDouble(cell, tagNumbers.doubles[number]!);
   }
 
   /** Call it before the cell's count is changed. */

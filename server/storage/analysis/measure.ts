@@ -2,6 +2,7 @@ import { Buckets } from "../histogram.ts";
 import { addOnce, type TakeEntry } from "./add-once.ts";
 import type { Batch } from "./batch.ts";
 import { Groups } from "./groups.ts";
+import { measureUsers } from "./measure-users.ts";
 import type { MeasureQuery, Measures, Watch } from "./queries.ts";
 import { openReading } from "./reading.ts";
 import type { Sources } from "./scan.ts";
@@ -12,6 +13,8 @@ import type { Sources } from "./scan.ts";
  * many values to keep buckets for all.
  */
 export async function measure(sources: Sources, query: MeasureQuery, watch: Watch): Promise<Measures> {
+  const counted = await measureUsers(sources, query, watch);
+  if (counted) return counted;
   const { projectId, filter, bounds, metric, tag, split, per } = query;
   const reading = await openReading(sources, {
     ...{ projectId, per, split },
@@ -59,8 +62,8 @@ export async function measure(sources: Sources, query: MeasureQuery, watch: Watc
     await read(0.5, 1, hasSeveral ? addOnce(rest, groupInRest, valuesOf) : takeRest);
     return { value: null, ...rest.measured(0) };
 
-    function takeRest({ users, values, numbers, tagNumbers }: Batch, at: number, bucket: number): void {
-      if (!isTop.has(values[at]!)) rest.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
+    function takeRest(batch: Batch, at: number, bucket: number): void {
+      if (!isTop.has(batch.values[at]!)) rest.add(0, bucket, batch, at);
     }
   }
 
@@ -75,14 +78,14 @@ export async function measure(sources: Sources, query: MeasureQuery, watch: Watc
       rest: again.has(0) ? { value: restValue, ...again.measured(0) } : null,
     };
 
-    function takeAgain({ users, values, numbers, tagNumbers }: Batch, at: number, bucket: number): void {
-      again.add(groupAgain(values[at]!), bucket, users[at]!, tagNumbers, numbers[at]!);
+    function takeAgain(batch: Batch, at: number, bucket: number): void {
+      again.add(groupAgain(batch.values[at]!), bucket, batch, at);
     }
   }
 
-  function takeOne({ users, values, numbers, tagNumbers }: Batch, at: number, bucket: number): void {
-    all.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
-    byValue?.add(groupOf(values[at]!), bucket, users[at]!, tagNumbers, numbers[at]!);
+  function takeOne(batch: Batch, at: number, bucket: number): void {
+    all.add(0, bucket, batch, at);
+    byValue?.add(groupOf(batch.values[at]!), bucket, batch, at);
   }
 
   function takeSeveral(): TakeEntry {
@@ -99,13 +102,16 @@ export async function measure(sources: Sources, query: MeasureQuery, watch: Watc
     ignored = 0;
     const onProgress = (share: number) => watch.onProgress?.(from + share * (to - from));
     const onBatch = (batch: Batch) => {
-      const { size, ms, numbers, tagNumbers, repeats } = batch;
+      const { size, ms, counts, numbers, tagNumbers, repeats } = batch;
       for (let at = 0; at < size; at++) {
         if (tag !== undefined && Number.isNaN(tagNumbers.doubles[numbers[at]!]!)) {
-          if (numbers[at] !== 0 && !repeats?.[at]) ignored++;
+          if (numbers[at] !== 0 && !repeats?.[at]) ignored += counts[at]!;
         } else take(batch, at, buckets.of(ms[at]!));
       }
     };
-    await scan({ projectId, filters: [filter], range, fields }, batches, onBatch, { ...watch, onProgress });
+    await scan({ projectId, filters: [filter], range, fields, bounds }, batches, onBatch, {
+      ...watch,
+      onProgress,
+    });
   }
 }

@@ -14,12 +14,20 @@ const usersOfTurn = 4_096;
 
 /** Counts how many users come back. */
 export async function retention(sources: Sources, query: RetentionQuery, watch: Watch): Promise<Cohort[]> {
-  const followed = await followCohorts(sources, query, watch);
   const periods = query.bounds.length - 1;
   const cohorts: Cohort[] = Array.from({ length: periods }, (_, index) => ({
     users: 0,
     returned: new Array<number>(periods - index).fill(0),
   }));
+  const counted = await sources.aggregates?.returns(query, watch);
+  if (counted) {
+    for (const { cohort, period, users } of counted) {
+      if (period === null) cohorts[cohort]!.users = users;
+      else cohorts[cohort]!.returned[period - cohort] = users;
+    }
+    return cohorts;
+  }
+  const followed = await followCohorts(sources, query, watch);
   const turns = new Turns(query.projectId);
   for (let user = 1; user <= followed.users.count; user++) {
     const cohort = followed.cohortOf(user);

@@ -1,5 +1,6 @@
 import type { EventFilter } from "../../event/filter.ts";
 import type { MsRange } from "../block.ts";
+import type { Aggregates } from "./aggregates.ts";
 import type { Batch, Batches, Fields } from "./batch.ts";
 import type { ReadPeople } from "./person-hashes.ts";
 import type { Watch } from "./queries.ts";
@@ -10,6 +11,11 @@ export type ScanQuery = {
   filters: readonly EventFilter[];
   range: MsRange;
   fields: Fields;
+  /**
+   * The start of each bucket, and the end of the last. Events of a bucket that differ in nothing that is read can then be
+   * passed on as one.
+   */
+  bounds?: readonly number[] | undefined;
 };
 
 /**
@@ -53,4 +59,6 @@ export type Sources = {
   readPeople: ReadPeople;
   readProperty: ReadProperty;
   readGroups: ReadGroups;
+  /** Of an engine that can count by itself. */
+  aggregates?: Aggregates | null;
 };

@@ -18,6 +18,13 @@ type Deps = {
   onInfo: (message: string, fields: Record<string, unknown>) => void;
 };
 
+/** A statement until it ends. */
+type Running = Disposable & {
+  signal: AbortSignal;
+  /** Aborted with the statement, or by its reader. */
+  signalWith: (reader: AbortSignal | undefined) => AbortSignal;
+};
+
 /**
  * Whether a server of ClickHouse answers. While it doesn't, statements fail at once: those that wait for it would hold up reads that
  * don't need it. Each outage is two lines in the log.
@@ -40,19 +47,27 @@ export class Availability {
     return this.#failure?.why ?? null;
   }
 
-  /** Runs a statement, up to a time limit. Throws `older-events-unavailable` if ClickHouse can't answer. */
-  async run<Result>(timeoutMs: number, statement: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  /**
+   * Runs a statement, up to a time limit. It also ends with its reader's signal, whose reason it then throws. Throws
+   * `older-events-unavailable` if ClickHouse can't answer.
+   */
+  async run<Result>(
+    timeoutMs: number,
+    statement: (signal: AbortSignal) => Promise<Result>,
+    reader?: AbortSignal,
+  ): Promise<Result> {
     using running = this.#begun(timeoutMs);
     try {
-      const result = await statement(running.signal);
+      const result = await statement(running.signalWith(reader));
       if (this.#failure) this.#end();
       return result;
     } catch (error) {
+      reader?.throwIfAborted();
       throw this.#failed(error, running.signal.aborted);
     }
   }
 
-  /** The same for an answer that comes in parts. It also ends with its reader's signal, whose reason it then throws. */
+  /** The same for an answer that comes in parts. */
   async *stream<Part>(
     timeoutMs: number,
     reader: AbortSignal | undefined,
@@ -60,7 +75,7 @@ export class Availability {
   ): AsyncGenerator<Part> {
     using running = this.#begun(timeoutMs);
     try {
-      yield* statement(reader ? AbortSignal.any([running.signal, reader]) : running.signal);
+      yield* statement(running.signalWith(reader));
       if (this.#failure) this.#end();
     } catch (error) {
       reader?.throwIfAborted();
@@ -69,7 +84,7 @@ export class Availability {
   }
 
   /** Watches a statement until it ends. Throws if ClickHouse is known to be away. */
-  #begun(timeoutMs: number): { signal: AbortSignal } & Disposable {
+  #begun(timeoutMs: number): Running {
     if (this.#failure?.isAway) throw olderProblem("away", this.#failure.why);
     const controller = new AbortController();
     this.#running.add(controller);
@@ -77,6 +92,7 @@ export class Availability {
     const doubt = setInterval(() => this.#ask(), suspectMs);
     return {
       signal: controller.signal,
+      signalWith: (reader) => (reader ? AbortSignal.any([controller.signal, reader]) : controller.signal),
       [Symbol.dispose]: () => {
         clearTimeout(limit);
         clearInterval(doubt);

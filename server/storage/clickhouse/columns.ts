@@ -4,6 +4,7 @@ import type { ColumnsQuery, Cut } from "../postgres/older.ts";
 import type { Split } from "../split.ts";
 import { Conditions } from "./condition.ts";
 import type { Reader } from "./connection.ts";
+import { bucketSql } from "./count-groups.ts";
 import { type NativeBlock, readNative } from "./native.ts";
 
 /** Rows of a block. It is in memory as a whole, and small ones cost more. */
@@ -14,13 +15,14 @@ const hashBytes = 4 * userWords;
 export async function* readColumns(
   clickHouse: Reader,
   cut: Cut,
-  { projectId, conditions, range, fields }: ColumnsQuery,
+  { projectId, conditions, range, fields, bounds }: ColumnsQuery,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<EventColumns> {
   const sql = new Conditions(projectId);
   const masks = conditions.map((condition, index) => `${1 << index} * (${sql.columnSql(condition)})`);
   const columns = [
-    "toFloat64(created) AS ms",
+    `toFloat64(${bounds ? bucketSql("created", bounds) : "created"}) AS ms`,
+    ...(bounds ? ["toFloat64(count()) AS count"] : []),
     `CAST(${conditions.length === 1 ? 1 : masks.join(" + ")} AS UInt8) AS mask`,
     // As `userHash`; zeros for none.
     ...(fields.users
@@ -32,11 +34,12 @@ export async function* readColumns(
     ...textColumn("number", fields.number === undefined ? undefined : { by: "tag", key: fields.number }),
     ...textColumn("group", fields.groups === undefined ? undefined : { by: "tag", key: fields.groups }),
   ];
+  const keys = ["ms", ...(fields.split ? ["split"] : []), ...(fields.number === undefined ? [] : ["number"])];
   const chunks = clickHouse.stream(
     `SELECT ${columns.join(", ")} FROM events
      WHERE project = ${projectId} AND block <= ${cut.block} AND created >= ${range.fromMs} AND created < ${range.toMs}
        AND (${conditions.map((condition) => sql.sql(condition)).join(" OR ")})
-     ORDER BY created SETTINGS max_block_size = ${blockRows}, optimize_read_in_order = 1
+     ${bounds ? `GROUP BY ${keys.join(", ")} ORDER BY ms` : "ORDER BY created"} SETTINGS max_block_size = ${blockRows}, optimize_read_in_order = 1
      FORMAT Native`,
     sql.parameters,
     signal,
@@ -44,15 +47,14 @@ export async function* readColumns(
   for await (const block of readNative(chunks)) yield columnsOf(block);
 
   function textColumn(name: string, split: Split | undefined): string[] {
-    if (!split) return [];
-    const value = split.by === "tag" ? sql.tagSql(split.key) : split.by;
-    return [`CAST(${value} AS LowCardinality(Nullable(String))) AS \`${name}\``];
+    return split ? [`CAST(${sql.valueSql(split)} AS LowCardinality(Nullable(String))) AS \`${name}\``] : [];
   }
 
   function columnsOf(block: NativeBlock): EventColumns {
     const text = (name: string) => ({ ...block.texts(name), doubles: new Float64Array() });
     return {
       ms: block.doubles("ms"),
+      counts: bounds ? block.doubles("count") : null,
       masks: block.bytes("mask"),
       users: fields.users ? usersOf(new Uint32Array(block.bytes("hash").buffer)) : null,
       split: fields.split ? text("split") : null,

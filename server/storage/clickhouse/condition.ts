@@ -1,6 +1,7 @@
 import { type Condition, requiredNumber, type TokenCondition, tokenConditionOf } from "../../event/match.ts";
 import { token } from "../../event/tokens.ts";
 import { numberScanOf } from "../number-scan.ts";
+import type { Split } from "../split.ts";
 import type { Parameters } from "./connection.ts";
 import { indexTokenOf, termOf } from "./event-tokens.ts";
 
@@ -27,8 +28,8 @@ export class Conditions {
     ];
     const scan = numberScanOf(condition);
     if (scan) {
-      const value = `tags[${this.#parameter(requiredNumber(condition)!.key, "String")}]`;
-      const [low, high] = [scan.low, scan.high].map((bound) => this.#parameter(bound, "Float64"));
+      const value = `tags[${this.parameter(requiredNumber(condition)!.key, "String")}]`;
+      const [low, high] = [scan.low, scan.high].map((bound) => this.parameter(bound, "Float64"));
       // A number in another notation: the event itself decides.
       parts.push(
         `${value} != '' AND (NOT match(${value}, '${decimal}') OR ifNull(toFloat64OrNull(${value}) BETWEEN ${low} AND ${high}, true))`,
@@ -47,13 +48,21 @@ export class Conditions {
     );
   }
 
-  /** SQL for the value of a tag; null without it. */
-  tagSql(key: string): string {
-    const name = this.#parameter(key, "String");
-    return `if(mapContains(tags, ${name}), tags[${name}], NULL)`;
+  /** SQL for the value of a split; null without it, and if it is none of the values that are looked at. */
+  valueSql(split: Split | undefined, values?: readonly string[]): string {
+    const own = this.#ownValueSql(split);
+    if (!values) return own;
+    return `if(has(${this.parameter(values, "Array(String)")}, ${own}), CAST(${own} AS Nullable(String)), NULL)`;
   }
 
-  #parameter(value: unknown, type: string): string {
+  #ownValueSql(split: Split | undefined): string {
+    if (split?.by !== "tag") return split?.by ?? "NULL";
+    const key = this.parameter(split.key, "String");
+    return `if(mapContains(tags, ${key}), tags[${key}], NULL)`;
+  }
+
+  /** SQL for a value of the caller's. */
+  parameter(value: unknown, type: string): string {
     const name = `c${this.#count++}`;
     this.parameters[name] = value;
     return `{${name}:${type}}`;
@@ -64,7 +73,7 @@ export class Conditions {
       case "tokens":
         return part.tokens.includes(token.every(this.#projectId)) ? "true" : `(${anySql(part.tokens)})`;
       case "prefix":
-        return `arrayExists(token -> startsWith(token, ${this.#parameter(part.prefix, "String")}), tokens)`;
+        return `arrayExists(token -> startsWith(token, ${this.parameter(part.prefix, "String")}), tokens)`;
       case "all":
       case "any":
         return `(${part.of.map((each) => this.#sqlOf(each, anySql)).join(part.kind === "all" ? " AND " : " OR ")})`;
@@ -76,8 +85,8 @@ export class Conditions {
   #hasAny(tokens: string[]): string {
     const [first, ...more] = tokens.map(indexTokenOf);
     return more.length === 0
-      ? `has(tokens, ${this.#parameter(first, "String")})`
-      : `hasAny(tokens, ${this.#parameter([first, ...more], "Array(String)")})`;
+      ? `has(tokens, ${this.parameter(first, "String")})`
+      : `hasAny(tokens, ${this.parameter([first, ...more], "Array(String)")})`;
   }
 
   #isSql(text: string): string {
@@ -87,9 +96,9 @@ export class Conditions {
       case "notify":
         return "notify = 1";
       case "tag":
-        return `ifNull(${this.tagSql(term.key)} = ${this.#parameter(term.text, "String")}, false)`;
+        return `ifNull(${this.valueSql({ by: "tag", key: term.key })} = ${this.parameter(term.text, "String")}, false)`;
       default:
-        return `${term.of} = ${this.#parameter(term.text, "String")}`;
+        return `${term.of} = ${this.parameter(term.text, "String")}`;
     }
   }
 }

@@ -9,8 +9,8 @@ import {
 import type { StoreWatch } from "../store.ts";
 import { Availability } from "./availability.ts";
 
-/** The maximum length of a statement. */
-const statementBytesMax = 16_777_216;
+/** The maximum length of a statement. One can name thousands of events, or have rows with it (`sent-rows.ts`). */
+const statementBytesMax = 134_217_728;
 /** The time limit of a statement, on both sides: by default, and at most. */
 const readMs = 30_000;
 const longestMs = 600_000;
@@ -18,9 +18,12 @@ const longestMs = 600_000;
 /** Values of `{name:Type}` in a statement. */
 export type Parameters = Record<string, unknown>;
 
+/** What ends a statement: a time, 30 seconds by default, and whoever no longer waits for its answer. */
+export type ReadLimit = { timeoutMs?: number; signal?: AbortSignal | undefined };
+
 /** Statements that read. They throw `older-events-unavailable` if ClickHouse can't answer. */
 export type Reader = {
-  read: <Row>(sql: string, parameters?: Parameters, timeoutMs?: number) => Promise<Row[]>;
+  read: <Row>(sql: string, parameters?: Parameters, limit?: ReadLimit) => Promise<Row[]>;
   /** The answer as it comes: the statement names its format. It takes as long as its reader. */
   stream: (sql: string, parameters: Parameters, signal: AbortSignal | undefined) => AsyncIterable<Uint8Array>;
 };
@@ -55,8 +58,9 @@ export function connect(
     request_timeout: longestMs,
     clickhouse_settings: {
       output_format_json_quote_64bit_integers: 1,
-      // Statements can name thousands of events.
       max_query_size: String(statementBytesMax),
+      // A statement whose reader has gone ends.
+      cancel_http_readonly_queries_on_client_close: 1,
       // Keeps proxies from closing the connection of a long statement.
       send_progress_in_http_headers: 1,
       http_headers_progress_interval_ms: "20000",
@@ -82,12 +86,16 @@ export function connect(
       abort_signal: AbortSignal;
       clickhouse_settings: { max_execution_time: number };
     }) => Promise<Result>,
+    reader?: AbortSignal,
   ): Promise<Result> {
-    return availability.run(timeoutMs, (signal) =>
-      run({
-        abort_signal: signal,
-        clickhouse_settings: { max_execution_time: Math.ceil(timeoutMs / 1_000) },
-      }),
+    return availability.run(
+      timeoutMs,
+      (signal) =>
+        run({
+          abort_signal: signal,
+          clickhouse_settings: { max_execution_time: Math.ceil(timeoutMs / 1_000) },
+        }),
+      reader,
     );
   }
 
@@ -96,16 +104,20 @@ export function connect(
     get failure() {
       return availability.failure;
     },
-    read: (sql, parameters = {}, timeoutMs = readMs) =>
-      within(timeoutMs, async (options) => {
-        const result = await client.query({
-          query: sql,
-          query_params: parameters,
-          format: "JSONEachRow",
-          ...options,
-        });
-        return result.json();
-      }),
+    read: (sql, parameters = {}, { timeoutMs = readMs, signal } = {}) =>
+      within(
+        timeoutMs,
+        async (options) => {
+          const result = await client.query({
+            query: sql,
+            query_params: parameters,
+            format: "JSONEachRow",
+            ...options,
+          });
+          return result.json();
+        },
+        signal,
+      ),
     stream: (sql, parameters, signal) =>
       availability.stream(longestMs, signal, async function* (abort_signal) {
         const { stream, response_headers } = await client.exec({

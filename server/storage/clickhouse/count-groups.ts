@@ -1,5 +1,4 @@
 import type { CountedGroup, Cut, GroupsQuery } from "../postgres/older.ts";
-import type { Split } from "../split.ts";
 import { Conditions } from "./condition.ts";
 import type { Reader } from "./connection.ts";
 
@@ -14,15 +13,13 @@ export async function countGroups(
 ): Promise<CountedGroup[]> {
   const conditions = new Conditions(projectId);
   const sql = conditions.sql(condition);
-  const value = valueSql(split);
-  const lookedAt = values ? `if(has({values:Array(String)}, ${value}), ${value}, NULL)` : value;
   const rows = await clickHouse.read<{ value: string | null; start: string; events: string }>(
-    `SELECT ${split ? lookedAt : "NULL"} AS value, roundDown(created, CAST([${bounds.join(", ")}], 'Array(Int64)')) AS start, count() AS events
+    `SELECT ${conditions.valueSql(split, values)} AS value, ${bucketSql("created", bounds)} AS start, count() AS events
      FROM events
      WHERE project = ${projectId} AND block <= ${cut.block} AND created >= ${range.fromMs} AND created < ${range.toMs} AND ${sql}
      GROUP BY value, start LIMIT ${groupsMax}`,
-    { ...conditions.parameters, ...(split?.by === "tag" && { key: split.key }), ...(values && { values }) },
-    countMs,
+    conditions.parameters,
+    { timeoutMs: countMs },
   );
   const buckets = new Map(bounds.map((bound, bucket) => [bound, bucket]));
   return rows.map(({ value, start, events }) => ({
@@ -32,14 +29,7 @@ export async function countGroups(
   }));
 }
 
-function valueSql(split: Split | undefined): string {
-  switch (split?.by) {
-    case undefined:
-      return "NULL";
-    case "channel":
-    case "name":
-      return `toNullable(CAST(${split.by}, 'String'))`;
-    case "tag":
-      return "if(mapContains(tags, {key:String}), tags[{key:String}], NULL)";
-  }
+/** SQL for the start of a time's bucket. */
+export function bucketSql(time: string, bounds: readonly number[]): string {
+  return `roundDown(${time}, CAST([${bounds.join(", ")}], 'Array(Int64)'))`;
 }

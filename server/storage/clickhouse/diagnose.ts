@@ -73,7 +73,7 @@ export async function diagnoseOlder(client: ClientBase, url: string): Promise<Se
     const stored = await clickHouse.read<{ block: string; events: string; checksum: string }>(
       `SELECT block, count() AS events, toString(${checksumSql}) AS checksum FROM events GROUP BY block`,
       {},
-      diagnosisMs,
+      { timeoutMs: diagnosisMs },
     );
     const found = new Map(stored.map(({ block, ...rest }) => [Number(block), rest]));
     const isWrong = ({ block, events, checksum }: Placed) => {
@@ -143,7 +143,7 @@ export async function diagnoseOlder(client: ClientBase, url: string): Promise<Se
       `SELECT concat(toString(project), ' ', toString(intDiv(created, ${hourMs})), ' ', channel) AS key, count() AS events
        FROM events WHERE block <= ${last} GROUP BY key`,
       {},
-      diagnosisMs,
+      { timeoutMs: diagnosisMs },
     );
     const open = new Map(counted.map(({ key, events }) => [key, Number(events)]));
     for (const { key, events } of [...newer, ...older]) open.set(key, (open.get(key) ?? 0) - Number(events));

@@ -2,6 +2,7 @@ import { stampOfId } from "../../event/id.ts";
 import { stampOf } from "../postgres/arrival.ts";
 import type { OlderEvents, OpenOlderEvents } from "../postgres/older.ts";
 import { readColumns } from "./columns.ts";
+import { countReturns, countUsersByBucket, countUsersByValue } from "./count-users.ts";
 import { ShippingLease } from "./lease.ts";
 import { Ranges } from "./ranges.ts";
 import { createReads } from "./reads.ts";
@@ -52,6 +53,9 @@ export function openClickHouse(setting: string, given: Partial<Options> = {}): O
       // Without blocks, there may be no server yet.
       usedTokens: async (tokens) => ((await ranges.cut()) ? reads.usedTokens(tokens) : new Set()),
       columns: (cut, query, signal) => readColumns(servers, cut, query, signal),
+      countUsersByValue: (...query) => countUsersByValue(servers, ...query),
+      countUsersByBucket: (...query) => countUsersByBucket(servers, ...query),
+      countReturns: (...query) => countReturns(servers, ...query),
       cut: () => ranges.cut(),
       keptCut: () => ranges.keptCut(),
       clearedTo: () => ranges.clearedTo(),

@@ -55,7 +55,7 @@ export async function moveBack(
     const [counted] = await servers.read<{ events: string }>(
       `SELECT count() AS events FROM events WHERE block <= ${blocks[0]?.block ?? 0}`,
       {},
-      stepMs,
+      { timeoutMs: stepMs },
     );
     begun(Number(counted!.events));
     const partitions = new Partitions(runQuery);
@@ -97,7 +97,7 @@ export async function moveBack(
         `SELECT ${wholeColumns} FROM events
          WHERE block = ${block} AND arrival > ${last} ORDER BY arrival LIMIT ${stepRows} WITH TIES`,
         {},
-        stepMs,
+        { timeoutMs: stepMs },
       );
       for (const [projectId, own] of Map.groupBy(rows, ({ project }) => Number(project)))
         await putBack(runQuery, partitions, projectId, own.map(wholeRowOf));

@@ -3,7 +3,7 @@ import { UnfitDatabase } from "../postgres/failure.ts";
 import { isOlderUnavailable } from "../postgres/older.ts";
 import type { Query } from "../postgres/query.ts";
 import type { StoreWatch } from "../store.ts";
-import { connect, type Parameters, type Reader } from "./connection.ts";
+import { connect, type Parameters, type Reader, type ReadLimit } from "./connection.ts";
 import { isUnreachable, olderProblem } from "./failure.ts";
 import type { Ranges } from "./ranges.ts";
 import { beginEmpty, knownOwner, ownerOf, type PreparedServer, prepared } from "./schema.ts";
@@ -70,8 +70,8 @@ export class Servers implements Reader {
     );
   }
 
-  read<Row>(sql: string, parameters?: Parameters, timeoutMs?: number): Promise<Row[]> {
-    return this.#firstAble((server) => server.read<Row>(sql, parameters, timeoutMs));
+  read<Row>(sql: string, parameters?: Parameters, limit?: ReadLimit): Promise<Row[]> {
+    return this.#firstAble((server) => server.read<Row>(sql, parameters, limit));
   }
 
   /** What was delivered can't be taken back: after it, another server can't answer. */

@@ -112,7 +112,7 @@ async function readBytes(server: PreparedServer): Promise<number> {
   const [row] = await server.read<{ bytes: string | null }>(
     "SELECT total_bytes AS bytes FROM system.tables WHERE database = currentDatabase() AND name = 'events'",
     {},
-    statusMs,
+    { timeoutMs: statusMs },
   );
   return Number(row?.bytes ?? 0);
 }

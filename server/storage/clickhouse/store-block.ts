@@ -100,7 +100,7 @@ export async function measure(
   const [row] = await clickHouse.read<{ events: string; checksum: string }>(
     `SELECT count() AS events, toString(${checksumSql}) AS checksum FROM events WHERE block = ${block}`,
     {},
-    timeoutMs,
+    { timeoutMs },
   );
   return { events: Number(row!.events), checksum: row!.checksum };
 }

@@ -18,6 +18,7 @@ import { batchesMax } from "../group-commit.ts";
 import { readsOfPeople } from "../reads-of-people.ts";
 import { removalStep } from "../removal-step.ts";
 import type { Store, StoreWatch } from "../store.ts";
+import { createAggregates } from "./aggregates.ts";
 import { createBlocks, noBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
@@ -90,11 +91,13 @@ export async function createPostgresEvents({
   const blocks = older ? noBlocks(runQuery) : createBlocks(runQuery);
   const read = createRead(runQuery, blocks, Math.min(scanRowsUsual, blockEvents), older);
   const texts = createKnownTexts(runQuery, older);
+  const people = peopleSource(runQuery);
   const sources = {
     scan: createScan(runQuery, read, blocks, older),
-    readPeople: createReadPeople(peopleSource(runQuery)),
+    readPeople: createReadPeople(people),
     readProperty: createReadProperty(runQuery),
     readGroups: createReadGroups(runQuery),
+    aggregates: older && createAggregates(read, people, older),
   };
   const buildBlocks = createBuildBlocks(runQuery, blockEvents);
   const removal = createDeleteEvents(runQuery, read, older);

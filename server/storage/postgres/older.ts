@@ -6,6 +6,7 @@ import { ProblemError, problem } from "../../core/problems.ts";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import type { Condition } from "../../event/match.ts";
+import type { ReturnCount, UserCell, UserCount } from "../analysis/aggregates.ts";
 import type { Fields } from "../analysis/batch.ts";
 import type { EventColumns } from "../analysis/event-columns.ts";
 import type { MsRange } from "../block.ts";
@@ -60,6 +61,38 @@ export type ColumnsQuery = {
   conditions: readonly Condition[];
   range: MsRange;
   fields: Fields;
+  /** For one condition without users: events of a bucket that differ in nothing else become one, with their number. */
+  bounds?: readonly number[] | undefined;
+};
+
+/** An ID that is joined to another one: its events are those of the person with this main ID. */
+export type JoinedId = readonly [userId: string, personId: string];
+
+/** Which users are counted: those of events that match a condition, which tokens decide. */
+export type UsersQuery = {
+  projectId: number;
+  condition: Condition;
+  range: MsRange;
+  split: Split | undefined;
+  /** The only values that the split looks at. */
+  values: readonly string[] | undefined;
+  /** The events that are only in PostgreSQL. */
+  newest: readonly { ms: number; userId: string; value: string | null }[];
+  joined: readonly JoinedId[];
+};
+
+/** Which users come back. Tokens decide both conditions. */
+export type ReturnsQuery = {
+  projectId: number;
+  /** The start of each period, and the end of the last. */
+  bounds: readonly number[];
+  start: Condition;
+  back: Condition;
+  /** Where starts are looked for that leave a user out; the first period, or earlier. */
+  historyFromMs: number;
+  /** The events that are only in PostgreSQL. One before the first period is only a start. */
+  newest: readonly { ms: number; userId: string; isStart: boolean; isReturn: boolean }[];
+  joined: readonly JoinedId[];
 };
 
 /** Reads of events that are not in PostgreSQL. They throw `older-events-unavailable` if ClickHouse doesn't answer. */
@@ -85,6 +118,20 @@ export type OlderReads = {
   usedTokens: (tokens: readonly string[]) => Promise<Set<string>>;
   countNewer: (cut: Cut, query: NewerQuery) => Promise<number[]>;
   lateEvents: (cut: Cut, query: LateQuery) => Promise<string[][]>;
+  countUsersByValue: (
+    cut: Cut,
+    query: UsersQuery,
+    most: number,
+    signal: AbortSignal | undefined,
+  ) => Promise<UserCount[]>;
+  countUsersByBucket: (
+    cut: Cut,
+    query: UsersQuery,
+    bounds: readonly number[],
+    values: readonly string[],
+    signal: AbortSignal | undefined,
+  ) => Promise<UserCell[]>;
+  countReturns: (cut: Cut, query: ReturnsQuery, signal: AbortSignal | undefined) => Promise<ReturnCount[]>;
   /** Columns of some events at a time, in the order of time. */
   columns: (cut: Cut, query: ColumnsQuery, signal: AbortSignal | undefined) => AsyncIterable<EventColumns>;
 };

@@ -103,12 +103,18 @@ export function createScan(
     /** Reads columns in ClickHouse, and puts the rows of PostgreSQL between them. */
     async function readBoth(older: OlderEvents, cut: Cut): Promise<void> {
       const { fields } = query;
+      const isOfEvents = fields.users || fields.groups !== undefined || filters.length > 1;
+      const bounds = isOfEvents ? undefined : query.bounds;
       const filter = { ...anyOf(filters), ...range };
       const newer = new NewerEvents((after) =>
         readNewer({ projectId, filter, order: "asc", ...(after && { after }) }, runRows, cut),
       );
       const conditions = matches.map(({ condition }) => condition);
-      for await (const earlier of older.columns(cut, { projectId, conditions, range, fields }, signal)) {
+      for await (const earlier of older.columns(
+        cut,
+        { projectId, conditions, range, fields, bounds },
+        signal,
+      )) {
         const toMs = earlier.ms.at(-1)!;
         for (let from = 0, isLast = false; !isLast; ) {
           const between = await newer.upTo(toMs);
@@ -275,7 +281,7 @@ function bitsOf(masks: Uint8Array, filters: number): Bits[] {
 }
 
 /** A filter for events that match any of the filters. */
-function anyOf(filters: readonly EventFilter[]): EventFilter {
+export function anyOf(filters: readonly EventFilter[]): EventFilter {
   if (filters.length === 1) return filters[0]!;
   const searches = filters.map(searchOf);
   return searches.includes(null) ? {} : { search: { kind: "any", of: searches as Search[] } };

@@ -1,14 +1,15 @@
 /**
- * Measures ClickHouse behind PostgreSQL at a number of events. The servers stay up, so that it can go on in pieces:
+ * Measures a storage engine at a number of events, so that engines can be compared. The environment says which, as it does
+ * to the server: `DATABASE_URL` and `CLICKHOUSE_URL`, `DATABASE_URL` alone, or neither for SQLite in `TIDINGS_DATA`. It goes
+ * in pieces:
  *
- *   bun bench/clickhouse.ts serve                     starts both servers, prints their addresses, and stays
- *   bun bench/clickhouse.ts fill --events 10000000    goes on filling until there are so many events
- *   bun bench/clickhouse.ts copy --times 9            has ClickHouse copy these events so many times
- *   bun bench/clickhouse.ts measure                   prints the table
+ *   bun bench/engines.ts serve                     starts both servers, prints their addresses, and stays
+ *   bun bench/engines.ts fill --events 10000000    goes on filling until there are so many events
+ *   bun bench/engines.ts copy --times 9            has ClickHouse copy these events so many times
+ *   bun bench/engines.ts measure                   prints the table
  *
- * The last three read `DATABASE_URL` and `CLICKHOUSE_URL`, so they also run on other servers. Events go in by the store's
- * own batches, without HTTP, and move to ClickHouse by the shipping code; rows that moved are deleted at once. The same
- * servers answer the questions over HTTP.
+ * Events go in by the store's own batches, without HTTP. Those for ClickHouse move there by the shipping code, and rows that
+ * moved are deleted at once. The server answers the questions over HTTP.
  *
  * Copies are for numbers that would take hours: they have IDs and milliseconds of their own, and ten times as many users,
  * but stay in the blocks of what they copy. Charts of PostgreSQL's counters don't count them.
@@ -16,6 +17,7 @@
 import { parseArgs } from "node:util";
 import { readConfig } from "../server/config/config.ts";
 import { eventIdOf } from "../server/event/id.ts";
+import { openStore } from "../server/process/open-store.ts";
 import { createProject } from "../server/projects/projects.ts";
 import { serve } from "../server/serve.ts";
 import { openClickHouse } from "../server/storage/clickhouse/index.ts";
@@ -28,7 +30,7 @@ import { createTestKey } from "../server/testing/test-key.ts";
 import { channelCount, eventOf, userCount } from "./events.ts";
 import { dayMs, monthDays } from "./month.ts";
 
-const project = "ClickHouse bench";
+const project = "Bench of engines";
 const batchEvents = 5_000;
 const blockEvents = 50_000;
 /** Between two reports, and between two moves to ClickHouse. */
@@ -53,13 +55,21 @@ async function serveBoth(): Promise<void> {
   process.exit(0);
 }
 
-/** The store, which moves events as they come and keeps none of them. */
+/** The store. With ClickHouse, it moves events as they come and keeps none of them. */
 async function openBench() {
-  const { databaseUrl, clickhouseUrl } = readConfig(process.env);
-  if (!databaseUrl || !clickhouseUrl) throw new Error("Set DATABASE_URL and CLICKHOUSE_URL.");
-  const address = { url: databaseUrl, connections: 5 };
-  const older = openClickHouse(clickhouseUrl, { events: blockEvents, keepMs: 0, announceMs: 0 });
-  const store = await openPostgresStore(address, testWatch, undefined, undefined, older);
+  const config = readConfig(process.env);
+  const { databaseUrl, clickhouseUrl } = config;
+  const moving = { events: blockEvents, keepMs: 0, announceMs: 0 };
+  const store =
+    databaseUrl && clickhouseUrl
+      ? await openPostgresStore(
+          { url: databaseUrl, connections: 5 },
+          testWatch,
+          undefined,
+          undefined,
+          openClickHouse(clickhouseUrl, moving),
+        )
+      : await openStore(config, testWatch);
   const { control } = store;
   const known = await control
     .selectFrom("projects")
@@ -78,7 +88,9 @@ async function openBench() {
         .execute();
       return rows.reduce((sum, { events }) => sum + events, 0);
     },
+    isClickHouse: clickhouseUrl !== null,
     async clickHouse(sql: string): Promise<string> {
+      if (!clickhouseUrl) throw new Error("Set DATABASE_URL and CLICKHOUSE_URL.");
       const { origin, pathname } = new URL(clickhouseUrl);
       const database = `database=${pathname.slice(1)}`;
       return (await (await fetch(`${origin}?${database}`, { method: "POST", body: sql })).text()).trim();
@@ -87,7 +99,7 @@ async function openBench() {
 }
 
 async function fill(events: number): Promise<void> {
-  const { store, projectId, countEvents, clickHouse } = await openBench();
+  const { store, projectId, countEvents, isClickHouse, clickHouse } = await openBench();
   let done = await countEvents();
   while (done < events) {
     const round = Math.min(roundEvents, events - done);
@@ -112,10 +124,12 @@ async function fill(events: number): Promise<void> {
     const shippedMs = await timed(() => store.events.indexBlocks(async () => {}, Date.now()));
     done += round;
     const rate = (ms: number) => `${Math.round(round / (ms / 1_000)).toLocaleString("en")}/s`;
-    console.log(`${done.toLocaleString("en")} events: stored ${rate(appendedMs)}, moved ${rate(shippedMs)}`);
+    console.log(
+      `${done.toLocaleString("en")} events: stored ${rate(appendedMs)}, ${isClickHouse ? "moved" : "indexed"} ${rate(shippedMs)}`,
+    );
   }
   await store.events.indexBlocks(async () => {}, Date.now() + dayMs);
-  console.log(`${await clickHouse("SELECT count() FROM events")} events are in ClickHouse`);
+  if (isClickHouse) console.log(`${await clickHouse("SELECT count() FROM events")} events are in ClickHouse`);
   await store.close();
 }
 
@@ -175,18 +189,17 @@ const questions: readonly [what: string, path: (number: number) => string][] = [
 const month = `from=${startMs}&to=${endMs}`;
 
 async function measure(): Promise<void> {
-  const { store, projectId, clickHouse } = await openBench();
-  const events = Number(await clickHouse("SELECT count() FROM events"));
+  const { store, projectId, countEvents, isClickHouse, clickHouse } = await openBench();
+  const events = isClickHouse ? Number(await clickHouse("SELECT count() FROM events")) : await countEvents();
   const key = await createTestKey(store.control, projectId, { name: "bench", scopes: ["read"] });
-  const bytes = Number(
-    await clickHouse(
-      "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND table = 'events' AND database = currentDatabase()",
-    ),
-  );
   const per = (all: number) => `${Math.round(all / events)} bytes an event`;
-  console.log(
-    `${events.toLocaleString("en")} events; ClickHouse ${per(bytes)}; PostgreSQL ${per(await store.bytes())}`,
-  );
+  console.log(`${events.toLocaleString("en")} events; ${per(await store.bytes())} in the database`);
+  if (isClickHouse) {
+    const bytes = await clickHouse(
+      "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND table = 'events' AND database = currentDatabase()",
+    );
+    console.log(`${per(Number(bytes))} in ClickHouse`);
+  }
   const running = await serve(
     readConfig({ ...process.env, PORT: "0", HOST: "127.0.0.1", TIDINGS_LOG: "error" }),
     {
@@ -234,4 +247,4 @@ if (command === "serve") await serveBoth();
 else if (command === "fill") await fill(Number(values.events));
 else if (command === "copy") await copy(Number(values.times));
 else if (command === "measure") await measure();
-else throw new Error("Usage: bun bench/clickhouse.ts serve | fill [--events N] | copy [--times N] | measure");
+else throw new Error("Usage: bun bench/engines.ts serve | fill [--events N] | copy [--times N] | measure");

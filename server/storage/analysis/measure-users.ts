@@ -1,0 +1,49 @@
+import { limits } from "../../core/limits.ts";
+import type { UserCell } from "./aggregates.ts";
+import type { Measured, MeasureQuery, Measures, Watch } from "./queries.ts";
+import type { Sources } from "./scan.ts";
+import { TooLargeError } from "./too-large.ts";
+
+/** Counts users as `measure` does, by an engine that can; null if it can't. Throws `TooLargeError`. */
+export async function measureUsers(
+  { aggregates }: Sources,
+  { projectId, filter, bounds, metric, split, per, values, series: seriesMax }: MeasureQuery,
+  watch: Watch,
+): Promise<Measures | null> {
+  if (!aggregates || metric !== "users" || per !== undefined) return null;
+  if (split?.by === "user" || split?.by === "group") return null;
+  const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
+  const counter = await aggregates.users({ projectId, filter, range, split, values }, watch);
+  if (!counter) return null;
+  // One more than can be used, and the events without a value.
+  const counts = split ? await counter.byValue(limits.statsSplitValues + 2) : [];
+  const found = counts.flatMap(({ value, users }) => (value === null ? [] : { value, users }));
+  TooLargeError.check("values", found.length - 1);
+  const top = found
+    .sort((a, b) => b.users - a.users || (a.value < b.value ? -1 : 1))
+    .slice(0, seriesMax)
+    .map(({ value }) => value);
+  const cells = await counter.byBucket(bounds, top);
+  const measured = (series: number | null) => measuredOf(cells, series, bounds.length - 1);
+  const others = counts.filter(({ value }) => value === null || !top.includes(value));
+  return {
+    all: measured(null),
+    ignored: 0,
+    series: top.map((value, index) => ({ value, ...measured(index + 1) })),
+    rest: others.length > 0 ? { value: others.length === 1 ? others[0]!.value : null, ...measured(0) } : null,
+  };
+}
+
+function measuredOf(cells: readonly UserCell[], series: number | null, buckets: number): Measured {
+  const own = cells.filter((cell) => cell.series === series);
+  const ofBucket = (count: (cell: UserCell) => number) => {
+    const numbers = new Array<number>(buckets).fill(0);
+    for (const cell of own) if (cell.bucket !== null) numbers[cell.bucket] = count(cell);
+    return numbers;
+  };
+  return {
+    counts: ofBucket(({ events }) => events),
+    values: ofBucket(({ users }) => users),
+    overall: own.find(({ bucket }) => bucket === null)?.users ?? 0,
+  };
+}
