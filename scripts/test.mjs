@@ -8,7 +8,7 @@
  *   node scripts/test.mjs [--long] [--part N/M] [--pages] [PATH …]
  *
  * With paths, only test files whose paths contain one of them run, each on one engine: `TIDINGS_TEST_ENGINE`, or else
- * the file's first. With `--long`, tests run at full size (`effort` in `server/testing/engine.ts`), and each file has
+ * the file's first. Files for ClickHouse alone are left to `scripts/test-clickhouse.mjs`. With `--long`, tests run at full size (`effort` in `server/testing/engine.ts`), and each file has
  * a global object of its own, so that what a failed test leaves running can't fail another file's tests. With
  * `--part 2/4`, the second of four parts runs, which take about equally long; the checks are in the first. With
  * `--pages`, only the files that drive a browser run, on SQLite, without the checks (`scripts/test-browsers.mjs`).
@@ -93,9 +93,7 @@ if (isFullRun) {
 runOrExit("node", ["scripts/build.mjs"]);
 mkdirSync(cache, { recursive: true });
 
-const plan = planFor(
-  ["server", "client", "clients", "integrations", "dashboard", "bench", "scripts", "deploy"].flatMap(testsIn),
-);
+const plan = planFor(testFiles());
 for (const engine of engines) plan[engine] = filesOfPart(plan[engine], engine);
 const postgres =
   plan.postgres.length + plan.clickhouse.length > 0 && !process.env.TIDINGS_TEST_POSTGRES
@@ -127,6 +125,26 @@ function memoryOrDisk() {
   return bavail * bsize >= memoryBytes ? memory : tmpdir();
 }
 
+/** All test files, or those that the paths name. Ends if there is none for a path. */
+function testFiles() {
+  const files = [
+    "server",
+    "client",
+    "clients",
+    "integrations",
+    "dashboard",
+    "bench",
+    "scripts",
+    "deploy",
+  ].flatMap(testsIn);
+  for (const part of filters) {
+    if (files.some((file) => file.includes(part))) continue;
+    console.error(`No test file has "${part}" in its path.`);
+    process.exit(2);
+  }
+  return files;
+}
+
 function testsIn(folder) {
   return readdirSync(root + folder, { recursive: true })
     .map((path) => `${folder}/${path}`.replaceAll("\\", "/"))
@@ -152,8 +170,10 @@ function planFor(files) {
         ? listed.filter((engine) => engine !== long?.[1])
         : [listed[0]];
     for (const engine of chosen) {
-      // It has a command of its own (scripts/test-clickhouse.mjs).
-      if (engine === "clickhouse" && isFullRun) continue;
+      if (engine === "clickhouse" && !process.env.TIDINGS_TEST_CLICKHOUSE) {
+        if (!isFullRun) console.log(`Skipped ${file}: npm run test:clickhouse -- ${file} runs it.`);
+        continue;
+      }
       plan[engine].push(file);
     }
   }

@@ -13,7 +13,7 @@ export type Aggregates = {
   returns: (query: RetentionQuery, watch: Watch) => Promise<ReturnCount[] | null>;
 };
 
-export type UserCountQuery = {
+type UserCountQuery = {
   projectId: number;
   /** Without times. */
   filter: EventFilter;
@@ -23,7 +23,7 @@ export type UserCountQuery = {
   values: readonly string[] | undefined;
 };
 
-export type UserCounter = {
+type UserCounter = {
   /** Of each value of the split, and of events without one; at most so many, in any order. */
   byValue: (most: number) => Promise<UserCount[]>;
   /** Of each bucket with events and of all; with a split, the same for each of the values, and for all others. */
