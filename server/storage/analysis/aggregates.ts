@@ -8,8 +8,12 @@ import type { RetentionQuery, Watch } from "./queries.ts";
  * events that match are scanned.
  */
 export type Aggregates = {
-  /** Begins to count users. All that the counter returns is of the same events. */
-  users: (query: UserCountQuery, watch: Watch) => Promise<UserCounter | null>;
+  /** Counts users. All that the counter returns is of the same events. */
+  users: <Result>(
+    query: UserCountQuery,
+    watch: Watch,
+    count: (counter: UserCounter) => Promise<Result>,
+  ) => Promise<Result | null>;
   returns: (query: RetentionQuery, watch: Watch) => Promise<ReturnCount[] | null>;
 };
 
@@ -23,7 +27,7 @@ type UserCountQuery = {
   values: readonly string[] | undefined;
 };
 
-type UserCounter = {
+export type UserCounter = {
   /** Of each value of the split, and of events without one; at most so many, in any order. */
   byValue: (most: number) => Promise<UserCount[]>;
   /** Of each bucket with events and of all; with a split, the same for each of the values, and for all others. */

@@ -1,5 +1,5 @@
 import { limits } from "../../core/limits.ts";
-import type { UserCell } from "./aggregates.ts";
+import type { UserCell, UserCounter } from "./aggregates.ts";
 import type { Measured, MeasureQuery, Measures, Watch } from "./queries.ts";
 import type { Sources } from "./scan.ts";
 import { TooLargeError } from "./too-large.ts";
@@ -7,14 +7,22 @@ import { TooLargeError } from "./too-large.ts";
 /** Counts users as `measure` does, by an engine that can; null if it can't. Throws `TooLargeError`. */
 export async function measureUsers(
   { aggregates }: Sources,
-  { projectId, filter, bounds, metric, split, per, values, series: seriesMax }: MeasureQuery,
+  query: MeasureQuery,
   watch: Watch,
 ): Promise<Measures | null> {
+  const { projectId, filter, bounds, metric, split, per, values } = query;
   if (!aggregates || metric !== "users" || per !== undefined) return null;
   if (split?.by === "user" || split?.by === "group") return null;
   const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
-  const counter = await aggregates.users({ projectId, filter, range, split, values }, watch);
-  if (!counter) return null;
+  return aggregates.users({ projectId, filter, range, split, values }, watch, (counter) =>
+    measuresOf(counter, query),
+  );
+}
+
+async function measuresOf(
+  counter: UserCounter,
+  { bounds, split, series: seriesMax }: MeasureQuery,
+): Promise<Measures> {
   // One more than can be used, and the events without a value.
   const counts = split ? await counter.byValue(limits.statsSplitValues + 2) : [];
   const found = counts.flatMap(({ value, users }) => (value === null ? [] : { value, users }));

@@ -112,7 +112,7 @@ async function expectOnlyNewest(): Promise<void> {
   expectUnavailable(await get("/api/events"));
   expectUnavailable(await get("/api/events?limit=100&order=asc"));
   expectUnavailable(await get("/api/events?limit=100&q=old"));
-  for (const question of ["q=user:u", "metric=users"]) {
+  for (const question of ["q=user:u", "metric=users", "metric=sum&tag=n"]) {
     const stats = (query: string) => get(`/api/stats?${question}&${query}`);
     expect((await stats(`from=${availableFrom}`)).status).toBe(200);
     expectUnavailable(await stats("from=2026-01-01T00:00:00Z"));
@@ -157,10 +157,26 @@ test("a statement that fails after its answer began is no answer", async () => {
     statement.includes("FORMAT Native")
       ? new Response(end, { headers: { "x-clickhouse-exception-tag": tag } })
       : undefined;
-  const users = () => get("/api/stats?metric=users&from=2026-01-01T00:00:00Z");
-  expect(expectUnavailable(await users()).detail).toContain("has too much to do");
+  const sum = () => get("/api/stats?metric=sum&tag=n&from=2026-01-01T00:00:00Z");
+  expect(expectUnavailable(await sum()).detail).toContain("has too much to do");
   proxy.answer = () => undefined;
-  expect((await users()).status).toBe(200);
+  expect((await sum()).status).toBe(200);
+});
+
+test("too many users for the memory of ClickHouse are told, and the newest are counted", async () => {
+  proxy.answer = (statement) =>
+    statement.includes("sipHash64")
+      ? new Response("Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)\n", {
+          status: 500,
+          headers: { "x-clickhouse-exception-code": "241" },
+        })
+      : undefined;
+  const users = await get("/api/stats?metric=users&from=2026-01-01T00:00:00Z");
+  const { detail, availableFrom } = expectUnavailable(users);
+  expect(detail).toContain("has too much to do");
+  expect((await get(`/api/stats?metric=users&from=${availableFrom}`)).status).toBe(200);
+  expectUnavailable(await get("/api/retention?by=week&from=2026-01-01T00:00:00Z"));
+  proxy.answer = () => undefined;
 });
 
 test("an event that is sent again waits for ClickHouse, and holds up no other", async () => {

@@ -212,7 +212,7 @@ export async function find(
 }
 
 /** An event's key as a tuple. */
-export function keySql({ ms, id }: Cursor): string {
+function keySql({ ms, id }: Cursor): string {
   return `(${ms}, ${halvesOf(id).join(", ")})`;
 }
 

@@ -1,12 +1,13 @@
 import { uuids } from "../postgres/arrays.ts";
 import type { Query } from "../postgres/query.ts";
 import type { Ranges } from "./ranges.ts";
-import { keySql } from "./reads.ts";
+import { halvesOf } from "./rows.ts";
 import type { PreparedServer } from "./schema.ts";
+import { sentRowsSql } from "./sent-rows.ts";
 import { onEach, type PlacedServer, type Servers } from "./servers.ts";
 
-/** Events that one statement deletes in ClickHouse. */
-const stepEvents = 5_000;
+/** Events that one statement deletes in ClickHouse, where a few take about as long. */
+const stepEvents = 20_000;
 const deleteMs = 300_000;
 const rewriteMs = 30_000;
 /** How long removals are known after they were applied: longer than any removal takes. */
@@ -14,11 +15,19 @@ const rememberMs = 3_600_000;
 
 type Removal = { number: number; project_id: number; ms: number; id: string; block: number };
 
-/** A condition for removals of one project and block. An event that is sent again with the same id is in a later block. */
+/**
+ * A condition for removals of one project and block. An event that is sent again with the same id is in a later block. The
+ * keys are rows of a subquery: as a list, 20,000 of them take seven times as long.
+ */
 function conditionOf(removals: readonly Removal[]): string {
   const { project_id, block } = removals[0]!;
-  return `(project = ${project_id} AND block <= ${block} AND created IN (${removals.map(({ ms }) => ms).join(", ")})
-    AND (created, id_hi, id_lo) IN (${removals.map(keySql).join(", ")}))`;
+  const keys = sentRowsSql(
+    removals.map(({ ms, id }) => [ms, ...halvesOf(id)]),
+    ["Int64", "String", "String"],
+  );
+  const times = removals.map(({ ms }) => ms).sort((a, b) => a - b);
+  return `(project = ${project_id} AND block <= ${block} AND created >= ${times[0]} AND created <= ${times.at(-1)}
+    AND (created, id_hi, id_lo) IN (SELECT sent.1, toUInt64(sent.2), toUInt64(sent.3) FROM ${keys}))`;
 }
 
 /** Deletes in ClickHouse what was removed in PostgreSQL, which notes it in the same commit. */

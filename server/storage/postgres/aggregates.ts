@@ -25,7 +25,7 @@ export function createAggregates(
   older: OlderEvents,
 ): Aggregates {
   return {
-    async users({ projectId, filter, range, split, values }, watch) {
+    async users({ projectId, filter, range, split, values }, watch, count) {
       const { condition, isRowExact } = matchOf(projectId, filter);
       if (!isRowExact) return null;
       return readFrom(older, range.fromMs, async (cut) => {
@@ -39,10 +39,10 @@ export function createAggregates(
         const joined = isAll ? await readJoined(projectId, watch) : null;
         if (!joined) return null;
         const query = { projectId, condition, range, split, values, newest, joined };
-        return {
+        return count({
           byValue: (most) => older.countUsersByValue(cut, query, most, watch.signal),
           byBucket: (bounds, top) => older.countUsersByBucket(cut, query, bounds, top, watch.signal),
-        };
+        });
       });
     },
 

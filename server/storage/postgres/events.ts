@@ -43,8 +43,8 @@ import { createScan } from "./scan.ts";
 import { createUsersMatching } from "./users-matching.ts";
 import { createWriter } from "./writer.ts";
 
-/** Deleting in ClickHouse takes as long for one event. */
-const olderRemovalStep = 5_000;
+/** Deleting in ClickHouse takes about as long for one event. */
+const olderRemovalStep = 20_000;
 
 /** The default time limit of a read. */
 const readMs = 10_000;
