@@ -59,10 +59,11 @@ async function answer(parameters, body, response) {
   }
 }
 
+/** Runs a statement on another thread, so that a ping is answered meanwhile. */
 async function run(text, format) {
-  // `query` returns a text, which other bytes can't be in.
-  if (!/FORMAT Native\s*$/.test(text)) return session.query(text, format || "TabSeparated");
-  const result = await session.queryAsync(text, { format: "Native" });
+  const result = await session.queryAsync(text, {
+    format: /FORMAT Native\s*$/.test(text) ? "Native" : format || "TabSeparated",
+  });
   return Buffer.from(result.bytes());
 }
 

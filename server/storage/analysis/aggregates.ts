@@ -15,6 +15,27 @@ export type Aggregates = {
     count: (counter: UserCounter) => Promise<Result>,
   ) => Promise<Result | null>;
   returns: (query: RetentionQuery, watch: Watch) => Promise<ReturnCount[] | null>;
+  /** Passes on the events of users that can be steps, person by person. Returns false if it can't. */
+  steps: (query: StepsQuery, watch: Watch, take: (events: StepEvents) => Promise<void>) => Promise<boolean>;
+};
+
+type StepsQuery = {
+  projectId: number;
+  /** A filter for each step, without times. */
+  filters: readonly EventFilter[];
+  range: MsRange;
+  split: Split | undefined;
+};
+
+/** Events of one person after the other, each's in the order of time. A person can go on in the next ones. */
+export type StepEvents = {
+  /** Two words for each event, which only tell people apart. */
+  persons: Uint32Array;
+  ms: Float64Array;
+  /** Bit n is set if the event can be step n. */
+  masks: Uint8Array;
+  /** The values of the split: an index of `texts` from 1 on, 0 for none. */
+  values: { indexes: Uint32Array; texts: string[] } | null;
 };
 
 type UserCountQuery = {

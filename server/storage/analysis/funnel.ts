@@ -1,5 +1,6 @@
 import { Turns } from "../../scheduling/turns.ts";
 import type { Batch } from "./batch.ts";
+import { followPersons } from "./follow-persons.ts";
 import { severalBit } from "./group-split.ts";
 import { grown } from "./grown.ts";
 import type { Users } from "./numbered.ts";
@@ -16,7 +17,6 @@ const readingShare = 0.9;
 /** Counts users who take steps. */
 export async function funnel(sources: Sources, query: FunnelQuery, watch: Watch): Promise<FunnelResult> {
   const steps = query.steps.length;
-  const { follow } = await followSteps(sources, query, watch);
   const all = new StepTimes(steps);
   /** By value; undefined for users whose first step has none. */
   const byValue = new Map<string | undefined, StepTimes>();
@@ -26,10 +26,14 @@ export async function funnel(sources: Sources, query: FunnelQuery, watch: Watch)
     return own;
   };
   if (query.split?.by === "group") return funnelOfSeveral();
-  await follow((_user, attempt, readValues) => {
+  const add = (attempt: Attempt, readValue: () => string | undefined) => {
     all.add(attempt);
-    if (query.split) timesOf(readValues()[0]).add(attempt);
-  });
+    if (query.split) timesOf(readValue()).add(attempt);
+  };
+  if (!(await followPersons(sources, query, watch, add))) {
+    const { follow } = await followSteps(sources, query, watch);
+    await follow((_user, attempt, readValues) => add(attempt, () => readValues()[0]));
+  }
   const top = largest([...byValue].map(([value, { users }]) => [value, users]));
   const series = top.map((value) => ({ value, steps: byValue.get(value)!.results() }));
   for (const value of top) byValue.delete(value);
@@ -51,6 +55,7 @@ export async function funnel(sources: Sources, query: FunnelQuery, watch: Watch)
    * largest values are known can that be told, so users are followed twice.
    */
   async function funnelOfSeveral(): Promise<FunnelResult> {
+    const { follow } = await followSteps(sources, query, watch);
     const counts = new Map<string | undefined, number>();
     await follow((_user, _attempt, readValues) => {
       for (const value of readValues()) counts.set(value, (counts.get(value) ?? 0) + 1);

@@ -1,14 +1,13 @@
 /**
  * Counts users in ClickHouse. Events that are only in PostgreSQL, and IDs that are joined to others, are sent along, so that
- * each user counts once.
- *
- * A user is a hash of 64 bits: among 100 million, two have the same with a probability of 1 in 3,700, and one fewer is counted.
+ * each person counts once.
  */
 import type { ReturnCount, UserCell, UserCount } from "../analysis/aggregates.ts";
-import type { Cut, JoinedId, ReturnsQuery, UsersQuery } from "../postgres/older.ts";
+import type { Cut, ReturnsQuery, UsersQuery } from "../postgres/older.ts";
 import { Conditions } from "./condition.ts";
 import type { Reader } from "./connection.ts";
 import { bucketSql } from "./count-groups.ts";
+import { personHashSql, withPersons } from "./persons.ts";
 import { sentRowsSql } from "./sent-rows.ts";
 
 /** Whoever waits ends it earlier. */
@@ -102,7 +101,7 @@ export async function countReturns(
        SELECT ${period("assumeNotNull(min(first))")} AS cohort, min(first) AS firstEver,
          arrayMap(each -> each.1, arrayFilter(each -> each.2 >= firstEver, groupArrayIf((period, last), isNotNull(last)))) AS returns
        FROM (
-         SELECT sipHash64(person) AS hash, ${period("ms")} AS period, minOrNullIf(ms, starts) AS first, maxOrNullIf(ms, returns) AS last
+         SELECT ${personHashSql} AS hash, ${period("ms")} AS period, minOrNullIf(ms, starts) AS first, maxOrNullIf(ms, returns) AS last
          FROM (${events}) GROUP BY hash, period)
        GROUP BY hash HAVING firstEver >= ${fromMs})
      ARRAY JOIN arrayConcat([NULL], returns) AS returned
@@ -118,7 +117,7 @@ export async function countReturns(
   }));
 }
 
-const usersSql = "uniqExactIf(sipHash64(person), user != '')";
+const usersSql = `uniqExactIf(${personHashSql}, user != '')`;
 
 /** SQL for the time, user, person and value of each event. */
 function eventsSql(
@@ -138,11 +137,4 @@ function eventsSql(
      )}`,
   );
   return { sql, conditions };
-}
-
-/** SQL for rows with a user, and the person whom that user is. */
-function withPersons(joined: readonly JoinedId[], rows: string): string {
-  if (joined.length === 0) return `SELECT *, user AS person FROM (${rows})`;
-  const people = `SELECT sent.1 AS id, sent.2 AS main FROM ${sentRowsSql(joined, ["String", "String"])}`;
-  return `SELECT *, if(main = '', user, main) AS person FROM (${rows}) AS rows LEFT ANY JOIN (${people}) AS people ON user = id`;
 }

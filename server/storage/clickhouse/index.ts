@@ -11,6 +11,7 @@ import { createRestore } from "./restore.ts";
 import { openServers } from "./servers.ts";
 import { createShip, type ShippingOptions } from "./ship.ts";
 import { createStatus, ShippingRecord } from "./status.ts";
+import { readSteps } from "./steps.ts";
 
 type Options = ShippingOptions & {
   /** How long another node waits after the one that ships has died. More than twice `sendMs`. */
@@ -55,6 +56,7 @@ export function openClickHouse(setting: string, given: Partial<Options> = {}): O
       columns: (cut, query, signal) => readColumns(servers, cut, query, signal),
       countUsersByValue: (...query) => countUsersByValue(servers, ...query),
       countUsersByBucket: (...query) => countUsersByBucket(servers, ...query),
+      steps: (...query) => readSteps(servers, ...query),
       countReturns: (...query) => countReturns(servers, ...query),
       cut: () => ranges.cut(),
       keptCut: () => ranges.keptCut(),

@@ -6,8 +6,9 @@ import type { Aggregates } from "../analysis/aggregates.ts";
 import type { PeopleSource } from "../analysis/person-hashes.ts";
 import type { Watch } from "../analysis/queries.ts";
 import { valueIn } from "../counter-ranges.ts";
+import type { Split } from "../split.ts";
 import { matchOf } from "./match.ts";
-import { type Cut, type JoinedId, type OlderEvents, readFrom } from "./older.ts";
+import { type Cut, type JoinedId, type OlderEvents, readFrom, readOnceFrom } from "./older.ts";
 import type { createRead } from "./read.ts";
 import { anyOf } from "./scan.ts";
 
@@ -18,7 +19,10 @@ const joinedMax = 250_000;
 const stepRows = 2_000;
 const stepIds = 5_000;
 
-/** Has ClickHouse count users, with the events and the joined IDs that only PostgreSQL has. */
+/** What only PostgreSQL knows. */
+type Sent<Row> = { newest: Row[]; joined: JoinedId[] };
+
+/** Has ClickHouse count and sort the events of users, with the events and the joined IDs that only PostgreSQL has. */
 export function createAggregates(
   { readNewer }: Pick<ReturnType<typeof createRead>, "readNewer">,
   people: PeopleSource,
@@ -29,16 +33,13 @@ export function createAggregates(
       const { condition, isRowExact } = matchOf(projectId, filter);
       if (!isRowExact) return null;
       return readFrom(older, range.fromMs, async (cut) => {
-        if (cut === null) return null;
-        const newest: { ms: number; userId: string; value: string | null }[] = [];
-        const isAll = await forEachNewer(cut, projectId, { ...filter, ...range }, watch, (event, ms) => {
-          const value = split && valueIn(event, split);
-          const isLookedAt = value !== undefined && (values === undefined || values.includes(value));
-          newest.push({ ms, userId: event.userId, value: isLookedAt ? value : null });
+        const sent = await readSent(cut, projectId, { ...filter, ...range }, watch, (event, ms) => {
+          const value = textIn(event, split);
+          const isLookedAt = value !== null && (values === undefined || values.includes(value));
+          return { ms, userId: event.userId, value: isLookedAt ? value : null };
         });
-        const joined = isAll ? await readJoined(projectId, watch) : null;
-        if (!joined) return null;
-        const query = { projectId, condition, range, split, values, newest, joined };
+        if (!sent || cut === null) return null;
+        const query = { projectId, condition, range, split, values, ...sent };
         return count({
           byValue: (most) => older.countUsersByValue(cut, query, most, watch.signal),
           byBucket: (bounds, top) => older.countUsersByBucket(cut, query, bounds, top, watch.signal),
@@ -52,54 +53,83 @@ export function createAggregates(
       const [fromMs, toMs] = [bounds[0]!, bounds.at(-1)!];
       const earliestMs = Math.min(historyFromMs ?? fromMs, fromMs);
       return readFrom(older, earliestMs, async (cut) => {
-        if (cut === null) return null;
-        const newest: { ms: number; userId: string; isStart: boolean; isReturn: boolean }[] = [];
         const filter = { ...anyOf([start, back]), fromMs: earliestMs, toMs };
-        const isAll = await forEachNewer(cut, projectId, filter, watch, (event, ms) => {
-          if (event.userId === "") return;
+        const sent = await readSent(cut, projectId, filter, watch, (event, ms) => {
           const isStart = matches(start, event);
           const isReturn = ms >= fromMs && matches(back, event);
-          if (isStart || isReturn) newest.push({ ms, userId: event.userId, isStart, isReturn });
+          return event.userId !== "" && (isStart || isReturn)
+            ? { ms, userId: event.userId, isStart, isReturn }
+            : null;
         });
-        const joined = isAll ? await readJoined(projectId, watch) : null;
-        if (!joined) return null;
-        return older.countReturns(
-          cut,
-          {
-            ...{ projectId, bounds, historyFromMs: earliestMs, newest, joined },
-            ...{ start: first.condition, back: second.condition },
-          },
-          watch.signal,
-        );
+        if (!sent || cut === null) return null;
+        const conditions = { start: first.condition, back: second.condition };
+        const query = { projectId, bounds, historyFromMs: earliestMs, ...conditions, ...sent };
+        return older.countReturns(cut, query, watch.signal);
+      });
+    },
+
+    async steps({ projectId, filters, range, split }, watch, take) {
+      const found = filters.map((filter) => matchOf(projectId, filter));
+      if (!found.every(({ isRowExact }) => isRowExact)) return false;
+      const conditions = found.map(({ condition }) => condition);
+      return readOnceFrom(older, range.fromMs, async (cut, onTaken) => {
+        const sent = await readSent(cut, projectId, { ...anyOf(filters), ...range }, watch, (event, ms) => {
+          const mask = filters.reduce(
+            (mask, filter, step) => (matches(filter, event) ? mask | (1 << step) : mask),
+            0,
+          );
+          return event.userId === "" ? null : { ms, userId: event.userId, mask, value: textIn(event, split) };
+        });
+        if (!sent || cut === null) return false;
+        const query = { projectId, conditions, range, split, ...sent };
+        for await (const events of older.steps(cut, query, watch.signal)) {
+          onTaken();
+          await take(events);
+        }
+        return true;
       });
     },
   };
 
-  /** Passes on the events that are only in PostgreSQL. Returns false if there are too many of them. */
-  async function forEachNewer(
+  /** Reads what a statement needs from PostgreSQL; null if that is too much, or ClickHouse has no events. */
+  async function readSent<Row>(
+    cut: Cut | null,
+    projectId: number,
+    filter: EventFilter,
+    watch: Watch,
+    rowOf: (event: Event, ms: number) => Row | null,
+  ): Promise<Sent<Row> | null> {
+    if (cut === null) return null;
+    const newest = await readNewest(cut, projectId, filter, watch, rowOf);
+    const joined = newest && (await readJoined(projectId, watch));
+    return newest && joined && { newest, joined };
+  }
+
+  /** Rows of the events that are only in PostgreSQL; null if there are too many. */
+  async function readNewest<Row>(
     cut: Cut,
     projectId: number,
     filter: EventFilter,
     { signal }: Watch,
-    take: (event: Event, ms: number) => void,
-  ): Promise<boolean> {
+    rowOf: (event: Event, ms: number) => Row | null,
+  ): Promise<Row[] | null> {
+    const newest: Row[] = [];
     const turns = new Turns(projectId, signal);
-    let count = 0;
     for (let after: Cursor | null | undefined; after !== null; ) {
       const page = await readNewer(
         { projectId, filter, order: "asc", ...(after && { after }) },
         stepRows,
         cut,
       );
-      count += page.rows.length;
-      if (count > newestMax) return false;
       for (const { body, ms } of page.rows) {
-        take(JSON.parse(`{${body}}`) as Event, ms);
+        const row = rowOf(JSON.parse(`{${body}}`) as Event, ms);
+        if (row !== null) newest.push(row);
         if (turns.isOver) await turns.next();
       }
+      if (newest.length > newestMax) return null;
       after = page.next;
     }
-    return true;
+    return newest;
   }
 
   /** The IDs that are joined to others; null if there are too many. */
@@ -116,4 +146,8 @@ export function createAggregates(
       await turns.next();
     }
   }
+}
+
+function textIn(event: Event, split: Split | undefined): string | null {
+  return (split && valueIn(event, split)) ?? null;
 }

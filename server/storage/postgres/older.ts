@@ -6,7 +6,7 @@ import { ProblemError, problem } from "../../core/problems.ts";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import type { Condition } from "../../event/match.ts";
-import type { ReturnCount, UserCell, UserCount } from "../analysis/aggregates.ts";
+import type { ReturnCount, StepEvents, UserCell, UserCount } from "../analysis/aggregates.ts";
 import type { Fields } from "../analysis/batch.ts";
 import type { EventColumns } from "../analysis/event-columns.ts";
 import type { MsRange } from "../block.ts";
@@ -81,6 +81,17 @@ export type UsersQuery = {
   joined: readonly JoinedId[];
 };
 
+/** Which events can be steps of a funnel. Tokens decide the conditions, one for each step. */
+export type StepsQuery = {
+  projectId: number;
+  conditions: readonly Condition[];
+  range: MsRange;
+  split: Split | undefined;
+  /** The events that are only in PostgreSQL. Bit n of a mask is set if the event can be step n. */
+  newest: readonly { ms: number; userId: string; mask: number; value: string | null }[];
+  joined: readonly JoinedId[];
+};
+
 /** Which users come back. Tokens decide both conditions. */
 export type ReturnsQuery = {
   projectId: number;
@@ -131,6 +142,8 @@ export type OlderReads = {
     values: readonly string[],
     signal: AbortSignal | undefined,
   ) => Promise<UserCell[]>;
+  /** Events of users, person by person, each's in the order of time. */
+  steps: (cut: Cut, query: StepsQuery, signal: AbortSignal | undefined) => AsyncIterable<StepEvents>;
   countReturns: (cut: Cut, query: ReturnsQuery, signal: AbortSignal | undefined) => Promise<ReturnCount[]>;
   /** Columns of some events at a time, in the order of time. */
   columns: (cut: Cut, query: ColumnsQuery, signal: AbortSignal | undefined) => AsyncIterable<EventColumns>;
@@ -188,6 +201,28 @@ export async function readFrom<Result>(
     const availableFrom = new Date(kept.newestMs + 1).toISOString();
     throw problem(error.code, { ...error.options, availableFrom });
   }
+}
+
+/**
+ * The same for a read that passes on what it finds, bit by bit. That can't be taken back: once it has told so, it doesn't
+ * begin again.
+ */
+export function readOnceFrom<Result>(
+  older: OlderEvents | null,
+  fromMs: number,
+  read: (cut: Cut | null, onTaken: () => void) => Promise<Result>,
+): Promise<Result> {
+  let hasTaken = false;
+  let failure: unknown = null;
+  return readFrom(older, fromMs, async (cut) => {
+    if (failure !== null) throw failure;
+    return read(cut, () => {
+      hasTaken = true;
+    }).catch((error) => {
+      if (hasTaken) failure = error;
+      throw error;
+    });
+  });
 }
 
 /**

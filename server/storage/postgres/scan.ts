@@ -14,7 +14,7 @@ import { evaluate } from "../evaluate.ts";
 import { texts } from "./arrays.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { type Match, matchOf, queryOfTokens } from "./match.ts";
-import { type Cut, type OlderEvents, type RowPage, readFrom } from "./older.ts";
+import { type Cut, type OlderEvents, type RowPage, readOnceFrom } from "./older.ts";
 import { tokensOf } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
@@ -44,18 +44,10 @@ export function createScan(
     const turns = new Turns(projectId);
     const matches = filters.map((filter) => matchOf(projectId, filter));
     let doneMs = range.fromMs;
-    let hasTaken = false;
     if (older && matches.every(({ isRowExact }) => isRowExact)) {
-      let failure: unknown = null;
-      return readFrom(older, range.fromMs, async (cut) => {
-        // Events that were taken can't be taken again.
-        if (failure !== null) throw failure;
-        if (cut === null) return readRows(range);
-        await readBoth(older, cut).catch((error) => {
-          if (hasTaken) failure = error;
-          throw error;
-        });
-      });
+      return readOnceFrom(older, range.fromMs, (cut, onTaken) =>
+        cut === null ? readRows(range) : readBoth(older, cut, onTaken),
+      );
     }
 
     if (matches.every(({ isExact }) => isExact)) {
@@ -101,7 +93,7 @@ export function createScan(
     }
 
     /** Reads columns in ClickHouse, and puts the rows of PostgreSQL between them. */
-    async function readBoth(older: OlderEvents, cut: Cut): Promise<void> {
+    async function readBoth(older: OlderEvents, cut: Cut, onTaken: () => void): Promise<void> {
       const { fields } = query;
       const isOfEvents = fields.users || fields.groups !== undefined || filters.length > 1;
       const bounds = isOfEvents ? undefined : query.bounds;
@@ -128,7 +120,7 @@ export function createScan(
               : mergedColumns(part, columnsOfEvents(between.events, filters, fields));
           batches.addBlock(bitsOf(columns.masks, filters.length), 0, columns.masks.length, columns);
           from = to;
-          hasTaken = true;
+          onTaken();
           await take(batches.take());
           await proceed(columns.ms.at(-1) ?? toMs);
         }
