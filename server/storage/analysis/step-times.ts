@@ -1,4 +1,5 @@
 import type { FunnelStepResult, TimeBucket } from "./queries.ts";
+import { TooLargeError } from "./too-large.ts";
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
@@ -17,6 +18,7 @@ export const timeBounds: readonly number[] = [
 /** Users by step, and the times between steps. */
 export class StepTimes {
   users = 0;
+  #size = 0;
   /** For each step but the first, the times since the step before. */
   readonly #times: number[][];
 
@@ -24,8 +26,11 @@ export class StepTimes {
     this.#times = Array.from({ length: steps - 1 }, () => []);
   }
 
+  /** Throws `TooLargeError`. */
   add(attempt: readonly number[]): void {
     this.users++;
+    this.#size += attempt.length - 1;
+    TooLargeError.check("events", this.#size);
     for (let step = 1; step < attempt.length; step++)
       this.#times[step - 1]!.push(attempt[step]! - attempt[step - 1]!);
   }
