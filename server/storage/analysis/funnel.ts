@@ -21,7 +21,10 @@ export async function funnel(sources: Sources, query: FunnelQuery, watch: Watch)
   /** By value; undefined for users whose first step has none. */
   const byValue = new Map<string | undefined, StepTimes>();
   const timesOf = (value: string | undefined) => {
-    const own = byValue.get(value) ?? new StepTimes(steps);
+    const known = byValue.get(value);
+    if (known) return known;
+    TooLargeError.check("values", byValue.size);
+    const own = new StepTimes(steps);
     byValue.set(value, own);
     return own;
   };

@@ -6,6 +6,7 @@ import { Conditions } from "./condition.ts";
 import type { Reader } from "./connection.ts";
 import { bucketSql } from "./count-groups.ts";
 import { type NativeBlock, readNative } from "./native.ts";
+import { withinSql } from "./within.ts";
 
 /** Rows of a block. It is in memory as a whole, and small ones cost more. */
 const blockRows = 65_536;
@@ -37,7 +38,7 @@ export async function* readColumns(
   const keys = ["ms", ...(fields.split ? ["split"] : []), ...(fields.number === undefined ? [] : ["number"])];
   const chunks = clickHouse.stream(
     `SELECT ${columns.join(", ")} FROM events
-     WHERE project = ${projectId} AND block <= ${cut.block} AND created >= ${range.fromMs} AND created < ${range.toMs}
+     WHERE ${withinSql(cut, projectId, range)}
        AND (${conditions.map((condition) => sql.sql(condition)).join(" OR ")})
      ${bounds ? `GROUP BY ${keys.join(", ")} ORDER BY ms` : "ORDER BY created"} SETTINGS max_block_size = ${blockRows}, optimize_read_in_order = 1
      FORMAT Native`,

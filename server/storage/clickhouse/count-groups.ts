@@ -1,6 +1,7 @@
 import type { CountedGroup, Cut, GroupsQuery } from "../postgres/older.ts";
 import { Conditions } from "./condition.ts";
 import type { Reader } from "./connection.ts";
+import { withinSql } from "./within.ts";
 
 /** Counting billions of events takes long. */
 const countMs = 60_000;
@@ -16,7 +17,7 @@ export async function countGroups(
   const rows = await clickHouse.read<{ value: string | null; start: string; events: string }>(
     `SELECT ${conditions.valueSql(split, values)} AS value, ${bucketSql("created", bounds)} AS start, count() AS events
      FROM events
-     WHERE project = ${projectId} AND block <= ${cut.block} AND created >= ${range.fromMs} AND created < ${range.toMs} AND ${sql}
+     WHERE ${withinSql(cut, projectId, range)} AND ${sql}
      GROUP BY value, start LIMIT ${groupsMax}`,
     conditions.parameters,
     { timeoutMs: countMs },

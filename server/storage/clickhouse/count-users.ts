@@ -9,6 +9,7 @@ import type { Reader } from "./connection.ts";
 import { bucketSql } from "./count-groups.ts";
 import { personHashSql, withPersons } from "./persons.ts";
 import { sentRowsSql } from "./sent-rows.ts";
+import { withinSql } from "./within.ts";
 
 /** Whoever waits ends it earlier. */
 const countMs = 600_000;
@@ -77,16 +78,15 @@ export async function countReturns(
   const conditions = new Conditions(projectId);
   const [fromMs, toMs] = [bounds[0]!, bounds.at(-1)!];
   const [isStart, isReturn] = [conditions.columnSql(start), conditions.columnSql(back)];
-  const within = (from: number, to: number) =>
-    `project = ${projectId} AND block <= ${cut.block} AND created >= ${from} AND created < ${to} AND user != ''`;
+  const before = { fromMs: historyFromMs, toMs: fromMs };
   const events = withPersons(
     joined,
     `SELECT created AS ms, user, ${isStart} AS starts, ${isReturn} AS returns FROM events
-     WHERE ${within(fromMs, toMs)} AND (${conditions.sql(start)} OR ${conditions.sql(back)})
+     WHERE ${withinSql(cut, projectId, { fromMs, toMs })} AND user != '' AND (${conditions.sql(start)} OR ${conditions.sql(back)})
      ${
        historyFromMs < fromMs
          ? `UNION ALL SELECT created AS ms, user, true AS starts, false AS returns FROM events
-            WHERE ${within(historyFromMs, fromMs)} AND (${conditions.sql(start)})`
+            WHERE ${withinSql(cut, projectId, before)} AND user != '' AND (${conditions.sql(start)})`
          : ""
      }
      UNION ALL SELECT sent.1 AS ms, sent.2 AS user, sent.3 AS starts, sent.4 AS returns FROM ${sentRowsSql(
@@ -129,7 +129,7 @@ function eventsSql(
   const sql = withPersons(
     joined,
     `SELECT created AS ms, user, CAST(${conditions.valueSql(split, values)} AS ${type}) AS value FROM events
-     WHERE project = ${projectId} AND block <= ${cut.block} AND created >= ${range.fromMs} AND created < ${range.toMs}
+     WHERE ${withinSql(cut, projectId, range)}
        AND ${conditions.sql(condition)}
      UNION ALL SELECT sent.1 AS ms, sent.2 AS user, CAST(sent.3 AS ${type}) AS value FROM ${sentRowsSql(
        newest.map(({ ms, userId, value }) => [ms, userId, value]),

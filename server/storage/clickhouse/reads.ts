@@ -20,6 +20,7 @@ import {
   wholeColumns,
   wholeRowOf,
 } from "./rows.ts";
+import { withinSql } from "./within.ts";
 
 /** Rows of a statement whose events must be checked with the filter, at first and at most. */
 const checkedMin = 500;
@@ -68,7 +69,7 @@ export function createReads(
       for (let from: Cursor | undefined = after, size = checkedMin; ; size = Math.min(size * 4, checkedMax)) {
         const wanted = limit + 1 - rows.length;
         const where = [
-          ...within(cut, projectId, filter.fromMs, filter.toMs),
+          withinSql(cut, projectId, { fromMs: filter.fromMs ?? earliest, toMs: filter.toMs ?? latest }),
           ...(from ? afterSql(from, sign!) : []),
           ...(match.query === null && !match.needsRows ? [] : [sql]),
         ].join(" AND ");
@@ -120,7 +121,7 @@ export function createReads(
       const rows = await clickHouse.read<{ token: string; events: string; userId: string }>(
         `SELECT token, count() AS events, any(user) AS userId FROM (
            SELECT user, arrayJoin(arrayIntersect(tokens, {tokens:Array(String)})) AS token FROM events
-           WHERE ${within(cut, projectId).join(" AND ")} AND hasAny(tokens, {tokens:Array(String)}))
+           WHERE ${withinSql(cut, projectId, { fromMs: earliest, toMs: latest })} AND hasAny(tokens, {tokens:Array(String)}))
          GROUP BY token`,
         { tokens: tokens.map(indexTokenOf) },
       );
@@ -155,7 +156,7 @@ export function createReads(
         const [row] = await clickHouse.read<{ events: string }>(
           `SELECT count() AS events FROM (
              SELECT 1 FROM events
-             WHERE ${within(cut, projectId, afterMs + 1).join(" AND ")} AND arrival >= ${from[at]} AND channel = {channel:String}
+             WHERE ${withinSql(cut, projectId, { fromMs: afterMs + 1, toMs: latest })} AND arrival >= ${from[at]} AND channel = {channel:String}
              LIMIT ${max})`,
           { channel: name },
         );
@@ -176,7 +177,7 @@ export function createReads(
         const { rows } = await readBounded<WholeRow>(
           {
             columns: wholeColumns,
-            where: `${within(cut, projectId, ms - age + 1, ms + age + limits.maxClockSkewMs + 1).join(" AND ")} AND arrival >= ${from} AND arrival < ${to}`,
+            where: `${withinSql(cut, projectId, { fromMs: ms - age + 1, toMs: ms + age + limits.maxClockSkewMs + 1 })} AND arrival >= ${from} AND arrival < ${to}`,
             order: "arrival",
             limit: lateReadMax,
             bytes: pageBytes,
@@ -219,11 +220,6 @@ function keySql({ ms, id }: Cursor): string {
 function afterSql(cursor: Cursor, sign: string): string[] {
   // The first is implied by the second, but chooses granules.
   return [`created ${sign}= ${cursor.ms}`, `(created, id_hi, id_lo) ${sign} ${keySql(cursor)}`];
-}
-
-/** Conditions for a project's events of some time, in blocks that can be read. */
-function within(cut: Cut, projectId: number, fromMs = earliest, toMs = latest): string[] {
-  return [`project = ${projectId}`, `block <= ${cut.block}`, `created >= ${fromMs}`, `created < ${toMs}`];
 }
 
 function cursorOf({ ms, id }: Cursor): Cursor {

@@ -5,6 +5,7 @@ import type { Reader } from "./connection.ts";
 import { readNative } from "./native.ts";
 import { personHashSql, withPersons } from "./persons.ts";
 import { sentRowsSql } from "./sent-rows.ts";
+import { withinSql } from "./within.ts";
 
 /** Rows of a block, which is in memory as a whole. */
 const blockRows = 65_536;
@@ -26,7 +27,7 @@ export async function* readSteps(
   const events = withPersons(
     joined,
     `SELECT created AS ms, user, CAST(${masks.join(" + ")} AS UInt8) AS mask${value(sql.valueSql(split))} FROM events
-     WHERE project = ${projectId} AND block <= ${cut.block} AND created >= ${range.fromMs} AND created < ${range.toMs}
+     WHERE ${withinSql(cut, projectId, range)}
        AND user != '' AND (${conditions.map((condition) => sql.sql(condition)).join(" OR ")})
      UNION ALL SELECT sent.1 AS ms, sent.2 AS user, sent.3 AS mask${value("sent.4")} FROM ${sentRowsSql(
        newest.map(({ ms, userId, mask, value }) => [ms, userId, mask, value]),
