@@ -31,9 +31,10 @@ async function measuresOf(
     .sort((a, b) => b.users - a.users || (a.value < b.value ? -1 : 1))
     .slice(0, seriesMax)
     .map(({ value }) => value);
-  const cells = await counter.byBucket(bounds, top);
-  const measured = (series: number | null) => measuredOf(cells, series, bounds.length - 1);
-  const others = counts.filter(({ value }) => value === null || !top.includes(value));
+  const cells = Map.groupBy(await counter.byBucket(bounds, top), ({ series }) => series);
+  const measured = (series: number | null) => measuredOf(cells.get(series) ?? [], bounds.length - 1);
+  const isTop = new Set<string | null>(top);
+  const others = counts.filter(({ value }) => !isTop.has(value));
   return {
     all: measured(null),
     ignored: 0,
@@ -42,16 +43,16 @@ async function measuresOf(
   };
 }
 
-function measuredOf(cells: readonly UserCell[], series: number | null, buckets: number): Measured {
-  const own = cells.filter((cell) => cell.series === series);
+/** @param cells - those of one series */
+function measuredOf(cells: readonly UserCell[], buckets: number): Measured {
   const ofBucket = (count: (cell: UserCell) => number) => {
     const numbers = new Array<number>(buckets).fill(0);
-    for (const cell of own) if (cell.bucket !== null) numbers[cell.bucket] = count(cell);
+    for (const cell of cells) if (cell.bucket !== null) numbers[cell.bucket] = count(cell);
     return numbers;
   };
   return {
     counts: ofBucket(({ events }) => events),
     values: ofBucket(({ users }) => users),
-    overall: own.find(({ bucket }) => bucket === null)?.users ?? 0,
+    overall: cells.find(({ bucket }) => bucket === null)?.users ?? 0,
   };
 }
