@@ -149,9 +149,15 @@ async function uncounted(
   projectId: number,
   position: ArrivalStamp,
 ): Promise<Map<string, number> | null> {
-  const arrived = await events.arrivedAfter(projectId, position, uncountedMax);
-  if (arrived.length === uncountedMax) return null;
-  const userIds = arrived.map(({ json }) => (JSON.parse(json) as Event).userId);
+  const userIds: string[] = [];
+  // A read can return fewer than there are.
+  for (let after = position; ; ) {
+    const arrived = await events.arrivedAfter(projectId, after, uncountedMax);
+    if (arrived.length === 0) break;
+    for (const { json } of arrived) userIds.push((JSON.parse(json) as Event).userId);
+    if (userIds.length >= uncountedMax) return null;
+    after = arrived.at(-1)!.arrival;
+  }
   const persons = await personsOf(control, projectId, userIds);
   const counts = new Map<string, number>();
   for (const userId of userIds) {

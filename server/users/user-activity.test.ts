@@ -5,6 +5,7 @@ import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { makeStorage, removeStorage } from "../testing/engine.ts";
 import { openTestStore, testConfig } from "../testing/test-app.ts";
+import { recountUsers } from "./check-users.ts";
 import { UserActivity } from "./user-activity.ts";
 
 test("an event that is removed between being read and being counted is not counted", async () => {
@@ -36,6 +37,35 @@ test("an event that is removed between being read and being counted is not count
   const counted = await store.control.selectFrom("userActivity").select(["userId", "events"]).execute();
   expect([errors, removed]).toEqual([[], 1]);
   expect(counted.map(({ userId, events }) => [userId, Number(events)])).toEqual([["u", 2]]);
+  await store.close();
+  await removeStorage(storage);
+});
+
+test("users are counted right again while long events of others wait to be counted", async () => {
+  const storage = await makeStorage();
+  const store = await openTestStore(await testConfig(storage));
+  const projectId = (await createProject(store.control, "One", null)).id;
+  const clock = new ArrivalClock(null);
+  const record = (userIds: readonly string[], description: string) =>
+    store.events.appendAll(
+      userIds.map((userId) =>
+        acceptedEvent({ projectId, arrival: clock.next(), event: { name: "n", userId, description } }),
+      ),
+    );
+  const activity = new UserActivity({ store, onError: (error) => expect.unreachable(String(error)) });
+  await record(["u"], "");
+  await activity.update(30_000);
+  // More than one read returns.
+  for (let batch = 0; batch < 20; batch++)
+    await record(new Array<string>(20).fill("other"), "long ".repeat(1_500));
+  await record(["u", "u", "u"], "");
+  await recountUsers(store, projectId, ["u"]);
+  await activity.update(30_000);
+  await activity.close();
+
+  const counted = await store.control.selectFrom("userActivity").select(["userId", "events"]).execute();
+  const counts = Object.fromEntries(counted.map(({ userId, events }) => [userId, Number(events)]));
+  expect(counts).toEqual({ u: 4, other: 400 });
   await store.close();
   await removeStorage(storage);
 });
