@@ -2,8 +2,25 @@ import pg from "pg";
 import type { TestStorage } from "./engine.ts";
 
 /** Returns where storage contains a text: the files, or the database's tables; "" if nowhere. */
-export function tracesOf({ dataDirectory, databaseUrl }: TestStorage, text: string): Promise<string> {
-  return databaseUrl === null ? filesWith(dataDirectory, text) : tablesWith(databaseUrl, text);
+export async function tracesOf(
+  { dataDirectory, databaseUrl, clickhouseUrl }: TestStorage,
+  text: string,
+): Promise<string> {
+  if (databaseUrl === null) return filesWith(dataDirectory, text);
+  const tables = await tablesWith(databaseUrl, text);
+  return clickhouseUrl && (await isInClickHouse(clickhouseUrl, text)) ? `${tables}\nClickHouse` : tables;
+}
+
+async function isInClickHouse(address: string, text: string): Promise<boolean> {
+  const { origin, pathname } = new URL(address);
+  const query = new URLSearchParams({ database: pathname.slice(1), param_text: text });
+  const response = await fetch(`${origin}?${query}`, {
+    method: "POST",
+    body: "SELECT count() FROM events WHERE position(concat(toString(tuple(*)), toString(tokens)), {text:String}) > 0",
+  });
+  const answer = await response.text();
+  if (!response.ok) throw new Error(answer);
+  return Number(answer) > 0;
 }
 
 /** In another process, because closing SQLite's files in this one would drop its locks. */

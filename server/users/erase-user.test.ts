@@ -58,7 +58,9 @@ test("after an erasure, nothing contains the user's id, and everything else rema
   const copies = engine === "sqlite" ? 1 : 0;
   if (copies > 0)
     writeFileSync(join(app.config.dataDirectory, "tidings.db.before-1"), `A copy with ${userId}`);
-  for (const trace of traces) expect(await tracesOf(app.config, trace)).not.toBe("");
+  // What moved to ClickHouse has no escaped tokens there.
+  for (const trace of engine === "clickhouse" ? [userId, "Quux"] : traces)
+    expect(await tracesOf(app.config, trace)).not.toBe("");
 
   let isErased = false;
   const ingest = (async () => {
