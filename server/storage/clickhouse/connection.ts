@@ -6,6 +6,7 @@ import {
   EXCEPTION_TAG_HEADER_NAME,
   extractErrorAtTheEndOfChunk,
 } from "@clickhouse/client";
+import { Turns } from "../../scheduling/turns.ts";
 import type { StoreWatch } from "../store.ts";
 import { Availability } from "./availability.ts";
 
@@ -114,7 +115,7 @@ export function connect(
             format: "JSONEachRow",
             ...options,
           });
-          return result.json();
+          return rowsOf(result.stream());
         },
         signal,
       ),
@@ -159,6 +160,19 @@ export function connect(
       await client.close();
     },
   };
+}
+
+/** Reads rows in turns: there can be hundreds of thousands. */
+async function rowsOf<Row>(stream: AsyncIterable<{ json: () => unknown }[]>): Promise<Row[]> {
+  const rows: Row[] = [];
+  const turns = new Turns("server");
+  for await (const some of stream) {
+    for (const row of some) {
+      rows.push(row.json() as Row);
+      if (turns.isOver) await turns.next();
+    }
+  }
+  return rows;
 }
 
 /** Rows as JSON. If they fail, `source` aborts the request: an end would store those so far. */

@@ -2,19 +2,44 @@
  * Counts users in ClickHouse. Events that are only in PostgreSQL, and IDs that are joined to others, are sent along, so that
  * each person counts once.
  */
+
+import type { Condition } from "../../event/match.ts";
 import type { ReturnCount, UserCell, UserCount } from "../analysis/aggregates.ts";
-import type { Cut, ReturnsQuery, UsersQuery } from "../postgres/older.ts";
+import type { MsRange } from "../block.ts";
+import type { Cut } from "../postgres/older.ts";
+import type { Split } from "../split.ts";
 import { Conditions } from "./condition.ts";
 import type { Reader } from "./connection.ts";
 import { bucketSql } from "./count-groups.ts";
 import { personHashSql, withPersons } from "./persons.ts";
-import { sentRowsSql } from "./sent-rows.ts";
+import type { Sent } from "./sent-rows.ts";
 import { withinSql } from "./within.ts";
 
 /** Whoever waits ends it earlier. */
 const countMs = 600_000;
 /** Before all events. */
 const earliest = -(2 ** 53);
+
+/** The condition is one that tokens decide. Rows of newest events have a time, a user and a value. */
+type UsersQuery = Sent & {
+  projectId: number;
+  condition: Condition;
+  range: MsRange;
+  split: Split | undefined;
+  /** The only values that the split looks at. */
+  values: readonly string[] | undefined;
+};
+
+/** Tokens decide both conditions. Rows of newest events have a time, a user, and whether they are a start and a return. */
+type ReturnsQuery = Sent & {
+  projectId: number;
+  /** The start of each period, and the end of the last. */
+  bounds: readonly number[];
+  start: Condition;
+  back: Condition;
+  /** Where starts are looked for that leave a user out; the first period, or earlier. */
+  historyFromMs: number;
+};
 
 type Statement = { sql: string; conditions: Conditions };
 
@@ -89,10 +114,7 @@ export async function countReturns(
             WHERE ${withinSql(cut, projectId, before)} AND user != '' AND (${conditions.sql(start)})`
          : ""
      }
-     UNION ALL SELECT sent.1 AS ms, sent.2 AS user, sent.3 AS starts, sent.4 AS returns FROM ${sentRowsSql(
-       newest.map(({ ms, userId, isStart, isReturn }) => [ms, userId, isStart, isReturn]),
-       ["Int64", "String", "Bool", "Bool"],
-     )}`,
+     UNION ALL SELECT sent.1 AS ms, sent.2 AS user, sent.3 AS starts, sent.4 AS returns FROM ${newest.sql(["Int64", "String", "Bool", "Bool"])}`,
   );
   const period = (time: string) => bucketSql(time, [earliest, ...bounds]);
   // The first start and the last return of a period tell all: a return counts from the first start on.
@@ -131,10 +153,7 @@ function eventsSql(
     `SELECT created AS ms, user, CAST(${conditions.valueSql(split, values)} AS ${type}) AS value FROM events
      WHERE ${withinSql(cut, projectId, range)}
        AND ${conditions.sql(condition)}
-     UNION ALL SELECT sent.1 AS ms, sent.2 AS user, CAST(sent.3 AS ${type}) AS value FROM ${sentRowsSql(
-       newest.map(({ ms, userId, value }) => [ms, userId, value]),
-       ["Int64", "String", "Nullable(String)"],
-     )}`,
+     UNION ALL SELECT sent.1 AS ms, sent.2 AS user, CAST(sent.3 AS ${type}) AS value FROM ${newest.sql(["Int64", "String", "Nullable(String)"])}`,
   );
   return { sql, conditions };
 }

@@ -1,8 +1,8 @@
 import { stampOfId } from "../../event/id.ts";
 import { stampOf } from "../postgres/arrival.ts";
 import type { OlderEvents, OpenOlderEvents } from "../postgres/older.ts";
+import { createAggregates } from "./aggregates.ts";
 import { readColumns } from "./columns.ts";
-import { countReturns, countUsersByBucket, countUsersByValue } from "./count-users.ts";
 import { ShippingLease } from "./lease.ts";
 import { Ranges } from "./ranges.ts";
 import { createReads } from "./reads.ts";
@@ -11,7 +11,6 @@ import { createRestore } from "./restore.ts";
 import { openServers } from "./servers.ts";
 import { createShip, type ShippingOptions } from "./ship.ts";
 import { createStatus, ShippingRecord } from "./status.ts";
-import { readSteps } from "./steps.ts";
 
 type Options = ShippingOptions & {
   /** How long another node waits after the one that ships has died. More than twice `sendMs`. */
@@ -54,10 +53,7 @@ export function openClickHouse(setting: string, given: Partial<Options> = {}): O
       // Without blocks, there may be no server yet.
       usedTokens: async (tokens) => ((await ranges.cut()) ? reads.usedTokens(tokens) : new Set()),
       columns: (cut, query, signal) => readColumns(servers, cut, query, signal),
-      countUsersByValue: (...query) => countUsersByValue(servers, ...query),
-      countUsersByBucket: (...query) => countUsersByBucket(servers, ...query),
-      steps: (...query) => readSteps(servers, ...query),
-      countReturns: (...query) => countReturns(servers, ...query),
+      aggregates: (newest) => createAggregates(servers, ranges, newest),
       cut: () => ranges.cut(),
       keptCut: () => ranges.keptCut(),
       clearedTo: () => ranges.clearedTo(),

@@ -33,9 +33,7 @@ const earliest = -(2 ** 53);
 const latest = 2 ** 53;
 
 /** Reads the events that are in ClickHouse, as far as a cut goes. */
-export function createReads(
-  clickHouse: Reader,
-): Omit<OlderReads, "columns" | "countUsersByValue" | "countUsersByBucket" | "countReturns" | "steps"> {
+export function createReads(clickHouse: Reader): Omit<OlderReads, "columns"> {
   /** Reads rows, in order, up to a number of bytes, but at least one. Tells whether there can be more. */
   async function readBounded<Found extends FoundRow>(
     {

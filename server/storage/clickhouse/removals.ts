@@ -1,9 +1,10 @@
+import { Turns } from "../../scheduling/turns.ts";
 import { uuids } from "../postgres/arrays.ts";
 import type { Query } from "../postgres/query.ts";
 import type { Ranges } from "./ranges.ts";
 import { halvesOf } from "./rows.ts";
 import type { PreparedServer } from "./schema.ts";
-import { sentRowsSql } from "./sent-rows.ts";
+import { SentRows } from "./sent-rows.ts";
 import { onEach, type PlacedServer, type Servers } from "./servers.ts";
 
 /** Events that one statement deletes in ClickHouse, where a few take about as long. */
@@ -19,15 +20,18 @@ type Removal = { number: number; project_id: number; ms: number; id: string; blo
  * A condition for removals of one project and block. An event that is sent again with the same id is in a later block. The
  * keys are rows of a subquery: as a list, 20,000 of them take seven times as long.
  */
-function conditionOf(removals: readonly Removal[]): string {
-  const { project_id, block } = removals[0]!;
-  const keys = sentRowsSql(
-    removals.map(({ ms, id }) => [ms, ...halvesOf(id)]),
-    ["Int64", "String", "String"],
-  );
-  const times = removals.map(({ ms }) => ms).sort((a, b) => a - b);
-  return `(project = ${project_id} AND block <= ${block} AND created >= ${times[0]} AND created <= ${times.at(-1)}
-    AND (created, id_hi, id_lo) IN (SELECT sent.1, toUInt64(sent.2), toUInt64(sent.3) FROM ${keys}))`;
+async function conditionOf(removals: readonly Removal[], turns: Turns): Promise<string> {
+  const { project_id, block, ms } = removals[0]!;
+  const keys = new SentRows();
+  let [first, last] = [ms, ms];
+  for (const { ms, id } of removals) {
+    keys.add([ms, ...halvesOf(id)]);
+    first = Math.min(first, ms);
+    last = Math.max(last, ms);
+    if (turns.isOver) await turns.next();
+  }
+  return `(project = ${project_id} AND block <= ${block} AND created >= ${first} AND created <= ${last}
+    AND (created, id_hi, id_lo) IN (SELECT sent.1, toUInt64(sent.2), toUInt64(sent.3) FROM ${keys.sql(["Int64", "String", "String"])}))`;
 }
 
 /** Deletes in ClickHouse what was removed in PostgreSQL, which notes it in the same commit. */
@@ -46,8 +50,11 @@ export function createRemovals(servers: Servers, ranges: Pick<Ranges, "settle">,
       );
       if (removals.length === 0) return last;
       const groups = Map.groupBy(removals, ({ project_id, block }) => `${project_id} ${block}`);
+      const turns = new Turns("server");
+      const conditions: string[] = [];
+      for (const group of groups.values()) conditions.push(await conditionOf(group, turns));
       await clickHouse.run(
-        `DELETE FROM events WHERE ${[...groups.values()].map(conditionOf).join(" OR ")}
+        `DELETE FROM events WHERE ${conditions.join(" OR ")}
          SETTINGS lightweight_deletes_sync = 2`,
         {},
         deleteMs,

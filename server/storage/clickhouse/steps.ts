@@ -1,15 +1,29 @@
+import type { Condition } from "../../event/match.ts";
 import type { StepEvents } from "../analysis/aggregates.ts";
-import type { Cut, StepsQuery } from "../postgres/older.ts";
+import type { MsRange } from "../block.ts";
+import type { Cut } from "../postgres/older.ts";
+import type { Split } from "../split.ts";
 import { Conditions } from "./condition.ts";
 import type { Reader } from "./connection.ts";
 import { readNative } from "./native.ts";
 import { personHashSql, withPersons } from "./persons.ts";
-import { sentRowsSql } from "./sent-rows.ts";
+import type { Sent } from "./sent-rows.ts";
 import { withinSql } from "./within.ts";
 
 /** Rows of a block, which is in memory as a whole. */
 const blockRows = 65_536;
 const valueType = "LowCardinality(Nullable(String))";
+
+/**
+ * Tokens decide the conditions, one for each step. Rows of newest events have a time, a user, a mask of the steps that they
+ * can be, and a value.
+ */
+type StepsQuery = Sent & {
+  projectId: number;
+  conditions: readonly Condition[];
+  range: MsRange;
+  split: Split | undefined;
+};
 
 /**
  * Reads the events that can be steps, person by person, each's in the order of time. The events that are only in PostgreSQL,
@@ -29,10 +43,7 @@ export async function* readSteps(
     `SELECT created AS ms, user, CAST(${masks.join(" + ")} AS UInt8) AS mask${value(sql.valueSql(split))} FROM events
      WHERE ${withinSql(cut, projectId, range)}
        AND user != '' AND (${conditions.map((condition) => sql.sql(condition)).join(" OR ")})
-     UNION ALL SELECT sent.1 AS ms, sent.2 AS user, sent.3 AS mask${value("sent.4")} FROM ${sentRowsSql(
-       newest.map(({ ms, userId, mask, value }) => [ms, userId, mask, value]),
-       ["Int64", "String", "UInt8", "Nullable(String)"],
-     )}`,
+     UNION ALL SELECT sent.1 AS ms, sent.2 AS user, sent.3 AS mask${value("sent.4")} FROM ${newest.sql(["Int64", "String", "UInt8", "Nullable(String)"])}`,
   );
   const chunks = clickHouse.stream(
     `SELECT reinterpretAsFixedString(${personHashSql}) AS hash, toFloat64(ms) AS ms, mask${split ? ", value" : ""}

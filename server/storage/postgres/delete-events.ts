@@ -1,4 +1,4 @@
-import type { EventFilter } from "../../event/filter.ts";
+import type { Cursor, EventFilter } from "../../event/filter.ts";
 import type { Search } from "../../event/search.ts";
 import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import { bigints, uuids } from "./arrays.ts";
@@ -11,6 +11,8 @@ import type { createRead } from "./read.ts";
 import { createRemoveOlder } from "./remove-older.ts";
 import { aboveSql, earliest, latest } from "./scan-cursor.ts";
 
+/** Rows of a page, which is parsed at once. */
+const pageRows = 2_000;
 /** Counting millions of events takes long. */
 const countMs = 60_000;
 
@@ -35,8 +37,18 @@ export function createDeleteEvents(
       const cut = older && rows.length === 0 ? await older.cut() : null;
       return { rows: older && cut ? await older.find(cut, projectId, [key]) : rows, isLast: true };
     }
-    const { rows, next } = await readFullPage({ projectId, filter: filterOf(removal), order: "asc" }, limit);
-    return { rows, isLast: next === null };
+    const query = { projectId, filter: filterOf(removal), order: "asc" as const };
+    const rows: Row[] = [];
+    for (let after: Cursor | undefined; ; ) {
+      const page = await readFullPage(
+        { ...query, ...(after && { after }) },
+        Math.min(pageRows, limit - rows.length),
+      );
+      // Thousands of whole events would take much memory.
+      for (const { ms, id } of page.rows) rows.push({ ms, id, body: "" });
+      if (page.next === null || rows.length >= limit) return { rows, isLast: page.next === null };
+      after = page.next;
+    }
   }
 
   async function removeStored(

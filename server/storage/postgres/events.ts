@@ -18,7 +18,6 @@ import { batchesMax } from "../group-commit.ts";
 import { readsOfPeople } from "../reads-of-people.ts";
 import { removalStep } from "../removal-step.ts";
 import type { Store, StoreWatch } from "../store.ts";
-import { createAggregates } from "./aggregates.ts";
 import { createBlocks, noBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
@@ -97,7 +96,7 @@ export async function createPostgresEvents({
     readPeople: createReadPeople(people),
     readProperty: createReadProperty(runQuery),
     readGroups: createReadGroups(runQuery),
-    aggregates: older && createAggregates(read, people, older),
+    aggregates: older?.aggregates({ readNewer: read.readNewer, people }) ?? null,
   };
   const buildBlocks = createBuildBlocks(runQuery, blockEvents);
   const removal = createDeleteEvents(runQuery, read, older);

@@ -6,9 +6,10 @@ import { ProblemError, problem } from "../../core/problems.ts";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import type { Condition } from "../../event/match.ts";
-import type { ReturnCount, StepEvents, UserCell, UserCount } from "../analysis/aggregates.ts";
+import type { Aggregates } from "../analysis/aggregates.ts";
 import type { Fields } from "../analysis/batch.ts";
 import type { EventColumns } from "../analysis/event-columns.ts";
+import type { PeopleSource } from "../analysis/person-hashes.ts";
 import type { MsRange } from "../block.ts";
 import type { EventQuery, LateQuery, NewerQuery } from "../event-queries.ts";
 import type { AcceptedEvent, ArrivedEvent, Pause } from "../event-store.ts";
@@ -65,47 +66,6 @@ export type ColumnsQuery = {
   bounds?: readonly number[] | undefined;
 };
 
-/** An ID that is joined to another one: its events are those of the person with this main ID. */
-export type JoinedId = readonly [userId: string, personId: string];
-
-/** Which users are counted: those of events that match a condition, which tokens decide. */
-export type UsersQuery = {
-  projectId: number;
-  condition: Condition;
-  range: MsRange;
-  split: Split | undefined;
-  /** The only values that the split looks at. */
-  values: readonly string[] | undefined;
-  /** The events that are only in PostgreSQL. */
-  newest: readonly { ms: number; userId: string; value: string | null }[];
-  joined: readonly JoinedId[];
-};
-
-/** Which events can be steps of a funnel. Tokens decide the conditions, one for each step. */
-export type StepsQuery = {
-  projectId: number;
-  conditions: readonly Condition[];
-  range: MsRange;
-  split: Split | undefined;
-  /** The events that are only in PostgreSQL. Bit n of a mask is set if the event can be step n. */
-  newest: readonly { ms: number; userId: string; mask: number; value: string | null }[];
-  joined: readonly JoinedId[];
-};
-
-/** Which users come back. Tokens decide both conditions. */
-export type ReturnsQuery = {
-  projectId: number;
-  /** The start of each period, and the end of the last. */
-  bounds: readonly number[];
-  start: Condition;
-  back: Condition;
-  /** Where starts are looked for that leave a user out; the first period, or earlier. */
-  historyFromMs: number;
-  /** The events that are only in PostgreSQL. One before the first period is only a start. */
-  newest: readonly { ms: number; userId: string; isStart: boolean; isReturn: boolean }[];
-  joined: readonly JoinedId[];
-};
-
 /** Reads of events that are not in PostgreSQL. They throw `older-events-unavailable` if ClickHouse doesn't answer. */
 export type OlderReads = {
   page: (cut: Cut, query: EventQuery, match: Match, limit: number) => Promise<RowPage>;
@@ -129,27 +89,19 @@ export type OlderReads = {
   usedTokens: (tokens: readonly string[]) => Promise<Set<string>>;
   countNewer: (cut: Cut, query: NewerQuery) => Promise<number[]>;
   lateEvents: (cut: Cut, query: LateQuery) => Promise<string[][]>;
-  countUsersByValue: (
-    cut: Cut,
-    query: UsersQuery,
-    most: number,
-    signal: AbortSignal | undefined,
-  ) => Promise<UserCount[]>;
-  countUsersByBucket: (
-    cut: Cut,
-    query: UsersQuery,
-    bounds: readonly number[],
-    values: readonly string[],
-    signal: AbortSignal | undefined,
-  ) => Promise<UserCell[]>;
-  /** Events of users, person by person, each's in the order of time. */
-  steps: (cut: Cut, query: StepsQuery, signal: AbortSignal | undefined) => AsyncIterable<StepEvents>;
-  countReturns: (cut: Cut, query: ReturnsQuery, signal: AbortSignal | undefined) => Promise<ReturnCount[]>;
   /** Columns of some events at a time, in the order of time. */
   columns: (cut: Cut, query: ColumnsQuery, signal: AbortSignal | undefined) => AsyncIterable<EventColumns>;
 };
 
+/** How PostgreSQL's part of an analysis is read: events after a cut, and who is joined to whom. */
+export type NewestSources = {
+  readNewer: (query: EventQuery, limit: number, cut: Cut) => Promise<RowPage>;
+  people: PeopleSource;
+};
+
 export type OlderEvents = OlderReads & {
+  /** What ClickHouse counts by itself. */
+  aggregates: (newest: NewestSources) => Aggregates;
   /** Null as long as all events are in PostgreSQL. */
   cut: () => Promise<Cut | null>;
   /** Divides events where PostgreSQL has all that arrived later. Null if it has all events. */
@@ -186,7 +138,7 @@ export type OpenOlderEvents = (
  * Throws `older-events-unavailable`, with the time from which on the same read succeeds.
  */
 export async function readFrom<Result>(
-  older: OlderEvents | null,
+  older: Pick<OlderEvents, "cut" | "keptCut"> | null,
   fromMs: number,
   read: (cut: Cut | null) => Promise<Result>,
 ): Promise<Result> {
@@ -208,7 +160,7 @@ export async function readFrom<Result>(
  * begin again.
  */
 export function readOnceFrom<Result>(
-  older: OlderEvents | null,
+  older: Pick<OlderEvents, "cut" | "keptCut"> | null,
   fromMs: number,
   read: (cut: Cut | null, onTaken: () => void) => Promise<Result>,
 ): Promise<Result> {
