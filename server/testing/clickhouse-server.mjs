@@ -5,7 +5,8 @@
  *
  *   node server/testing/clickhouse-server.mjs PORT DIRECTORY PACKAGES
  *
- * Prints a line when it answers. PACKAGES is a directory with chDB's `node_modules`.
+ * Prints a line when it answers, and ends with its standard input, so also when its parent is killed. PACKAGES is a
+ * directory with chDB's `node_modules`.
  */
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -32,6 +33,7 @@ const server = createServer(async (request, response) => {
   }
   last = last.then(() => answer(url.searchParams, Buffer.concat(chunks).toString(), response));
 });
+process.stdin.on("end", () => process.exit()).resume();
 // A client may wait as long as it likes between two requests.
 server.keepAliveTimeout = 0;
 server.listen(Number(port), "127.0.0.1", () => console.log("listening"));

@@ -24,12 +24,12 @@ export async function startClickHouse(
 ): Promise<TestClickHouse> {
   const port = await freePort();
   const url = `http://default@127.0.0.1:${port}`;
-  let server: Bun.Subprocess<"ignore", "pipe", "inherit">;
+  let server: Bun.Subprocess<"pipe", "pipe", "inherit">;
 
   async function start(): Promise<void> {
     server = Bun.spawn(
       ["node", join(import.meta.dir, "clickhouse-server.mjs"), `${port}`, join(directory, "data"), packages],
-      { stdin: "ignore", stdout: "pipe", stderr: "inherit" },
+      { stdin: "pipe", stdout: "pipe", stderr: "inherit" },
     );
     const { done } = await server.stdout.getReader().read();
     if (done)
