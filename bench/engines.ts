@@ -7,6 +7,7 @@
  *   bun bench/engines.ts fill --events 10000000    goes on filling until there are so many events
  *   bun bench/engines.ts copy --times 9            has ClickHouse copy these events so many times
  *   bun bench/engines.ts measure                   prints the table
+ *   bun bench/engines.ts measure --only users      prints its lines about users
  *
  * Events go in by the store's own batches, without HTTP. Those for ClickHouse move there by the shipping code, and rows that
  * moved are deleted at once. The server answers the questions over HTTP.
@@ -188,7 +189,8 @@ const questions: readonly [what: string, path: (number: number) => string][] = [
 ];
 const month = `from=${startMs}&to=${endMs}`;
 
-async function measure(): Promise<void> {
+/** @param only - what the names of the questions that are asked contain */
+async function measure(only: string): Promise<void> {
   const { store, projectId, countEvents, isClickHouse, clickHouse } = await openBench();
   const events = isClickHouse ? Number(await clickHouse("SELECT count() FROM events")) : await countEvents();
   const key = await createTestKey(store.control, projectId, { name: "bench", scopes: ["read"] });
@@ -211,7 +213,7 @@ async function measure(): Promise<void> {
     const text = await response.text();
     if (response.status !== 200) console.log(`${path} was answered ${response.status}: ${text}`);
   };
-  for (const [what, pathOf] of questions) {
+  for (const [what, pathOf] of questions.filter(([what]) => what.includes(only))) {
     const times: number[] = [];
     const begun = performance.now();
     const isEnough = (n: number, ms: number) => ms > longQuestionMs || (n >= 3 && ms > questionMs);
@@ -240,11 +242,15 @@ const { values, positionals } = parseArgs({
   options: {
     events: { type: "string", default: "10000000" },
     times: { type: "string", default: "9" },
+    only: { type: "string", default: "" },
   },
 });
 const [command] = positionals;
 if (command === "serve") await serveBoth();
 else if (command === "fill") await fill(Number(values.events));
 else if (command === "copy") await copy(Number(values.times));
-else if (command === "measure") await measure();
-else throw new Error("Usage: bun bench/engines.ts serve | fill [--events N] | copy [--times N] | measure");
+else if (command === "measure") await measure(values.only);
+else
+  throw new Error(
+    "Usage: bun bench/engines.ts serve | fill [--events N] | copy [--times N] | measure [--only TEXT]",
+  );
