@@ -31,6 +31,8 @@ export class Activities {
   #failure: Error | null = null;
   /** Latencies of pages since the last sample. */
   latencies = new Latencies();
+  /** The slowest of each kind of page since the last sample, in milliseconds. */
+  slowest = new Map<string, number>();
   readonly counts = { pages: 0, pings: 0, webhooks: 0, merges: 0, erasures: 0, imports: 0 };
 
   constructor(activity: Activity) {
@@ -122,7 +124,10 @@ export class Activities {
   async #timed(path: string): Promise<void> {
     const startedMs = performance.now();
     await this.#call("GET", path);
-    this.latencies.add(performance.now() - startedMs);
+    const ms = performance.now() - startedMs;
+    this.latencies.add(ms);
+    const kind = path.replace(/from=.*/, "").replaceAll(/\d{3,}|[0-9a-f]{8}-[0-9a-f-]+/g, "…");
+    this.slowest.set(kind, Math.max(this.slowest.get(kind) ?? 0, Math.round(ms)));
     this.counts.pages++;
   }
 

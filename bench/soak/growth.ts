@@ -18,6 +18,8 @@ export type Sample = {
   postP99Ms: number;
   pageP50Ms: number;
   pageP99Ms: number;
+  /** In milliseconds, to find out what is slow. */
+  slowestPages?: Record<string, number>;
   loadAverage: number;
   /** Whether the servers were restarted at its end. */
   restarted?: boolean;

@@ -121,10 +121,12 @@ async function soak(): Promise<boolean> {
       postP99Ms: posts.latencies.percentile(0.99),
       pageP50Ms: activities.latencies.percentile(0.5),
       pageP99Ms: activities.latencies.percentile(0.99),
+      slowestPages: slowestOf(activities.slowest),
       loadAverage: loadavg()[0]!,
     };
     posts.latencies = new Latencies();
     activities.latencies = new Latencies();
+    activities.slowest = new Map();
     before = { processorMs: usage.processorMs, acknowledged: posts.acknowledgedCount };
     if (restartMinutes && minute % restartMinutes === 0 && minute < minutes) {
       sample.restarted = true;
@@ -216,6 +218,11 @@ async function checkStream([stream]: Stream[], acknowledged: EventSet, run: numb
   while (missing() > 0 && performance.now() < deadline) await Bun.sleep(500);
   const left = missing();
   return [...stream!.problems, ...(left > 0 ? [`A live stream lacks ${left} events.`] : [])];
+}
+
+/** The slowest pages of a minute. */
+function slowestOf(pages: ReadonlyMap<string, number>): Record<string, number> {
+  return Object.fromEntries([...pages].sort(([, a], [, b]) => b - a).slice(0, 5));
 }
 
 function positive(name: "minutes" | "rate" | "restart-minutes" | "row-minutes"): number {
