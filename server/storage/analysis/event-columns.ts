@@ -50,13 +50,14 @@ export function columnsOfEvents(
 
 /** The events from an index to before another. */
 export function partOf(columns: EventColumns, from: number, to: number): EventColumns {
-  const { ms, counts, masks, users, split, number, groups } = columns;
+  const { ms, counts, times, masks, users, split, number, groups } = columns;
   if (from === 0 && to === ms.length) return columns;
   const part = <Column extends { indexes: Uint32Array }>(column: Column | null) =>
     column && { ...column, indexes: column.indexes.subarray(from, to) };
   return {
     ms: ms.subarray(from, to),
     counts: counts?.subarray(from, to) ?? null,
+    times: times?.subarray(from, to) ?? null,
     masks: masks.subarray(from, to),
     users: part(users),
     split: part(split),
@@ -70,13 +71,19 @@ export function mergedColumns(one: EventColumns, other: EventColumns): EventColu
   const order = orderOf(one.ms, other.ms);
   return {
     ms: picked(one.ms, other.ms, order),
-    counts: one.counts || other.counts ? picked(countsOf(one), countsOf(other), order) : null,
+    counts: mergedCounts(({ counts }) => counts),
+    times: mergedCounts(({ counts, times }) => times ?? counts),
     masks: picked(one.masks, other.masks, order),
     users: one.users && other.users && mergedUsers(one.users, other.users),
     split: one.split && other.split && mergedTexts(one.split, other.split),
     number: one.number && other.number && mergedTexts(one.number, other.number),
     groups: one.groups && other.groups && mergedTexts(one.groups, other.groups),
   };
+
+  function mergedCounts(countsIn: (columns: EventColumns) => Float64Array | null | undefined) {
+    const [first, second] = [countsIn(one), countsIn(other)];
+    return first || second ? picked(first ?? onesFor(one), second ?? onesFor(other), order) : null;
+  }
 
   function mergedUsers(one: UserColumn, other: UserColumn): UserColumn {
     const hashes = new Uint32Array(one.hashes.length + other.hashes.length);
@@ -102,8 +109,8 @@ export function mergedColumns(one: EventColumns, other: EventColumns): EventColu
   }
 }
 
-function countsOf({ ms, counts }: EventColumns): Float64Array {
-  return counts ?? new Float64Array(ms.length).fill(1);
+function onesFor({ ms }: EventColumns): Float64Array {
+  return new Float64Array(ms.length).fill(1);
 }
 
 /** For each place, an index in the first or, beyond its end, in the other. */

@@ -123,6 +123,7 @@ class Entries {
       size,
       ms: this.#ms,
       counts: ones,
+      times: ones,
       masks: this.#masks,
       users: this.#users,
       values: this.#values,

@@ -3,9 +3,9 @@ import { addOnce, type TakeEntry } from "./add-once.ts";
 import type { Batch } from "./batch.ts";
 import { Groups } from "./groups.ts";
 import { measureUsers } from "./measure-users.ts";
-import type { MeasureQuery, Measures, Watch } from "./queries.ts";
+import type { MeasureQuery, Measures, Metric, Watch } from "./queries.ts";
 import { openReading } from "./reading.ts";
-import type { Sources } from "./scan.ts";
+import type { Combine, Sources } from "./scan.ts";
 
 /**
  * Computes a metric for each bucket and in all. A split reads the events a second time if only then it is known which
@@ -109,9 +109,20 @@ export async function measure(sources: Sources, query: MeasureQuery, watch: Watc
         } else take(batch, at, buckets.of(ms[at]!));
       }
     };
-    await scan({ projectId, filters: [filter], range, fields, bounds }, batches, onBatch, {
-      ...watch,
-      onProgress,
-    });
+    await scan(
+      { projectId, filters: [filter], range, fields, bounds, combine: combineOf(metric) },
+      batches,
+      onBatch,
+      {
+        ...watch,
+        onProgress,
+      },
+    );
   }
+}
+
+/** What the metric needs of the numbers of a bucket. */
+function combineOf(metric: Metric): Combine | undefined {
+  if (metric === "events" || metric === "users") return undefined;
+  return metric === "average" ? "sum" : metric;
 }

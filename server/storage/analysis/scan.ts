@@ -16,7 +16,11 @@ export type ScanQuery = {
    * passed on as one.
    */
   bounds?: readonly number[] | undefined;
+  /** With bounds: what is made of the numbers of a bucket's events, so that these can be passed on as one. */
+  combine?: Combine | undefined;
 };
+
+export type Combine = "sum" | "minimum" | "maximum";
 
 /**
  * Reads the events of a query in the order of time, and yields to other work in between. Waits for `take`, which may

@@ -1,5 +1,6 @@
 import { userWords } from "../../event/user-hash.ts";
 import type { EventColumns } from "../analysis/event-columns.ts";
+import type { Combine } from "../analysis/scan.ts";
 import type { ColumnsQuery, Cut } from "../postgres/older.ts";
 import type { Split } from "../split.ts";
 import { Conditions } from "./condition.ts";
@@ -11,15 +12,20 @@ import { withinSql } from "./within.ts";
 /** Rows of a block. It is in memory as a whole, and small ones cost more. */
 const blockRows = 65_536;
 const hashBytes = 4 * userWords;
+/** Numbers that ClickHouse adds and compares without rounding: their sums fit in 128 bits. Most tags' numbers are such. */
+const scale = 9;
+const exactNumber = `^-?(0|[1-9][0-9]{0,14})(\\\\.[0-9]{1,${scale}})?$`;
 
 /** Reads the columns of events that match any of the conditions, which tokens must decide, in the order of time. */
 export async function* readColumns(
   clickHouse: Reader,
   cut: Cut,
-  { projectId, conditions, range, fields, bounds }: ColumnsQuery,
+  { projectId, conditions, range, fields, bounds, combine }: ColumnsQuery,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<EventColumns> {
   const sql = new Conditions(projectId);
+  const numberSplit: Split | undefined =
+    fields.number === undefined ? undefined : { by: "tag", key: fields.number };
   const masks = conditions.map((condition, index) => `${1 << index} * (${sql.columnSql(condition)})`);
   const columns = [
     `toFloat64(${bounds ? bucketSql("created", bounds) : "created"}) AS ms`,
@@ -32,12 +38,13 @@ export async function* readColumns(
         ]
       : []),
     ...textColumn("split", fields.split),
-    ...textColumn("number", fields.number === undefined ? undefined : { by: "tag", key: fields.number }),
+    ...(combine ? combinedColumns(combine) : textColumn("number", numberSplit)),
     ...textColumn("group", fields.groups === undefined ? undefined : { by: "tag", key: fields.groups }),
   ];
-  const keys = ["ms", ...(fields.split ? ["split"] : []), ...(fields.number === undefined ? [] : ["number"])];
+  const numberKeys = combine ? ["exact", "other"] : numberSplit ? ["number"] : [];
+  const keys = ["ms", ...(fields.split ? ["split"] : []), ...numberKeys];
   const chunks = clickHouse.stream(
-    `SELECT ${columns.join(", ")} FROM events
+    `${combine ? withExact() : ""} SELECT ${columns.join(", ")} FROM events
      WHERE ${withinSql(cut, projectId, range)}
        AND (${conditions.map((condition) => sql.sql(condition)).join(" OR ")})
      ${bounds ? `GROUP BY ${keys.join(", ")} ORDER BY ms` : "ORDER BY created"} SETTINGS max_block_size = ${blockRows}, optimize_read_in_order = 1
@@ -51,11 +58,27 @@ export async function* readColumns(
     return split ? [`CAST(${sql.valueSql(split)} AS LowCardinality(Nullable(String))) AS \`${name}\``] : [];
   }
 
+  /** What the columns of combined numbers are made of: a number that is exact, or another text. */
+  function withExact(): string {
+    return `WITH ${sql.valueSql(numberSplit)} AS text, ifNull(match(text, '${exactNumber}'), false) AS exact,
+      if(exact, NULL, text) AS other, toDecimal128OrZero(if(exact, text, '0'), ${scale}) AS decimal`;
+  }
+
+  /** Exact numbers of a group become one, and equal other texts. */
+  function combinedColumns(combine: Combine): string[] {
+    const combined = { sum: "sum", minimum: "min", maximum: "max" }[combine];
+    return [
+      `CAST(if(exact, toString(${combined}(decimal)), other) AS LowCardinality(Nullable(String))) AS number`,
+      "if(exact, 1, count) AS times",
+    ];
+  }
+
   function columnsOf(block: NativeBlock): EventColumns {
     const text = (name: string) => ({ ...block.texts(name), doubles: new Float64Array() });
     return {
       ms: block.doubles("ms"),
       counts: bounds ? block.doubles("count") : null,
+      times: combine ? block.doubles("times") : null,
       masks: block.bytes("mask"),
       users: fields.users ? usersOf(new Uint32Array(block.bytes("hash").buffer)) : null,
       split: fields.split ? text("split") : null,

@@ -10,6 +10,7 @@ import type { Aggregates } from "../analysis/aggregates.ts";
 import type { Fields } from "../analysis/batch.ts";
 import type { EventColumns } from "../analysis/event-columns.ts";
 import type { PeopleSource } from "../analysis/person-hashes.ts";
+import type { Combine } from "../analysis/scan.ts";
 import type { MsRange } from "../block.ts";
 import type { EventQuery, LateQuery, NewerQuery } from "../event-queries.ts";
 import type { AcceptedEvent, ArrivedEvent, Pause } from "../event-store.ts";
@@ -64,6 +65,8 @@ export type ColumnsQuery = {
   fields: Fields;
   /** For one condition without users: events of a bucket that differ in nothing else become one, with their number. */
   bounds?: readonly number[] | undefined;
+  /** With bounds: the numbers of these events become one, too. */
+  combine?: Combine | undefined;
 };
 
 /** Reads of events that are not in PostgreSQL. They throw `older-events-unavailable` if ClickHouse doesn't answer. */

@@ -104,7 +104,7 @@ export function createScan(
       const conditions = matches.map(({ condition }) => condition);
       for await (const earlier of older.columns(
         cut,
-        { projectId, conditions, range, fields, bounds },
+        { projectId, conditions, range, fields, bounds, combine: bounds && query.combine },
         signal,
       )) {
         const toMs = earlier.ms.at(-1)!;
