@@ -1,4 +1,4 @@
-import { WorkLoop } from "../core/work-loop.ts";
+import { WorkLoop } from "../scheduling/work-loop.ts";
 import type { Job } from "../schemas/job.ts";
 import type { Pause } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";

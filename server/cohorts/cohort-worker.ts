@@ -1,10 +1,10 @@
 import { type Selectable, sql } from "kysely";
 import { limits } from "../core/limits.ts";
 import { isUnavailable, ProblemError } from "../core/problems.ts";
-import { WorkLoop } from "../core/work-loop.ts";
-import { outsideRequests, requestSignal, withDeadline } from "../scheduling/deadline.ts";
+import { requestSignal, withDeadline } from "../scheduling/deadline.ts";
 import { FairQueue } from "../scheduling/fair-queue.ts";
 import { nextTurn } from "../scheduling/turns.ts";
+import { WorkLoop } from "../scheduling/work-loop.ts";
 import { rememberMembers } from "../storage/cohort-members.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { peopleChanges, readPeopleChanges } from "../storage/people-changes.ts";
@@ -100,7 +100,7 @@ export class CohortWorker extends WorkLoop {
   /** Begins with the cohorts that are due. Each wakes the loop when it has ended. */
   protected async work(): Promise<void> {
     for (const row of await this.#claim()) {
-      const computing = outsideRequests(() => this.#compute(row))
+      const computing = this.#compute(row)
         .catch((error) => this.#deps.onError(error))
         .finally(() => {
           this.#computing.delete(row.id);

@@ -1,9 +1,9 @@
 import type { Kysely } from "kysely";
 import { type ProblemCode, ProblemError } from "../core/problems.ts";
-import { WorkLoop } from "../core/work-loop.ts";
 import type { EventSource } from "../ingest/accepted-event.ts";
 import type { Recorder } from "../ingest/record.ts";
 import type { RejectedEvents, Rejection } from "../ingest/rejected.ts";
+import { WorkLoop } from "../scheduling/work-loop.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { applyDowntime, applyTime, changeHeartbeats } from "./apply.ts";

@@ -1,5 +1,5 @@
-import { WorkLoop } from "../core/work-loop.ts";
 import type { Event } from "../event/event.ts";
+import { WorkLoop } from "../scheduling/work-loop.ts";
 import type { DeliveryShare, Store } from "../storage/store.ts";
 import { releaseQueues, takeQueues } from "./delivery-holds.ts";
 import { recordOutcomes, type SentDelivery } from "./delivery-outcomes.ts";

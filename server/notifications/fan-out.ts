@@ -1,11 +1,11 @@
 import { lockRules } from "../alerts/rule-lock.ts";
-import { WorkLoop } from "../core/work-loop.ts";
 import { lockMembers } from "../projects/members.ts";
 import { nextAlertDueAt, takeDueAlerts } from "../rules/due-alerts.ts";
 import { followAlerts } from "../rules/follow-alerts.ts";
 import { readRuleCohorts } from "../rules/rule-cohorts.ts";
 import { RuleSet } from "../rules/rule-set.ts";
 import { nextValueDueAt } from "../rules/rule-values.ts";
+import { WorkLoop } from "../scheduling/work-loop.ts";
 import { ActiveSilences } from "../silences/coverage.ts";
 import { beginSilences, type ComparedAlerts, nextSilenceAt } from "../silences/silenced-alerts.ts";
 import type { Store } from "../storage/store.ts";

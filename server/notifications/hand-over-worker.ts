@@ -1,8 +1,8 @@
 import type { Transaction } from "kysely";
-import { WorkLoop } from "../core/work-loop.ts";
 import { lockOnCall } from "../on-call/lock.ts";
 import { readMembers, type StoredSchedule, withOverrides } from "../on-call/read-schedules.ts";
 import { horizonMs, nextHandOver, onCallAt } from "../on-call/shifts.ts";
+import { WorkLoop } from "../scheduling/work-loop.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { formatShortTime } from "./message.ts";

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { WorkLoop } from "../core/work-loop.ts";
+import { WorkLoop } from "../scheduling/work-loop.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { countUnread, newestId, notificationsAfter } from "./inbox.ts";
 import type { RecentEvents } from "./recent-events.ts";

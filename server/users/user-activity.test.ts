@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { ArrivalClock } from "../event/id.ts";
 import { createProject } from "../projects/projects.ts";
+import { requestSignal, withDeadline } from "../scheduling/deadline.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { makeStorage, removeStorage } from "../testing/engine.ts";
 import { openTestStore, testConfig } from "../testing/test-app.ts";
@@ -37,6 +38,28 @@ test("an event that is removed between being read and being counted is not count
   const counted = await store.control.selectFrom("userActivity").select(["userId", "events"]).execute();
   expect([errors, removed]).toEqual([[], 1]);
   expect(counted.map(({ userId, events }) => [userId, Number(events)])).toEqual([["u", 2]]);
+  await store.close();
+  await removeStorage(storage);
+});
+
+test("counting that a request begins does not end with it", async () => {
+  const storage = await makeStorage();
+  const store = await openTestStore(await testConfig(storage));
+  const projectId = (await createProject(store.control, "One", null)).id;
+  const arrival = new ArrivalClock(null).next();
+  await store.events.appendAll([acceptedEvent({ projectId, arrival, event: { userId: "u" } })]);
+  const signals: unknown[] = [];
+  const arrivedAfter: typeof store.events.arrivedAfter = (...query) => {
+    signals.push(requestSignal());
+    return store.events.arrivedAfter(...query);
+  };
+  const activity = new UserActivity({
+    store: { ...store, events: { ...store.events, arrivedAfter } },
+    onError: (error) => signals.push(error),
+  });
+  await withDeadline(new AbortController().signal, () => activity.update(30_000));
+  await activity.close();
+  expect(new Set(signals)).toEqual(new Set([undefined]));
   await store.close();
   await removeStorage(storage);
 });

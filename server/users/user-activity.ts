@@ -1,6 +1,7 @@
 import { Leases } from "../background/leases.ts";
 import type { Event } from "../event/event.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
+import { outsideRequests } from "../scheduling/deadline.ts";
 import type { Pause } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";
 import { type ActivityEntry, entriesOfPeople, insertEntries } from "./activity-entries.ts";
@@ -54,16 +55,19 @@ export class UserActivity {
   start(): void {
     if (this.#isClosed) return;
     if (this.#timer) clearTimeout(this.#timer);
-    this.#running ??= this.#run()
-      .catch((error) => {
-        if (!(error instanceof Stopped)) this.#deps.onError(error);
-      })
-      .finally(() => {
-        this.#running = null;
-        if (this.#isClosed) return;
-        this.#timer = setTimeout(() => this.start(), pollMs);
-        this.#timer.unref();
-      });
+    // A request that asks for the newest events can end earlier.
+    this.#running ??= outsideRequests(() =>
+      this.#run()
+        .catch((error) => {
+          if (!(error instanceof Stopped)) this.#deps.onError(error);
+        })
+        .finally(() => {
+          this.#running = null;
+          if (this.#isClosed) return;
+          this.#timer = setTimeout(() => this.start(), pollMs);
+          this.#timer.unref();
+        }),
+    );
   }
 
   /** Resolves when the events that arrived before are counted, or after a while if there are many. */

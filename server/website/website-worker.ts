@@ -1,4 +1,4 @@
-import { WorkLoop } from "../core/work-loop.ts";
+import { WorkLoop } from "../scheduling/work-loop.ts";
 import type { Store } from "../storage/store.ts";
 import { Salts } from "./salts.ts";
 import { Visits } from "./visits.ts";

@@ -1,9 +1,11 @@
+import { outsideRequests } from "./deadline.ts";
+
 /** Delay before a retry after an error, which mostly comes from the storage. */
 const errorDelayMs = 2_000;
 
 /**
  * Does work when it is woken and when it is due, once at a time. After an error, it reports it and retries. Waiting keeps
- * no process alive.
+ * no process alive. Whoever wakes it, the work and its timer outlast that request.
  */
 export abstract class WorkLoop {
   readonly #onError: (error: unknown) => void;
@@ -46,10 +48,12 @@ export abstract class WorkLoop {
   protected run(): void {
     if (this.#isClosed) return;
     this.#isWoken = true;
-    this.#running ??= this.#workAndWait().finally(() => {
-      this.#running = null;
-      if (this.#isWoken) this.run();
-    });
+    this.#running ??= outsideRequests(() =>
+      this.#workAndWait().finally(() => {
+        this.#running = null;
+        if (this.#isWoken) this.run();
+      }),
+    );
   }
 
   protected get isClosed(): boolean {

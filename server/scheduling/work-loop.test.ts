@@ -1,6 +1,7 @@
 import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { until } from "../testing/until.ts";
+import { requestSignal, withDeadline } from "./deadline.ts";
 import { WorkLoop } from "./work-loop.ts";
 
 class TestLoop extends WorkLoop {
@@ -46,6 +47,17 @@ test("work that is woken while it runs is repeated once, and never runs twice at
   for (let n = 0; n < 3; n++) loop.wake();
   await loop.idle();
   expect([runs, most]).toEqual([2, 1]);
+});
+
+test("work outlasts the request that woke it", async () => {
+  const client = new AbortController();
+  const signals: unknown[] = [];
+  const loop = new TestLoop(async () => void signals.push(requestSignal()), 1);
+  await withDeadline(client.signal, async () => loop.wake());
+  client.abort();
+  await until(() => signals.length > 2);
+  await loop.close();
+  expect(new Set(signals)).toEqual(new Set([undefined]));
 });
 
 test("work runs when it is due, without a wake-up", async () => {
