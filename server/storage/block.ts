@@ -22,7 +22,7 @@ export type Block = MsRange & {
 /**
  * Reads what a block stores.
  *
- * Invariant: a block may return false positives, never false negatives. Later changes are in `late_events`. Checked by
+ * Invariant: a block may return false positives, never false negatives. Where it changed later is in `late_events`. Checked by
  * `server/storage/blocks.test.ts`.
  */
 export type BlockReader<Of extends Block> = {

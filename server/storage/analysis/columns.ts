@@ -45,8 +45,9 @@ export type ColumnSource = {
 /**
  * The columns of a project in a block of so many events. Each is made when it is asked for, in steps. Null is a pause.
  *
- * Invariant: columns are read only of blocks without changes. A removal marks its block, and an erasure deletes the
- * columns of marked blocks; they are built again. Checked by `server/storage/analysis/analysis.test.ts`.
+ * Invariant: columns are not read of milliseconds that changed since their block was begun. A removal marks its block, and
+ * an erasure deletes the columns of marked blocks; they are built again. Checked by
+ * `server/storage/analysis/analysis.test.ts`.
  */
 export function* columnsOf(
   projectId: number,

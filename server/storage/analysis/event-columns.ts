@@ -2,6 +2,7 @@ import { matches } from "../../event/compile-filter.ts";
 import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
 import { userHash, userWords } from "../../event/user-hash.ts";
+import type { Bits } from "../bits.ts";
 import { valueIn } from "../counter-ranges.ts";
 import type { Split } from "../split.ts";
 import type { Columns, Fields, TextColumn, UserColumn } from "./batch.ts";
@@ -74,10 +75,10 @@ export function mergedColumns(one: EventColumns, other: EventColumns): EventColu
     counts: mergedCounts(({ counts }) => counts),
     times: mergedCounts(({ counts, times }) => times ?? counts),
     masks: picked(one.masks, other.masks, order),
-    users: one.users && other.users && mergedUsers(one.users, other.users),
-    split: one.split && other.split && mergedTexts(one.split, other.split),
-    number: one.number && other.number && mergedTexts(one.number, other.number),
-    groups: one.groups && other.groups && mergedTexts(one.groups, other.groups),
+    users: mergedUsers(one.users, other.users),
+    split: mergedTexts(one.split, other.split),
+    number: mergedTexts(one.number, other.number),
+    groups: mergedTexts(one.groups, other.groups),
   };
 
   function mergedCounts(countsIn: (columns: EventColumns) => Float64Array | null | undefined) {
@@ -85,25 +86,34 @@ export function mergedColumns(one: EventColumns, other: EventColumns): EventColu
     return first || second ? picked(first ?? onesFor(one), second ?? onesFor(other), order) : null;
   }
 
-  function mergedUsers(one: UserColumn, other: UserColumn): UserColumn {
-    const hashes = new Uint32Array(one.hashes.length + other.hashes.length);
-    hashes.set(one.hashes);
-    hashes.set(other.hashes, one.hashes.length);
-    return { indexes: mergedIndexes(one.indexes, other.indexes, one.hashes.length / userWords), hashes };
+  function mergedUsers(first: UserColumn | null, second: UserColumn | null): UserColumn | null {
+    if (!second) return first && { ...first, indexes: mergedIndexes(first.indexes, null, 0) };
+    const offset = first?.hashes.length ?? 0;
+    const hashes = new Uint32Array(offset + second.hashes.length);
+    if (first) hashes.set(first.hashes);
+    hashes.set(second.hashes, offset);
+    return { indexes: mergedIndexes(first?.indexes, second.indexes, offset / userWords), hashes };
   }
 
-  function mergedTexts(one: TextColumn, other: TextColumn): TextColumn {
+  /** The second has no doubles. */
+  function mergedTexts(first: TextColumn | null, second: TextColumn | null): TextColumn | null {
+    if (!first && !second) return null;
+    const [doubles, texts] = [first?.doubles ?? new Float64Array(), first?.texts ?? []];
     return {
-      indexes: mergedIndexes(one.indexes, other.indexes, one.texts.length),
-      doubles: new Float64Array(),
-      texts: [...one.texts, ...other.texts],
+      indexes: mergedIndexes(first?.indexes, second?.indexes, doubles.length + texts.length),
+      doubles,
+      texts: [...texts, ...(second?.texts ?? [])],
     };
   }
 
-  function mergedIndexes(one: Uint32Array, other: Uint32Array, offset: number): Uint32Array {
+  function mergedIndexes(
+    first: Uint32Array | null | undefined,
+    second: Uint32Array | null | undefined,
+    offset: number,
+  ): Uint32Array {
     return picked(
-      one,
-      other.map((index) => (index === 0 ? 0 : index + offset)),
+      first ?? new Uint32Array(one.ms.length),
+      second?.map((index) => (index === 0 ? 0 : index + offset)) ?? new Uint32Array(other.ms.length),
       order,
     );
   }
@@ -132,4 +142,13 @@ function picked<Values extends Float64Array | Uint32Array | Uint8Array>(
   for (const [at, from] of order.entries())
     values[at] = from < one.length ? one[from]! : other[from - one.length]!;
   return values;
+}
+
+/** For each filter, the events that match, from masks. */
+export function bitsOf(masks: Uint8Array, filters: number): Bits[] {
+  return Array.from({ length: filters }, (_, filter) => {
+    const bits = new Uint32Array((masks.length + 31) >> 5);
+    for (const [at, mask] of masks.entries()) bits[at >> 5]! |= ((mask >> filter) & 1) << (at & 31);
+    return bits;
+  });
 }

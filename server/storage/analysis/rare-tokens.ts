@@ -4,9 +4,10 @@ import { or } from "../evaluate.ts";
 import { unknownTokensMax } from "../prune-blocks.ts";
 
 /**
- * Reads a block, and looks up the tokens that it does not know because they are rare in it. The block must be unchanged.
+ * Reads a block, and looks up the tokens that it does not know because they are rare in it.
  *
- * @param rareOrdinals - the ascending ordinals of a token's events; null if that is not known
+ * @param rareOrdinals - the ascending ordinals of a token's events, but for those of milliseconds that changed since the
+ *   block was begun; null if that is not known
  */
 export function ordinalsWith<Of extends Block>(
   { withAny, withNumber, withMembers }: Pick<BlockReader<Of>, "withAny" | "withNumber" | "withMembers">,

@@ -236,8 +236,8 @@ export function createBlocks(runQuery: Query) {
       return new Set(rows.map(({ block }) => block));
     },
 
-    /** The timestamps of events that were stored after their blocks were begun. */
-    async lateIn(blocks: StoredBlock[]): Promise<{ block: number; ms: number }[]> {
+    /** The timestamps of events that were stored or removed after their blocks were begun. */
+    async changesIn(blocks: StoredBlock[]): Promise<{ block: number; ms: number }[]> {
       const changed = blocks.filter(({ changed }) => changed > 0);
       if (changed.length === 0) return [];
       return runQuery("SELECT block, created_at AS ms FROM late_events WHERE block = ANY ($1)", [

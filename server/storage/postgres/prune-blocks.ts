@@ -126,7 +126,7 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
         numbers: numbersIn(condition),
         members: membersIn(condition),
       }),
-      blocks.lateIn(chunk),
+      blocks.changesIn(chunk),
     ]);
     const results = chunk.map((block): BlockResult => {
       const found = evaluate(condition, block, reader);

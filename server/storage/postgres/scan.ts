@@ -4,14 +4,15 @@ import { membersIn, numbersIn } from "../../event/match.ts";
 import type { Search } from "../../event/search.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
+import { isMostlyChanged, withChanges } from "../analysis/changed-block.ts";
 import { columnNames, columnsIn } from "../analysis/columns.ts";
-import { columnsOfEvents, mergedColumns, partOf } from "../analysis/event-columns.ts";
+import { bitsOf, columnsOfEvents, mergedColumns, partOf } from "../analysis/event-columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";
 import type { Scan, ScanQuery } from "../analysis/scan.ts";
 import type { Bits } from "../bits.ts";
 import { type MsRange, ordinalFrom } from "../block.ts";
 import { evaluate } from "../evaluate.ts";
-import { texts } from "./arrays.ts";
+import { bigints, texts } from "./arrays.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { type Match, matchOf, queryOfTokens } from "./match.ts";
 import { type Cut, type OlderEvents, type RowPage, readOnceFrom } from "./older.ts";
@@ -29,7 +30,7 @@ const chunkMax = 8;
 const rareEventsMax = 256;
 
 /** The matches of a block for each filter, and its columns. */
-type BlockScan = { block: StoredBlock; matched: (Bits | null)[]; columns: Columns };
+type BlockScan = { block: StoredBlock; matched: readonly (Bits | null)[]; columns: Columns };
 type RareOrdinals = Map<string, number[] | null>;
 
 /** Reads events for analyses: columns of blocks, and rows of the time between them. */
@@ -144,55 +145,76 @@ export function createScan(
   /** Reads those of the blocks that can answer a query. */
   async function readBlocks(
     listed: StoredBlock[],
-    { projectId, fields }: ScanQuery,
+    { projectId, filters, fields }: ScanQuery,
     matches: Match[],
   ): Promise<BlockScan[]> {
-    // A changed block still contains removed events.
-    const unchanged = listed.filter(({ changed }) => changed === 0);
-    if (unchanged.length === 0) return [];
     const tokens = [...new Set(matches.flatMap(({ condition }) => [...tokensOf(condition)]))];
-    const [reader, timestamps, stored] = await Promise.all([
-      blocks.read(unchanged, tokens, {
+    const [reader, timestamps, stored, changes] = await Promise.all([
+      blocks.read(listed, tokens, {
         numbers: matches.flatMap(({ condition }) => numbersIn(condition)),
         members: matches.flatMap(({ condition }) => membersIn(condition)),
       }),
-      blocks.allTimestampsOf(unchanged),
-      blocks.readColumns(unchanged, columnNames(fields)),
+      blocks.allTimestampsOf(listed),
+      blocks.readColumns(listed, columnNames(fields)),
+      blocks.changesIn(listed),
     ]);
     const found: BlockScan[] = [];
-    for (const block of unchanged) {
+    for (const block of listed) {
       const ms = timestamps.get(block.id);
       const columns = columnsIn(fields, (name) => stored.get(block.id)!.get(name));
       if (!ms || !columns) continue;
+      const changedMs = new Set(changes.flatMap((change) => (change.block === block.id ? change.ms : [])));
+      // A block that was deleted meanwhile has no changes any more.
+      const isGone = block.changed > 0 && changedMs.size === 0;
+      if (isGone || isMostlyChanged(ms, changedMs)) continue;
       const unknown = new Set(
         matches.flatMap(({ condition }) => {
           const { unknown, unknownNegated, isOpen } = evaluate(condition, block, reader);
           return isOpen ? [] : [...unknown, ...unknownNegated];
         }),
       );
-      const rare = unknown.size > 0 ? await rareOrdinals(projectId, block, [...unknown], ms) : null;
+      const rare =
+        unknown.size > 0 ? await rareOrdinals(projectId, block, [...unknown], ms, changedMs) : null;
       const exactReader = ordinalsWith(reader, (token) => rare?.get(token) ?? null);
       const evaluated = matches.map(({ condition }) => evaluate(condition, block, exactReader));
       const isExact = evaluated.every(
         ({ isOpen, unknown, unknownNegated }) => !isOpen && unknown.length + unknownNegated.length === 0,
       );
-      if (isExact) {
-        found.push({
-          block,
-          matched: evaluated.map(({ ifAbsent }) => ifAbsent),
-          columns: { ...columns, ms },
-        });
+      if (!isExact) continue;
+      const scanned = { matched: evaluated.map(({ ifAbsent }) => ifAbsent), columns: { ...columns, ms } };
+      if (changedMs.size === 0) found.push({ block, ...scanned });
+      else {
+        const events = await eventsOf(projectId, changedMs);
+        const current = withChanges({ ...scanned, changedMs, events }, filters, fields);
+        found.push({ block, matched: bitsOf(current.masks, filters.length), columns: current });
       }
     }
     return found;
   }
 
-  /** The ordinals of the events with tokens that are rare in a block, from the index; null if there are too many. */
+  /** All events of some milliseconds, in order. */
+  async function eventsOf(
+    projectId: number,
+    ms: ReadonlySet<number>,
+  ): Promise<{ ms: number; event: Event }[]> {
+    const rows = await runQuery<{ ms: number; body: string }>(
+      `SELECT created_at AS ms, body FROM events
+       WHERE project_id = $1 AND created_at = ANY ($2) ORDER BY created_at, id`,
+      [projectId, bigints([...ms])],
+    );
+    return rows.map(({ ms, body }) => ({ ms, event: JSON.parse(`{${body}}`) as Event }));
+  }
+
+  /**
+   * The ordinals of the events with tokens that are rare in a block, from the index, but for milliseconds that changed;
+   * null if there are too many.
+   */
   async function rareOrdinals(
     projectId: number,
     { fromMs, toMs }: StoredBlock,
     tokens: string[],
     ms: Float64Array,
+    changedMs: ReadonlySet<number>,
   ): Promise<RareOrdinals> {
     const within = withinOf(projectId, { fromMs, toMs });
     const queries = tokens.map((token) =>
@@ -209,15 +231,17 @@ export function createScan(
          LIMIT $5) AS found`,
       [projectId, fromMs, toMs, texts(queries), rareEventsMax],
     );
-    const found: RareOrdinals = new Map(tokens.map((token) => [token, []]));
-    for (const { at, ms: eventMs, earlier } of rows) {
-      found.get(tokens[at - 1]!)!.push(ordinalFrom({ first: 0, ms }, eventMs) + earlier);
-    }
-    for (const [token, ordinals] of found) {
-      if (ordinals!.length === rareEventsMax) found.set(token, null);
-      else ordinals!.sort((a, b) => a - b);
-    }
-    return found;
+    const ofTokens = Map.groupBy(rows, ({ at }) => tokens[at - 1]!);
+    return new Map(
+      tokens.map((token) => {
+        const own = ofTokens.get(token) ?? [];
+        if (own.length === rareEventsMax) return [token, null];
+        const ordinals = own
+          .filter(({ ms }) => !changedMs.has(ms))
+          .map(({ ms: eventMs, earlier }) => ordinalFrom({ first: 0, ms }, eventMs) + earlier);
+        return [token, ordinals.sort((a, b) => a - b)];
+      }),
+    );
   }
 }
 
@@ -261,15 +285,6 @@ function endOf(times: Float64Array, ms: number, from: number): number {
   let end = from;
   while (end < times.length && times[end]! <= ms) end++;
   return end;
-}
-
-/** For each filter, the events that match, from masks. */
-function bitsOf(masks: Uint8Array, filters: number): Bits[] {
-  return Array.from({ length: filters }, (_, filter) => {
-    const bits = new Uint32Array((masks.length + 31) >> 5);
-    for (const [at, mask] of masks.entries()) bits[at >> 5]! |= ((mask >> filter) & 1) << (at & 31);
-    return bits;
-  });
 }
 
 /** A filter for events that match any of the filters. */

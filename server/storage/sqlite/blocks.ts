@@ -63,7 +63,7 @@ export function createBlocks(database: Database) {
   const selectColumn = database.prepare(
     "SELECT bytes FROM block_columns WHERE from_ms = ?1 AND project_id = ?2 AND name = ?3",
   );
-  const selectLate = database.prepare(
+  const selectChanges = database.prepare(
     "SELECT row_key >> 21, row_key & 2097151 FROM late_events WHERE row_key >= ?1 AND row_key < ?2",
   );
 
@@ -144,10 +144,10 @@ export function createBlocks(database: Database) {
       return Math.min(ordinalFrom(timestampsIn(row), ms), events);
     },
 
-    /** The row keys of events that were stored after a block was begun. */
-    lateIn({ fromMs, toMs, changed }: Block): [ms: number, sequence: number][] {
+    /** The row keys of events that were stored or removed after a block was begun. */
+    changesIn({ fromMs, toMs, changed }: Block): [ms: number, sequence: number][] {
       if (changed === 0) return [];
-      return selectLate.values(rowKeyAt(fromMs), rowKeyAt(toMs)) as [number, number][];
+      return selectChanges.values(rowKeyAt(fromMs), rowKeyAt(toMs)) as [number, number][];
     },
   };
 }

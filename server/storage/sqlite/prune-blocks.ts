@@ -140,7 +140,7 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
     range: MsRange,
   ): Iterable<Candidate> | null {
     const { ifAbsent, upper, unknown, isOpen } = evaluate(query, block, blocks);
-    const extra: Entry[] = blocks.lateIn(block);
+    const extra: Entry[] = blocks.changesIn(block);
     if (upper === null) return mergeEntries([], extra, order);
     if (isOpen || unknown.length > unknownTokensMax) return null;
     const share = needsRows(query) ? denseNumberShare : denseShare;

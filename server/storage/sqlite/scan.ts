@@ -3,7 +3,9 @@ import type { Event } from "../../event/event.ts";
 import type { TokenCondition } from "../../event/match.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
+import { isMostlyChanged, withChanges } from "../analysis/changed-block.ts";
 import { columnsIn } from "../analysis/columns.ts";
+import { bitsOf } from "../analysis/event-columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";
 import type { Scan, ScanQuery } from "../analysis/scan.ts";
 import type { Bits } from "../bits.ts";
@@ -23,7 +25,13 @@ const rareEventsMax = 256;
 type Row = [ms: number, sequence: number, body: string];
 
 /** The matches of a block for each filter, its columns, and the ordinals of a range in it. */
-type BlockScan = { matched: (Bits | null)[]; columns: Columns; from: number; to: number; endMs: number };
+type BlockScan = {
+  matched: readonly (Bits | null)[];
+  columns: Columns;
+  from: number;
+  to: number;
+  endMs: number;
+};
 
 /** Reads events for analyses: columns of blocks, and rows of the time between them. */
 export function createScan(database: Database, vocabulary: Vocabulary, blocks: Blocks, bodies: Bodies): Scan {
@@ -38,6 +46,9 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
   const selectEntries = database.prepare(
     `SELECT rowid >> 21, rowid & 2097151 FROM events_index
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND rowid & 2097151 <> 2097151 ORDER BY rowid LIMIT ?4`,
+  );
+  const selectOfMs = database.prepare(
+    "SELECT body FROM events WHERE row_key >= ?1 AND row_key < ?2 AND project_id = ?3 ORDER BY row_key",
   );
   const countBefore = database.prepare<{ events: number }, [bigint, bigint]>(
     "SELECT count(*) AS events FROM events WHERE row_key >= ?1 AND row_key < ?2",
@@ -102,45 +113,65 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
   /** Null if the block can't answer the query. */
   function scanOf(
     block: StoredBlock,
-    { projectId, fields }: ScanQuery,
+    { projectId, filters, fields }: ScanQuery,
     matches: Match[],
     range: MsRange,
   ): BlockScan | null {
-    // A changed block still contains removed events.
-    if (block.changed > 0) return null;
+    const changedMs = new Set(blocks.changesIn(block).map(([ms]) => ms));
     const columns = columnsIn(fields, (name) => {
       const [row] = selectColumn.values(block.fromMs, projectId, name) as [Uint8Array][];
       return row?.[0];
     });
     if (!columns) return null;
     const ms = blocks.timestampsOf(block);
-    const reader = ordinalsWith(blocks, (token) => rareOrdinals(block, token, ms));
+    if (isMostlyChanged(ms, changedMs)) return null;
+    const reader = ordinalsWith(blocks, (token) => rareOrdinals(block, token, ms, changedMs));
     const matched: (Bits | null)[] = [];
     for (const { query } of matches) {
       const { ifAbsent, unknown, unknownNegated, isOpen } = evaluate(query, block, reader);
       if (isOpen || unknown.length + unknownNegated.length > 0) return null;
       matched.push(ifAbsent);
     }
-    const timestamps = { first: 0, ms };
+    const scanned = { matched, columns: { ...columns, ms } };
+    const current = changedMs.size === 0 ? scanned : withRows();
+    const timestamps = { first: 0, ms: current.columns.ms };
     const endMs = Math.min(block.toMs, range.toMs);
     return {
-      matched,
-      columns: { ...columns, ms },
+      ...current,
       from: ordinalFrom(timestamps, range.fromMs),
       to: ordinalFrom(timestamps, endMs),
       endMs,
     };
+
+    function withRows(): Pick<BlockScan, "matched" | "columns"> {
+      const events = bodies.reading(() =>
+        [...changedMs].sort((a, b) => a - b).flatMap((ms) => eventsOf(projectId, ms)),
+      );
+      const columns = withChanges({ ...scanned, changedMs, events }, filters, fields);
+      return { matched: bitsOf(columns.masks, filters.length), columns };
+    }
   }
 
-  /** The ordinals of a token's events, from the index; null if there are too many. */
-  function rareOrdinals({ fromMs, toMs }: StoredBlock, token: string, ms: Float64Array): number[] | null {
+  function eventsOf(projectId: number, ms: number): { ms: number; event: Event }[] {
+    const rows = selectOfMs.values(rowKeyAt(ms), rowKeyAt(ms + 1), projectId) as [body: string][];
+    return rows.map(([body]) => ({ ms, event: JSON.parse(`{${bodies.of(body)}}`) as Event }));
+  }
+
+  /** The ordinals of a token's events, from the index, but for milliseconds that changed; null if there are too many. */
+  function rareOrdinals(
+    { fromMs, toMs }: StoredBlock,
+    token: string,
+    ms: Float64Array,
+    changedMs: ReadonlySet<number>,
+  ): number[] | null {
     const text = textOf({ kind: "tokens", tokens: [token] }, { sentinels: true });
     const entries = selectEntries.values(text, rowKeyAt(fromMs), rowKeyAt(toMs) - 1n, rareEventsMax) as [
       ms: number,
       sequence: number,
     ][];
     if (entries.length === rareEventsMax) return null;
-    return entries.map(([at, sequence]) => {
+    return entries.flatMap(([at, sequence]) => {
+      if (changedMs.has(at)) return [];
       const ordinal = ordinalFrom({ first: 0, ms }, at);
       if (ms[ordinal + 1] !== at) return ordinal;
       return ordinal + countBefore.get(rowKeyAt(at), rowKeyAt(at, sequence))!.events;

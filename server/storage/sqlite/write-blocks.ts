@@ -63,7 +63,7 @@ export function createBlockWriter(database: Database) {
   const selectBlock = database.prepare<BlockRange & { changed: number }, [number]>(
     "SELECT from_ms AS fromMs, to_ms AS toMs, changed FROM blocks WHERE from_ms <= ?1 ORDER BY from_ms DESC LIMIT 1",
   );
-  const insertLate = database.prepare(
+  const insertChange = database.prepare(
     `INSERT OR IGNORE INTO late_events (row_key) VALUES (${rowKeySql("?1", "?2")})`,
   );
   const addChanged = database.prepare("UPDATE blocks SET changed = changed + 1 WHERE from_ms = ?1");
@@ -105,11 +105,11 @@ export function createBlockWriter(database: Database) {
     for (const ms of [fromMs, toMs]) if (ms > 0) insertSentinel.run(rowKeyAt(ms) - 1n);
   }
 
-  function noteChange(ms: number, sequence?: number): void {
+  function noteChange(ms: number, sequence: number): void {
     const block = selectBlock.get(ms);
     if (!block || ms >= block.toMs || block.changed > changedMax) return;
     addChanged.run(block.fromMs);
-    if (sequence !== undefined) insertLate.run(ms, sequence);
+    insertChange.run(ms, sequence);
   }
 
   const isInUse = (token: string) => selectUse.get(`"${token}"`) !== null;
@@ -152,10 +152,8 @@ export function createBlockWriter(database: Database) {
     /** The end of the newest block: events from then on are in none. */
     endMs: (): number => selectNewest.get()?.toMs ?? 0,
 
-    /** Notes an event that was stored after its block was begun, if it is within a block. */
-    added: (ms: number, sequence: number): void => noteChange(ms, sequence),
-
-    removed: (ms: number): void => noteChange(ms),
+    /** Notes an event that was stored or removed, if a block of its time was begun before. */
+    noteChange,
 
     /**
      * Deletes changed blocks that are being built, some rows at a time, because their builder may have read removed

@@ -1,0 +1,60 @@
+import type { Event } from "../../event/event.ts";
+import type { EventFilter } from "../../event/filter.ts";
+import type { Bits } from "../bits.ts";
+import { ordinalFrom } from "../block.ts";
+import type { Columns, Fields } from "./batch.ts";
+import { columnsOfEvents, type EventColumns, mergedColumns } from "./event-columns.ts";
+
+/** The share of a block that may be read from rows. With more, all of it is. */
+const rowsShareMax = 1 / 4;
+
+type Changed = {
+  columns: Columns;
+  /** The matches of the block for each filter. */
+  matched: readonly (Bits | null)[];
+  /** The milliseconds in which events were stored or removed since the block was begun. */
+  changedMs: ReadonlySet<number>;
+  /** All events of these milliseconds, in order. */
+  events: readonly { ms: number; event: Event }[];
+};
+
+/** Whether so much of a block has changed that all of it must be read from rows. */
+export function isMostlyChanged(ms: Float64Array, changedMs: Iterable<number>): boolean {
+  let events = 0;
+  for (const at of changedMs) {
+    const { from, to } = ordinalsAt(ms, at);
+    events += to - from;
+  }
+  return events > rowsShareMax * ms.length;
+}
+
+/** The columns of a changed block, with the rows of the milliseconds that changed in place of what it has of them. */
+export function withChanges(
+  { columns, matched, changedMs, events }: Changed,
+  filters: readonly EventFilter[],
+  fields: Fields,
+): EventColumns {
+  const { ms } = columns;
+  const masks = masksOf(matched, ms.length);
+  for (const at of changedMs) {
+    const { from, to } = ordinalsAt(ms, at);
+    masks.fill(0, from, to);
+  }
+  return mergedColumns({ ...columns, masks }, columnsOfEvents(events, filters, fields));
+}
+
+/** Bit n of an event's mask is set if it is among the nth matches. */
+function masksOf(matched: readonly (Bits | null)[], events: number): Uint8Array {
+  const masks = new Uint8Array(events);
+  for (const [filter, bits] of matched.entries()) {
+    if (bits === null) continue;
+    for (let at = 0; at < events; at++) masks[at]! |= ((bits[at >> 5]! >>> (at & 31)) & 1) << filter;
+  }
+  return masks;
+}
+
+/** The ordinals of a millisecond's events; `to` is exclusive. */
+function ordinalsAt(ms: Float64Array, at: number): { from: number; to: number } {
+  const timestamps = { first: 0, ms };
+  return { from: ordinalFrom(timestamps, at), to: ordinalFrom(timestamps, at + 1) };
+}
