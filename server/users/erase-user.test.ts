@@ -2,7 +2,7 @@
 // @long postgres
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Event } from "../event/event.ts";
@@ -229,14 +229,6 @@ describe.skipIf(!onSqlite)("copies of commands that are killed", () => {
   const scratchFiles = (dataDirectory: string) =>
     [...new Bun.Glob("scratch-*/*").scanSync(dataDirectory)].join();
 
-  /** The size of a restore's copy so far. */
-  function copiedBytes(dataDirectory: string): number | undefined {
-    const [file] = new Bun.Glob("scratch-*/copy.db").scanSync(dataDirectory);
-    return file === undefined
-      ? undefined
-      : statSync(join(dataDirectory, file), { throwIfNoEntry: false })?.size;
-  }
-
   /** Lets a restore of this database take for ever once it has copied it: a check of a constraint has no end. */
   function takeLongToCheck(file: string): void {
     using database = new Database(file);
@@ -281,9 +273,9 @@ describe.skipIf(!onSqlite)("copies of commands that are killed", () => {
       copyFileSync(databaseFile(dataDirectory), copy);
       takeLongToCheck(copy);
       const restoring = spawnTidings(["restore", copy], app.environment, "");
-      await until(() => copiedBytes(dataDirectory) === statSync(copy).size);
+      await until(() => /scratch-\w+\/tidings\.db/.test(scratchFiles(dataDirectory)));
       await kill(restoring);
-      expect(await tracesOf(app.config, userId)).toMatch(/scratch-\w+\/copy\.db/);
+      expect(await tracesOf(app.config, userId)).toMatch(/scratch-\w+\/archive/);
       await app.start();
       const stateAfterRestore = await begin();
       await until(async () => (await stateAfterRestore()) === "done");
