@@ -5,8 +5,8 @@ import { ordinalFrom } from "../block.ts";
 import type { Columns, Fields } from "./batch.ts";
 import { columnsOfEvents, type EventColumns, mergedColumns } from "./event-columns.ts";
 
-/** The share of a block that may be read from rows. With more, all of it is. */
-const rowsShareMax = 1 / 4;
+/** Events of a block that are read from rows at once. With more, all of it is, in turns. */
+const rowsMax = 2_000;
 
 type Changed = {
   columns: Columns;
@@ -18,14 +18,14 @@ type Changed = {
   events: readonly { ms: number; event: Event }[];
 };
 
-/** Whether so much of a block has changed that all of it must be read from rows. */
+/** Whether so much of a block has changed that all of it is to be read from rows. */
 export function isMostlyChanged(ms: Float64Array, changedMs: Iterable<number>): boolean {
   let events = 0;
   for (const at of changedMs) {
     const { from, to } = ordinalsAt(ms, at);
     events += to - from;
   }
-  return events > rowsShareMax * ms.length;
+  return events > rowsMax;
 }
 
 /** The columns of a changed block, with the rows of the milliseconds that changed in place of what it has of them. */
