@@ -21,6 +21,7 @@ test("an id contains its run and number, and events accept it", () => {
     }),
   );
   expect(sentOf("0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f")).toBeNull();
+  expect(sentOf("0192f0c1-9c4a-7d3e-8000-2a6b7c8d9e0f")).toBeNull();
 });
 
 test("a set has what was added, says what was there, and is the same after it was saved", () => {

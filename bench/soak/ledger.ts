@@ -30,7 +30,8 @@ export function idOf(ms: number, run: number, number: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(run, 3)}-8000-${hex(number, 12)}`;
 }
 
-const id = /^[0-9a-f]{8}-[0-9a-f]{4}-7([0-9a-f]{3})-8000-([0-9a-f]{12})$/;
+/** Numbers are below 2^32, imported ones from 2^40 on: an ID of the server's own is hardly ever one of these. */
+const id = /^[0-9a-f]{8}-[0-9a-f]{4}-7([0-9a-f]{3})-8000-(0[01]00[0-9a-f]{8})$/;
 
 /** Reads an id; null if it isn't one of these. */
 export function sentOf(text: string): Sent | null {
