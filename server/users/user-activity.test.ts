@@ -9,10 +9,29 @@ import { openTestStore, testConfig } from "../testing/test-app.ts";
 import { recountUsers } from "./check-users.ts";
 import { UserActivity } from "./user-activity.ts";
 
-test("an event that is removed between being read and being counted is not counted", async () => {
+/** An empty project in a store of its own. */
+async function openProject() {
   const storage = await makeStorage();
   const store = await openTestStore(await testConfig(storage));
-  const projectId = (await createProject(store.control, "One", null)).id;
+  const { id: projectId } = await createProject(store.control, "One", null);
+  return {
+    store,
+    projectId,
+    /** The counted events of each user. */
+    async counted(): Promise<Record<string, number>> {
+      const rows = await store.control.selectFrom("userActivity").select(["userId", "events"]).execute();
+      return Object.fromEntries(rows.map(({ userId, events }) => [userId, Number(events)]));
+    },
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      await removeStorage(storage);
+    },
+  };
+}
+
+test("an event that is removed between being read and being counted is not counted", async () => {
+  await using opened = await openProject();
+  const { store, projectId } = opened;
   const clock = new ArrivalClock(null);
   const events = Array.from({ length: 3 }, (_, n) =>
     acceptedEvent({ projectId, arrival: clock.next(), event: { name: `n${n}`, userId: "u" } }),
@@ -35,17 +54,13 @@ test("an event that is removed between being read and being counted is not count
   await activity.update(30_000);
   await activity.close();
 
-  const counted = await store.control.selectFrom("userActivity").select(["userId", "events"]).execute();
   expect([errors, removed]).toEqual([[], 1]);
-  expect(counted.map(({ userId, events }) => [userId, Number(events)])).toEqual([["u", 2]]);
-  await store.close();
-  await removeStorage(storage);
+  expect(await opened.counted()).toEqual({ u: 2 });
 });
 
 test("counting that a request begins does not end with it", async () => {
-  const storage = await makeStorage();
-  const store = await openTestStore(await testConfig(storage));
-  const projectId = (await createProject(store.control, "One", null)).id;
+  await using opened = await openProject();
+  const { store, projectId } = opened;
   const arrival = new ArrivalClock(null).next();
   await store.events.appendAll([acceptedEvent({ projectId, arrival, event: { userId: "u" } })]);
   const signals: unknown[] = [];
@@ -60,14 +75,11 @@ test("counting that a request begins does not end with it", async () => {
   await withDeadline(new AbortController().signal, () => activity.update(30_000));
   await activity.close();
   expect(new Set(signals)).toEqual(new Set([undefined]));
-  await store.close();
-  await removeStorage(storage);
 });
 
 test("users are counted right again while long events of others wait to be counted", async () => {
-  const storage = await makeStorage();
-  const store = await openTestStore(await testConfig(storage));
-  const projectId = (await createProject(store.control, "One", null)).id;
+  await using opened = await openProject();
+  const { store, projectId } = opened;
   const clock = new ArrivalClock(null);
   const record = (userIds: readonly string[], description: string) =>
     store.events.appendAll(
@@ -86,9 +98,5 @@ test("users are counted right again while long events of others wait to be count
   await activity.update(30_000);
   await activity.close();
 
-  const counted = await store.control.selectFrom("userActivity").select(["userId", "events"]).execute();
-  const counts = Object.fromEntries(counted.map(({ userId, events }) => [userId, Number(events)]));
-  expect(counts).toEqual({ u: 4, other: 400 });
-  await store.close();
-  await removeStorage(storage);
+  expect(await opened.counted()).toEqual({ u: 4, other: 400 });
 });

@@ -26,7 +26,7 @@ export type Batch = {
   /** How many events it stands for: more than one only if the scan was asked for buckets. */
   counts: Float64Array;
   /** How often its number is added: less than `counts` if the number is a sum. */
-  times: Float64Array;
+  additions: Float64Array;
   /** Bit n is set if the event matches filter n. */
   masks: Uint8Array;
   /** The user's number in `Users`; 0 for none. */
@@ -54,7 +54,7 @@ export type Columns = {
   /** How many events each stands for; each for itself without it. */
   counts?: Float64Array | null;
   /** How often the number of each is added; as often as it counts without it. */
-  times?: Float64Array | null;
+  additions?: Float64Array | null;
   users: UserColumn | null;
   split: TextColumn | null;
   number: TextColumn | null;
@@ -78,7 +78,7 @@ export class Batches {
     size: 0,
     ms: new Float64Array(firstCapacity),
     counts: new Float64Array(firstCapacity),
-    times: new Float64Array(firstCapacity),
+    additions: new Float64Array(firstCapacity),
     masks: new Uint8Array(firstCapacity),
     users: new Uint32Array(firstCapacity),
     values: new Uint32Array(firstCapacity),
@@ -117,7 +117,7 @@ export class Batches {
     const at = batch.size++;
     batch.ms[at] = ms;
     batch.counts[at] = 1;
-    batch.times[at] = 1;
+    batch.additions[at] = 1;
     batch.masks[at] = mask;
     batch.users[at] = users ? this.users.add(event.userId) : 0;
     batch.values[at] = value === undefined ? 0 : this.values.add(value);
@@ -132,7 +132,7 @@ export class Batches {
    */
   addBlock(matched: readonly (Bits | null)[], from: number, to: number, columns: Columns): void {
     const { users, split, number, groups, ms, counts } = columns;
-    const times = columns.times ?? counts;
+    const additions = columns.additions ?? counts;
     const batch = this.#batch;
     while (batch.ms.length - batch.size < to - from) this.#grow();
     const words = matched.filter((bits) => bits !== null);
@@ -161,7 +161,7 @@ export class Batches {
           if ((words[word]![index]! >>> bit) & 1) mask |= flags[word]!;
         batch.ms[at] = ms[ordinal]!;
         batch.counts[at] = counts ? counts[ordinal]! : 1;
-        batch.times[at] = times ? times[ordinal]! : 1;
+        batch.additions[at] = additions ? additions[ordinal]! : 1;
         batch.masks[at] = mask;
         if (users) {
           const user = userIndexes[ordinal]!;
@@ -201,7 +201,7 @@ export class Batches {
     const batch = this.#batch;
     batch.ms = grown(batch.ms);
     batch.counts = grown(batch.counts);
-    batch.times = grown(batch.times);
+    batch.additions = grown(batch.additions);
     batch.masks = grown(batch.masks);
     batch.users = grown(batch.users);
     batch.values = grown(batch.values);

@@ -6,7 +6,7 @@ import type { Columns, Fields } from "./batch.ts";
 import { columnsOfEvents, type EventColumns, mergedColumns } from "./event-columns.ts";
 
 /** Events of a block that are read from rows at once. With more, all of it is, in turns. */
-const rowsMax = 2_000;
+const rowsMax = 1_000;
 
 type Changed = {
   columns: Columns;
@@ -18,8 +18,8 @@ type Changed = {
   events: readonly { ms: number; event: Event }[];
 };
 
-/** Whether so much of a block has changed that all of it is to be read from rows. */
-export function isMostlyChanged(ms: Float64Array, changedMs: Iterable<number>): boolean {
+/** Whether so many events of a block may have changed that all of it is to be read from rows. */
+export function hasManyChanges(ms: Float64Array, changedMs: Iterable<number>): boolean {
   let events = 0;
   for (const at of changedMs) {
     const { from, to } = ordinalsAt(ms, at);

@@ -3,6 +3,7 @@ import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
 import { userHash, userWords } from "../../event/user-hash.ts";
 import type { Bits } from "../bits.ts";
+import { ordinalFrom } from "../block.ts";
 import { valueIn } from "../counter-ranges.ts";
 import type { Split } from "../split.ts";
 import type { Columns, Fields, TextColumn, UserColumn } from "./batch.ts";
@@ -51,14 +52,14 @@ export function columnsOfEvents(
 
 /** The events from an index to before another. */
 export function partOf(columns: EventColumns, from: number, to: number): EventColumns {
-  const { ms, counts, times, masks, users, split, number, groups } = columns;
+  const { ms, counts, additions, masks, users, split, number, groups } = columns;
   if (from === 0 && to === ms.length) return columns;
   const part = <Column extends { indexes: Uint32Array }>(column: Column | null) =>
     column && { ...column, indexes: column.indexes.subarray(from, to) };
   return {
     ms: ms.subarray(from, to),
     counts: counts?.subarray(from, to) ?? null,
-    times: times?.subarray(from, to) ?? null,
+    additions: additions?.subarray(from, to) ?? null,
     masks: masks.subarray(from, to),
     users: part(users),
     split: part(split),
@@ -69,12 +70,12 @@ export function partOf(columns: EventColumns, from: number, to: number): EventCo
 
 /** The events of both in the order of time. They have columns of the same fields. */
 export function mergedColumns(one: EventColumns, other: EventColumns): EventColumns {
-  const order = orderOf(one.ms, other.ms);
+  const places = Uint32Array.from(other.ms, (ms) => ordinalFrom({ first: 0, ms: one.ms }, ms + 1));
   return {
-    ms: picked(one.ms, other.ms, order),
+    ms: merged(one.ms, other.ms, places),
     counts: mergedCounts(({ counts }) => counts),
-    times: mergedCounts(({ counts, times }) => times ?? counts),
-    masks: picked(one.masks, other.masks, order),
+    additions: mergedCounts(({ counts, additions }) => additions ?? counts),
+    masks: merged(one.masks, other.masks, places),
     users: mergedUsers(one.users, other.users),
     split: mergedTexts(one.split, other.split),
     number: mergedTexts(one.number, other.number),
@@ -83,7 +84,7 @@ export function mergedColumns(one: EventColumns, other: EventColumns): EventColu
 
   function mergedCounts(countsIn: (columns: EventColumns) => Float64Array | null | undefined) {
     const [first, second] = [countsIn(one), countsIn(other)];
-    return first || second ? picked(first ?? onesFor(one), second ?? onesFor(other), order) : null;
+    return first || second ? merged(first ?? onesFor(one), second ?? onesFor(other), places) : null;
   }
 
   function mergedUsers(first: UserColumn | null, second: UserColumn | null): UserColumn | null {
@@ -111,10 +112,10 @@ export function mergedColumns(one: EventColumns, other: EventColumns): EventColu
     second: Uint32Array | null | undefined,
     offset: number,
   ): Uint32Array {
-    return picked(
+    return merged(
       first ?? new Uint32Array(one.ms.length),
       second?.map((index) => (index === 0 ? 0 : index + offset)) ?? new Uint32Array(other.ms.length),
-      order,
+      places,
     );
   }
 }
@@ -123,24 +124,21 @@ function onesFor({ ms }: EventColumns): Float64Array {
   return new Float64Array(ms.length).fill(1);
 }
 
-/** For each place, an index in the first or, beyond its end, in the other. */
-function orderOf(one: Float64Array, other: Float64Array): Uint32Array {
-  const order = new Uint32Array(one.length + other.length);
-  for (let at = 0, left = 0, right = 0; at < order.length; at++) {
-    const isLeft = right === other.length || (left < one.length && one[left]! <= other[right]!);
-    order[at] = isLeft ? left++ : one.length + right++;
-  }
-  return order;
-}
-
-function picked<Values extends Float64Array | Uint32Array | Uint8Array>(
+/** @param places - for each value of the other, how many values of the first come before it; ascending */
+function merged<Values extends Float64Array | Uint32Array | Uint8Array>(
   one: Values,
   other: Values,
-  order: Uint32Array,
+  places: Uint32Array,
 ): Values {
-  const values = new (one.constructor as new (length: number) => Values)(order.length);
-  for (const [at, from] of order.entries())
-    values[at] = from < one.length ? one[from]! : other[from - one.length]!;
+  const values = new (one.constructor as new (length: number) => Values)(one.length + other.length);
+  let from = 0;
+  for (let at = 0; at < other.length; at++) {
+    const to = places[at]!;
+    values.set(one.subarray(from, to), from + at);
+    values[to + at] = other[at]!;
+    from = to;
+  }
+  values.set(one.subarray(from), from + other.length);
   return values;
 }
 
@@ -148,7 +146,7 @@ function picked<Values extends Float64Array | Uint32Array | Uint8Array>(
 export function bitsOf(masks: Uint8Array, filters: number): Bits[] {
   return Array.from({ length: filters }, (_, filter) => {
     const bits = new Uint32Array((masks.length + 31) >> 5);
-    for (const [at, mask] of masks.entries()) bits[at >> 5]! |= ((mask >> filter) & 1) << (at & 31);
+    for (let at = 0; at < masks.length; at++) bits[at >> 5]! |= ((masks[at]! >> filter) & 1) << (at & 31);
     return bits;
   });
 }

@@ -123,7 +123,7 @@ class Entries {
       size,
       ms: this.#ms,
       counts: ones,
-      times: ones,
+      additions: ones,
       masks: this.#masks,
       users: this.#users,
       values: this.#values,

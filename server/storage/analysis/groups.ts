@@ -123,9 +123,9 @@ export class Groups {
       if (this.#counts[cell]! > 0) this.#sums.merge(overall, cell);
   }
 
-  #addNumber(cell: number, { numbers, tagNumbers, times }: Batch, at: number): void {
+  #addNumber(cell: number, { numbers, tagNumbers, additions }: Batch, at: number): void {
     const number = numbers[at]!;
-    if (this.#isSummed) this.#sums.add(cell, tagNumbers, number, times[at]);
+    if (this.#isSummed) this.#sums.add(cell, tagNumbers, number, additions[at]);
     else this.#addDouble(cell, tagNumbers.doubles[number]!);
   }
 

@@ -69,7 +69,7 @@ export async function* readColumns(
     const combined = { sum: "sum", minimum: "min", maximum: "max" }[combine];
     return [
       `CAST(if(exact, toString(${combined}(decimal)), other) AS LowCardinality(Nullable(String))) AS number`,
-      "if(exact, 1, count) AS times",
+      "if(exact, 1, count) AS additions",
     ];
   }
 
@@ -78,7 +78,7 @@ export async function* readColumns(
     return {
       ms: block.doubles("ms"),
       counts: bounds ? block.doubles("count") : null,
-      times: combine ? block.doubles("times") : null,
+      additions: combine ? block.doubles("additions") : null,
       masks: block.bytes("mask"),
       users: fields.users ? usersOf(new Uint32Array(block.bytes("hash").buffer)) : null,
       split: fields.split ? text("split") : null,

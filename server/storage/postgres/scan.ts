@@ -4,7 +4,7 @@ import { membersIn, numbersIn } from "../../event/match.ts";
 import type { Search } from "../../event/search.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
-import { isMostlyChanged, withChanges } from "../analysis/changed-block.ts";
+import { hasManyChanges, withChanges } from "../analysis/changed-block.ts";
 import { columnNames, columnsIn } from "../analysis/columns.ts";
 import { bitsOf, columnsOfEvents, mergedColumns, partOf } from "../analysis/event-columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";
@@ -166,7 +166,7 @@ export function createScan(
       const changedMs = new Set(changes.flatMap((change) => (change.block === block.id ? change.ms : [])));
       // A block that was deleted meanwhile has no changes any more.
       const isGone = block.changed > 0 && changedMs.size === 0;
-      if (isGone || isMostlyChanged(ms, changedMs)) continue;
+      if (isGone || hasManyChanges(ms, changedMs)) continue;
       const unknown = new Set(
         matches.flatMap(({ condition }) => {
           const { unknown, unknownNegated, isOpen } = evaluate(condition, block, reader);

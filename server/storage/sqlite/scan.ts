@@ -3,7 +3,7 @@ import type { Event } from "../../event/event.ts";
 import type { TokenCondition } from "../../event/match.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
-import { isMostlyChanged, withChanges } from "../analysis/changed-block.ts";
+import { hasManyChanges, withChanges } from "../analysis/changed-block.ts";
 import { columnsIn } from "../analysis/columns.ts";
 import { bitsOf } from "../analysis/event-columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";
@@ -124,7 +124,7 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
     });
     if (!columns) return null;
     const ms = blocks.timestampsOf(block);
-    if (isMostlyChanged(ms, changedMs)) return null;
+    if (hasManyChanges(ms, changedMs)) return null;
     const reader = ordinalsWith(blocks, (token) => rareOrdinals(block, token, ms, changedMs));
     const matched: (Bits | null)[] = [];
     for (const { query } of matches) {
