@@ -30,7 +30,7 @@ import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { requireAccess } from "./require-access.ts";
 import { keepReserve, makeRoom } from "./reserve.ts";
-import { hasResidue } from "./residue-scan.ts";
+import { findResidue } from "./residue-scan.ts";
 import { removeDeadScratch, scratchIn } from "./scratch.ts";
 import { createTogether, rowsOf } from "./together.ts";
 import { WalCapture } from "./wal-capture.ts";
@@ -43,6 +43,10 @@ const copyPollMs = 100;
 const chunkEvents = 2_000;
 /** Steps of packing some hundred bodies, after which the rest waits: new events get their blocks first. */
 const packSteps = 500;
+/** Searches of the file for what SQLite left of an erased user. */
+const residuePasses = 5;
+/** Pages whose unallocated space is zeroed at a time, some 20 µs each. */
+const zeroedPages = 100;
 
 type Opening = Pick<
   StoreWatch,
@@ -221,9 +225,27 @@ async function openLocked(
   async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
     const isMore =
       capture && step === "truncateLog"
-        ? async () => !(await writer.emptyLog(() => capture.restartLog()))
+        ? () => writer.emptyLog(() => capture.restartLog())
         : () => writer.purge(step);
     while (await isMore()) await pause();
+  }
+
+  /** Zeroes copies that SQLite left in unallocated space. */
+  async function purgeResidue(texts: string[], pause: Pause): Promise<void> {
+    // A page can be moved between the search and the zeroing. New events of a user can leave new copies.
+    for (let pass = 0; pass < residuePasses; pass++) {
+      const { isOldFile, pages } = await findResidue(databaseFile(dataDirectory), texts);
+      if (isOldFile) {
+        for (const step of ["rewrite", "truncateLog"] as const) await runPurgeStep(step, pause);
+        return;
+      }
+      if (pages.length === 0) return;
+      for (let from = 0; from < pages.length; from += zeroedPages) {
+        const some = pages.slice(from, from + zeroedPages);
+        while (await writer.zeroUnallocated(some, async () => capture?.restartLog())) await pause();
+        await pause();
+      }
+    }
   }
 
   const events: EventStore = {
@@ -268,9 +290,7 @@ async function openLocked(
       ] as const;
       for (const step of steps) await runPurgeStep(step, pause);
       const forms = userIds.flatMap(formsOf);
-      if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {
-        for (const step of ["rewrite", "truncateLog"] as const) await runPurgeStep(step, pause);
-      }
+      if (forms.length > 0) await purgeResidue(forms, pause);
       await capture?.shippedAll(pause, copyWaitMs);
       return { copies: await removeAllCopies(dataDirectory, pause) };
     },

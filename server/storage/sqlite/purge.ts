@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { busyTimeoutMs } from "./open.ts";
 import type { PackBodies } from "./pack-bodies.ts";
+import { createZeroUnallocated } from "./unallocated.ts";
 import type { BlockWriter } from "./write-blocks.ts";
 
 /** Leaf pages of the full-text index that one merge step writes. */
@@ -14,7 +15,13 @@ const freeShareMax = 1 / 32;
  * The steps that erase the traces of removed events from the file. Each is short and a commit of its own, except
  * `rewrite`. A step that has more to do returns true.
  */
-export function createPurge(database: Database, blockWriter: BlockWriter, packBodies: PackBodies) {
+export function createPurge(
+  database: Database,
+  file: string,
+  blockWriter: BlockWriter,
+  packBodies: PackBodies,
+) {
+  const zeroInFile = createZeroUnallocated(database, file);
   const freePages = (): number =>
     (database.query("PRAGMA freelist_count").get() as { freelist_count: number }).freelist_count;
 
@@ -31,7 +38,17 @@ export function createPurge(database: Database, blockWriter: BlockWriter, packBo
     return freePages() < before;
   }
 
-  return {
+  /** Empties the write-ahead log. A running reader delays it. */
+  function truncateLog(): boolean {
+    database.run("PRAGMA busy_timeout = 0");
+    try {
+      return (database.query("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number }).busy !== 0;
+    } finally {
+      database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    }
+  }
+
+  const steps = {
     ...createMerge(database),
 
     /** Takes the bodies of removed events out of compressed groups. */
@@ -57,25 +74,22 @@ export function createPurge(database: Database, blockWriter: BlockWriter, packBo
       return isMore;
     },
 
-    /** Rewrites the whole file: the only step that is not short. */
+    /** Rewrites the whole file, if it is one of an older version: the only step that is not short. */
     rewrite(): boolean {
       database.run("VACUUM");
       return false;
     },
 
-    /** Empties the write-ahead log. A running reader delays it. */
-    truncateLog(): boolean {
-      database.run("PRAGMA busy_timeout = 0");
-      try {
-        return (database.query("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number }).busy !== 0;
-      } finally {
-        database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-      }
-    },
+    truncateLog,
+  };
+  return {
+    steps,
+    /** Zeroes the unallocated space of pages. A running reader delays it, as it needs an empty log: then returns true. */
+    zeroUnallocated: (pages: number[]): boolean => truncateLog() || !zeroInFile(pages),
   };
 }
 
-export type PurgeStep = keyof ReturnType<typeof createPurge>;
+export type PurgeStep = keyof ReturnType<typeof createPurge>["steps"];
 
 /** Merges all segments of the full-text index, until none contains anything of a removed event. */
 export function createMerge(database: Database) {

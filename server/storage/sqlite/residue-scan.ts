@@ -1,6 +1,6 @@
 /**
  * Searches the unallocated space of a database file for texts. When SQLite moves rows to another page, a copy can stay
- * in the first page's unallocated space, which `secure_delete` does not zero. `VACUUM` leaves no such copy.
+ * in the first page's unallocated space, which `secure_delete` does not zero.
  *
  * It runs as a process of its own: closing the file within the server would drop SQLite's locks on it
  * (https://www.sqlite.org/howtocorrupt.html, section 2.2). The texts come through standard input, so that they are not
@@ -8,13 +8,18 @@
  */
 import { open } from "node:fs/promises";
 import { ownCommand } from "../../process/program-files.ts";
+import { pageBytes, unallocatedIn } from "./unallocated.ts";
 
-/** SQLite's default, which all our files use. */
-const pageBytes = 4_096;
-const chunkBytes = 256 * pageBytes;
+const chunkPages = 256;
 
-/** Whether one of the texts is in unallocated space, or the file is so old that deletes were not zeroed. */
-export async function hasResidue(file: string, texts: string[]): Promise<boolean> {
+export type Residue = {
+  /** The file is so old that deletes were not zeroed. */
+  isOldFile: boolean;
+  /** Numbers of the pages that have one of the texts in unallocated space. */
+  pages: number[];
+};
+
+export async function findResidue(file: string, texts: string[]): Promise<Residue> {
   const child = Bun.spawn(ownCommand("scan-residue", file), {
     stdin: new Blob([JSON.stringify(texts)]),
     stdout: "pipe",
@@ -26,42 +31,32 @@ export async function hasResidue(file: string, texts: string[]): Promise<boolean
   ]);
   if ((await child.exited) !== 0)
     throw new Error(`The database file could not be looked through: ${failure}`);
-  return answer === "true";
+  return JSON.parse(answer) as Residue;
 }
 
-async function scanFile(file: string, texts: string[]): Promise<boolean> {
+async function scanFile(file: string, texts: string[]): Promise<Residue> {
   const handle = await open(file, "r");
-  const chunk = Buffer.alloc(chunkBytes);
-  for (let at = 0; ; at += chunkBytes) {
-    const { bytesRead } = await handle.read(chunk, 0, chunkBytes, at);
-    if (bytesRead === 0) return false;
+  const chunk = Buffer.alloc(chunkPages * pageBytes);
+  const pages = new Set<number>();
+  for (let first = 1; ; first += chunkPages) {
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length, (first - 1) * pageBytes);
+    if (bytesRead === 0) return { isOldFile: false, pages: [...pages] };
     // Offset 52 of the header, the largest root page, is zero if `auto_vacuum` is off, as in older files.
-    if (at === 0 && chunk.readUInt32BE(52) === 0) return true;
+    if (first === 1 && chunk.readUInt32BE(52) === 0) return { isOldFile: true, pages: [] };
     for (const text of texts) {
       for (let hit = chunk.indexOf(text); hit !== -1 && hit < bytesRead; hit = chunk.indexOf(text, hit + 1)) {
-        if (isUnallocated(chunk, hit, at === 0)) return true;
+        const index = Math.floor(hit / pageBytes);
+        const page = chunk.subarray(index * pageBytes, (index + 1) * pageBytes);
+        const space = unallocatedIn(page, first + index);
+        const at = hit % pageBytes;
+        if (space && at >= space.from && at < space.to) pages.add(first + index);
       }
     }
   }
 }
 
-/**
- * Whether an offset is between a page's cell pointers and its cells
- * (https://www.sqlite.org/fileformat2.html#b_tree_pages).
- */
-function isUnallocated(chunk: Buffer, offset: number, isFirstChunk: boolean): boolean {
-  const page = offset - (offset % pageBytes);
-  // The first page begins with the file header.
-  const header = isFirstChunk && page === 0 ? 100 : page;
-  const type = chunk[header]!;
-  const isInterior = type === 2 || type === 5;
-  if (!isInterior && type !== 10 && type !== 13) return false;
-  const pointersEnd = header + (isInterior ? 12 : 8) + 2 * chunk.readUInt16BE(header + 3);
-  return offset >= pointersEnd && offset < page + chunk.readUInt16BE(header + 5);
-}
-
-/** The process: `tidings scan-residue FILE`, with the texts as JSON on standard input. Prints the answer. */
+/** The process: `tidings scan-residue FILE`, with the texts as JSON on standard input. Prints the residue as JSON. */
 export async function scanResidue(file: string): Promise<void> {
   const texts = JSON.parse(await Bun.stdin.text()) as string[];
-  process.stdout.write(String(await scanFile(file, texts)));
+  process.stdout.write(JSON.stringify(await scanFile(file, texts)));
 }

@@ -39,6 +39,7 @@ export type WriterRequest =
   | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
   | { kind: "removeEmptyChannel"; projectId: number; name: string }
   | { kind: "purge"; step: PurgeStep }
+  | { kind: "zeroUnallocated"; pages: number[] }
   | { kind: "flushCounters" }
   | { kind: "buildBlock"; step: BlockStep }
   | { kind: "packBodies"; blockEventsMin: number }
@@ -76,7 +77,8 @@ export type WriterAnswer = {
 /** The writer reads bodies only to remove events and to answer for duplicates. */
 const cacheCharacters = 512 * 1_024;
 
-const database = openForWriting(databaseFile(process.argv.at(-1)!));
+const file = databaseFile(process.argv.at(-1)!);
+const database = openForWriting(file);
 const counterWriter = createCounterWriter(database);
 const merging = createMerging(database);
 const blockWriter = createBlockWriter(database);
@@ -86,7 +88,7 @@ const append = createAppend(database, counterWriter, merging, blockWriter, bodie
 const appendWith = createAppendWith(database, append);
 const keepRejected = createKeepRejected(database);
 const remove = createRemove(database, counterWriter, merging, blockWriter, bodies, packBodies);
-const purge = createPurge(database, blockWriter, packBodies);
+const purge = createPurge(database, file, blockWriter, packBodies);
 const deleteEmptyChannel = database.prepare(
   "DELETE FROM channels WHERE project_id = ?1 AND name = ?2 AND events <= 0",
 );
@@ -224,7 +226,9 @@ function answer(request: WriterRequest): WriterAnswer {
       counterWriter.forgetChannels();
       return { kind: "done" };
     case "purge":
-      return { kind: "stepped", isMore: purge[request.step]() };
+      return { kind: "stepped", isMore: purge.steps[request.step]() };
+    case "zeroUnallocated":
+      return { kind: "stepped", isMore: purge.zeroUnallocated(request.pages) };
     case "buildBlock": {
       const { step } = request;
       return { kind: "stepped", isMore: inTransaction(() => blockWriter.step(step)) };

@@ -175,16 +175,29 @@ export class Writer {
   }
 
   /**
-   * Empties the write-ahead log. Returns false if a reader delays it.
+   * Empties the write-ahead log. Returns true if a reader delays it.
    *
    * @param capture - has the log captured, and lets it be restarted
    */
   async emptyLog(capture: () => Promise<void>): Promise<boolean> {
-    return this.withoutCommits("checkpoint", async () => {
+    return this.#withLogCaptured({ kind: "purge", step: "truncateLog" }, "checkpoint", capture);
+  }
+
+  /** Zeroes the unallocated space of pages. Returns true if a reader delays it. */
+  async zeroUnallocated(pages: number[], capture: () => Promise<void>): Promise<boolean> {
+    return this.#withLogCaptured({ kind: "zeroUnallocated", pages }, "purge", capture);
+  }
+
+  async #withLogCaptured(
+    request: WriterRequest,
+    work: WriterWork,
+    capture: () => Promise<void>,
+  ): Promise<boolean> {
+    return this.withoutCommits(work, async () => {
       await capture();
-      const answer = await this.#send({ kind: "purge", step: "truncateLog" });
+      const answer = await this.#send(request);
       if (answer.kind === "failed") throw this.#failure(answer);
-      return !(answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
+      return (answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
     });
   }
 
