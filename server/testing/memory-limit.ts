@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { until } from "./until.ts";
 
 const megabyte = 1_048_576;
@@ -23,11 +24,15 @@ export function memoryLimit(megabytes: number) {
     if (existsSync(directory)) rmdirSync(directory);
     return null;
   }
+  const copy = join(tmpdir(), basename(directory));
   return {
-    /** A program that joins the group and then runs `program`. */
-    around: (program: string[]): string[] => [
-      ...["sh", "-c", 'echo $$ > "$0" && exec "$@"', join(directory, "cgroup.procs")],
-      ...program,
+    /**
+     * A program that joins the group and then runs a copy of `program`: the kernel charges the pages of a file to the
+     * group that reads it first, and an image's files are a container's own.
+     */
+    around: ([file, ...args]: string[]): string[] => [
+      ...["sh", "-c", 'echo $$ > "$0" && cp "$1" "$2" && shift && exec "$@"', join(directory, "cgroup.procs")],
+      ...[file!, copy, ...args],
     ],
     /** How many processes were killed for want of memory. */
     killed(): number {
@@ -38,6 +43,7 @@ export function memoryLimit(megabytes: number) {
     async [Symbol.asyncDispose](): Promise<void> {
       await until(() => readFileSync(join(directory, "cgroup.procs"), "utf8") === "");
       rmdirSync(directory);
+      rmSync(copy, { force: true });
     },
   };
 }
