@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { memoryLimit } from "../server/testing/memory-limit.ts";
 import { type KeptPostgres, keepPostgres } from "./kept-postgres.ts";
 import { freePort, root, run } from "./processes.ts";
 import { processorMs } from "./processor.ts";
@@ -13,8 +14,13 @@ const errorLevel = 50;
 /** What one sample of all servers' processes says. Memory is resident, in bytes. */
 export type Usage = { memoryBytes: number; descriptors: number; diskBytes: number; processorMs: number };
 
-/** How servers run. Backups are SQLite's; PostgreSQL has its own. */
-export type ServerOptions = { engine: "sqlite" | "postgres"; nodes: number; isBackedUp: boolean };
+/** How servers run. Backups are SQLite's; PostgreSQL has its own. The limit of memory is each server's, in megabytes. */
+export type ServerOptions = {
+  engine: "sqlite" | "postgres";
+  nodes: number;
+  isBackedUp: boolean;
+  memoryMb?: number | undefined;
+};
 
 /** A server on SQLite or some nodes on PostgreSQL, on data that is kept. */
 export class Servers {
@@ -22,6 +28,7 @@ export class Servers {
   readonly #directory: string;
   readonly #postgres: KeptPostgres | null;
   #children: Bun.Subprocess[] = [];
+  #groups: NonNullable<ReturnType<typeof memoryLimit>>[] = [];
   #ports: number[] = [];
   #next = 0;
 
@@ -81,7 +88,8 @@ export class Servers {
       TIDINGS_BACKUP_KEEP: "2",
     };
     if (this.#options.isBackedUp) mkdirSync(backups.TIDINGS_BACKUP_TO, { recursive: true });
-    return Bun.spawn([process.execPath, "server/main.ts"], {
+    const program = [process.execPath, "server/main.ts"];
+    return Bun.spawn(this.#inGroup(program), {
       cwd: root,
       env: {
         ...process.env,
@@ -97,6 +105,16 @@ export class Servers {
       stdout: log,
       stderr: log,
     });
+  }
+
+  /** The program in a control group of its own, if its memory is limited. */
+  #inGroup(program: string[]): string[] {
+    const { memoryMb } = this.#options;
+    if (memoryMb === undefined) return program;
+    const group = memoryLimit(memoryMb);
+    if (!group) throw new Error("A limit of memory needs root on Linux, to make a control group.");
+    this.#groups.push(group);
+    return group.around(program);
   }
 
   async #untilReady(port: number, child: Bun.Subprocess): Promise<void> {
@@ -117,6 +135,7 @@ export class Servers {
     for (const child of this.#children) child.kill(signal);
     await Promise.all(this.#children.map(({ exited }) => exited));
     this.#children = [];
+    for (const group of this.#groups.splice(0)) await group[Symbol.asyncDispose]();
   }
 
   /** Runs a `tidings` command on the data. */

@@ -34,7 +34,7 @@ const { values } = parseArgs({
   options: {
     postgres: { type: "boolean", default: false },
     sizes: { type: "string", default: sizes.join(",") },
-    /** Of events of 215 bytes; the second is where operations are measured and the plan is made of. */
+    /** Of events of 215 bytes. Operations are measured with the first two, and the plan is made of the last. */
     counts: { type: "string", default: "0,1000000,3000000" },
     events: { type: "string", default: "1000000" },
     data: { type: "string" },
@@ -133,11 +133,11 @@ async function measure(installation: Installation, size: Size, steps: number[]):
       added === 0 ? "–" : `${Math.round((spentMs * 1_000) / added)} µs`,
     ]);
     console.error(`${size} bytes: ${rows.at(-1)!.join(", ")}; load average ${loadavg()[0]!.toFixed(1)}`);
-    if (size !== 215 || step > steps[1]!) continue;
-    operations.push(await measureOperations(servers, directory));
-    if (perEvent === null) continue;
-    bytesAnEvent = perEvent;
-    processorUs = (spentMs * 1_000) / added;
+    if (perEvent !== null) {
+      bytesAnEvent = perEvent;
+      processorUs = (spentMs * 1_000) / added;
+    }
+    if (size === 215 && step <= steps[1]!) operations.push(await measureOperations(servers, directory));
   }
   const columns = [
     "events",

@@ -10,6 +10,7 @@
  * npm run soak -- --minutes 60 --data /srv/soak --rate 150         # at a rate
  * npm run soak -- --minutes 60 --data /srv/soak-pg --postgres      # two nodes on PostgreSQL
  * npm run soak -- --minutes 60 --data /srv/soak --restart-minutes 10   # by SIGTERM and SIGKILL in turn
+ * npm run soak -- --minutes 60 --data /srv/soak --memory-mb 512    # in a control group, as a container; needs root
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -39,6 +40,8 @@ const { values } = parseArgs({
     rate: { type: "string" },
     "restart-minutes": { type: "string" },
     "row-minutes": { type: "string", default: "60" },
+    /** Of each server, as a container's limit. */
+    "memory-mb": { type: "string" },
   },
 });
 if (!values.data) throw new Error("Name a directory with --data. Later runs continue with its data.");
@@ -46,6 +49,7 @@ const minutes = positive("minutes");
 const rate = values.rate === undefined ? null : positive("rate");
 const restartMinutes = values["restart-minutes"] === undefined ? null : positive("restart-minutes");
 const rowMinutes = positive("row-minutes");
+const memoryMb = values["memory-mb"] === undefined ? undefined : positive("memory-mb");
 const directory = resolve(values.data);
 mkdirSync(directory, { recursive: true });
 
@@ -54,8 +58,8 @@ const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Re
 const servers = await Servers.open(
   directory,
   values.postgres
-    ? { engine: "postgres", nodes: 2, isBackedUp: false }
-    : { engine: "sqlite", nodes: 1, isBackedUp: true },
+    ? { engine: "postgres", nodes: 2, isBackedUp: false, memoryMb }
+    : { engine: "sqlite", nodes: 1, isBackedUp: true, memoryMb },
 );
 /** Ctrl-C ends the run early, with its checks and its table. A second one ends it at once. */
 let isInterrupted = false;
@@ -225,7 +229,7 @@ function slowestOf(pages: ReadonlyMap<string, number>): Record<string, number> {
   return Object.fromEntries([...pages].sort(([, a], [, b]) => b - a).slice(0, 5));
 }
 
-function positive(name: "minutes" | "rate" | "restart-minutes" | "row-minutes"): number {
+function positive(name: "minutes" | "rate" | "restart-minutes" | "row-minutes" | "memory-mb"): number {
   const value = Number(values[name]);
   if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number, at least 1.`);
   return value;
