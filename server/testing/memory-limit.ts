@@ -31,7 +31,12 @@ export function memoryLimit(megabytes: number) {
      * group that reads it first, and an image's files are a container's own.
      */
     around: ([file, ...args]: string[]): string[] => [
-      ...["sh", "-c", 'echo $$ > "$0" && cp "$1" "$2" && shift && exec "$@"', join(directory, "cgroup.procs")],
+      ...[
+        "sh",
+        "-c",
+        'echo $$ > "$0" && cp "$1" "$2" && shift && exec "$@"',
+        join(directory, "cgroup.procs"),
+      ],
       ...[file!, copy, ...args],
     ],
     /** How many processes were killed for want of memory. */
