@@ -1,6 +1,7 @@
 // @long
 /** A server that may use 256 MB of memory, as in a small container, under everything that people do with it at once. */
 import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
 import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { every } from "../testing/every.ts";
@@ -41,7 +42,8 @@ function batchOf(n: number, more: object = {}): object[] {
 test.skipIf(!group)(
   `at most ${limitMb} MB are enough for a server under load with ${eventsBefore.toLocaleString("en")} events`,
   async () => {
-    await using app = await testProcess({}, group!.around(fromSource));
+    const dataDirectory = join(group!.files, "data");
+    await using app = await testProcess({ dataDirectory }, group!.around(fromSource));
     const startMs = performance.now();
     const seconds = () => Math.round((performance.now() - startMs) / 1_000);
     let peakMb = 0;

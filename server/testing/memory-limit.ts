@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { until } from "./until.ts";
 
@@ -24,21 +23,20 @@ export function memoryLimit(megabytes: number) {
     if (existsSync(directory)) rmdirSync(directory);
     return null;
   }
-  const copy = join(tmpdir(), basename(directory));
+  // The directory for temporary files can be in memory, which would be charged to the group.
+  const files = mkdtempSync("/var/tmp/tidings-memory-limit-");
   return {
+    /** A directory on a disk, which is removed with the group. */
+    files,
     /**
      * A program that joins the group and then runs a copy of `program`: the kernel charges the pages of a file to the
      * group that reads it first, and an image's files are a container's own.
      */
-    around: ([file, ...args]: string[]): string[] => [
-      ...[
-        "sh",
-        "-c",
-        'echo $$ > "$0" && cp "$1" "$2" && shift && exec "$@"',
-        join(directory, "cgroup.procs"),
-      ],
-      ...[file!, copy, ...args],
-    ],
+    around([file, ...args]: string[]): string[] {
+      const joining = 'echo $$ > "$0" && cp "$1" "$2" && shift && exec "$@"';
+      const copy = join(files, basename(file!));
+      return ["sh", "-c", joining, join(directory, "cgroup.procs"), file!, copy, ...args];
+    },
     /** How many processes were killed for want of memory. */
     killed(): number {
       const [, count] = /^oom_kill (\d+)$/m.exec(readFileSync(join(directory, layout.events), "utf8"))!;
@@ -48,7 +46,7 @@ export function memoryLimit(megabytes: number) {
     async [Symbol.asyncDispose](): Promise<void> {
       await until(() => readFileSync(join(directory, "cgroup.procs"), "utf8") === "");
       rmdirSync(directory);
-      rmSync(copy, { force: true });
+      rmSync(files, { recursive: true });
     },
   };
 }

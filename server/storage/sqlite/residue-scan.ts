@@ -11,6 +11,7 @@ import { ownCommand } from "../../process/program-files.ts";
 import { pageBytes, unallocatedIn } from "./unallocated.ts";
 
 const chunkPages = 256;
+const zeros = Buffer.alloc(pageBytes);
 
 export type Residue = {
   /** The file is so old that deletes were not zeroed. */
@@ -37,20 +38,20 @@ export async function findResidue(file: string, texts: string[]): Promise<Residu
 async function scanFile(file: string, texts: string[]): Promise<Residue> {
   const handle = await open(file, "r");
   const chunk = Buffer.alloc(chunkPages * pageBytes);
-  const pages = new Set<number>();
+  const pages: number[] = [];
   for (let first = 1; ; first += chunkPages) {
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, (first - 1) * pageBytes);
-    if (bytesRead === 0) return { isOldFile: false, pages: [...pages] };
+    if (bytesRead === 0) return { isOldFile: false, pages };
     // Offset 52 of the header, the largest root page, is zero if `auto_vacuum` is off, as in older files.
     if (first === 1 && chunk.readUInt32BE(52) === 0) return { isOldFile: true, pages: [] };
-    for (const text of texts) {
-      for (let hit = chunk.indexOf(text); hit !== -1 && hit < bytesRead; hit = chunk.indexOf(text, hit + 1)) {
-        const index = Math.floor(hit / pageBytes);
-        const page = chunk.subarray(index * pageBytes, (index + 1) * pageBytes);
-        const space = unallocatedIn(page, first + index);
-        const at = hit % pageBytes;
-        if (space && at >= space.from && at < space.to) pages.add(first + index);
-      }
+    for (let at = 0; at + pageBytes <= bytesRead; at += pageBytes) {
+      const number = first + at / pageBytes;
+      const page = chunk.subarray(at, at + pageBytes);
+      const space = unallocatedIn(page, number);
+      const content = space && page.subarray(space.from, space.to);
+      // Most is zero, and some texts are short.
+      if (!content || content.equals(zeros.subarray(0, content.length))) continue;
+      if (texts.some((text) => content.includes(text))) pages.push(number);
     }
   }
 }
