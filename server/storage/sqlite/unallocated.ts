@@ -50,8 +50,11 @@ function mapEntryOf(number: number): number {
 
 /**
  * Returns a function that zeroes the unallocated space of pages. It writes to the file itself, without the write-ahead
- * log, because no statement can write there. That is safe: it has the right to write, the log is empty, so that the
- * file is all there is, and it changes no byte that SQLite reads, in whichever order they reach the disk.
+ * log, because no statement can write there. It holds the lock of writers meanwhile, and the log is empty, so that the
+ * file is all there is.
+ *
+ * Invariant: it changes no byte that SQLite reads, so it doesn't matter which of them have reached the disk when the
+ * power is cut. Checked by `server/storage/sqlite/unallocated.test.ts`.
  */
 export function createZeroUnallocated(database: Database, file: string): (pages: number[]) => boolean {
   /** Never closed, which would drop SQLite's locks (https://www.sqlite.org/howtocorrupt.html, section 2.2). */
