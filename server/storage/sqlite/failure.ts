@@ -16,6 +16,11 @@ export function isDamage(code: string | undefined): boolean {
   return /^SQLITE_(?:CORRUPT|NOTADB)/.test(code ?? "");
 }
 
+/** Whether another connection holds a lock for too long. */
+export function isBusy(code: string | undefined): boolean {
+  return code?.startsWith("SQLITE_BUSY") ?? false;
+}
+
 /** Whether the disk has no space left, also for the memory that connections share. */
 export function isDiskFull(code: string | undefined): boolean {
   return code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE";

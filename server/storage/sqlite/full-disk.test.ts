@@ -14,6 +14,8 @@ if (!canMount) console.log("The tests of full disks are left out: they need root
 
 const json = { "content-type": "application/json" };
 
+type TestProcess = Awaited<ReturnType<typeof testProcess>>;
+
 describe.skipIf(!canMount)("with a full disk,", () => {
   test("settings, sign-ins, jobs and rejected events say so, and all work again once there is space", async () => {
     using disk = smallDisk(16);
@@ -80,21 +82,39 @@ describe.skipIf(!canMount)("with a full disk,", () => {
     });
   });
 
-  test("that has nothing else on it, events can be deleted, and others are recorded then", async () => {
-    using disk = smallDisk(16);
-    await using app = await testProcess({ dataDirectory: disk.directory });
-    const large = Array.from({ length: 100 }, (_, n) => ({
-      channel: "c",
-      name: `${n}`,
-      userId: "ada",
-      description: "long ".repeat(200),
-    }));
-    await until(async () => (await app.post(large)).status === 507);
-    expect((await app.request("/api/events?limit=5")).status).toBe(200);
-    // The log is moved into the database with the reserve's space.
+  const large = Array.from({ length: 100 }, (_, n) => ({
+    channel: "c",
+    name: `${n}`,
+    userId: "ada",
+    description: "long ".repeat(200),
+  }));
+  /** The log is moved into the database with the reserve's space, and events can be deleted then. */
+  async function expectLeft(app: TestProcess): Promise<void> {
     await until(async () => (await app.request("/api/channels/c", { method: "DELETE" })).status === 202);
     await until(async () => (await app.post({ channel: "d", name: "after" })).status === 201, 30_000);
     await until(async () => (await app.request("/readyz")).status === 200);
+  }
+
+  test("that has nothing else on it, events can be deleted, and others are recorded then", async () => {
+    using disk = smallDisk(16);
+    await using app = await testProcess({ dataDirectory: disk.directory });
+    await until(async () => (await app.post(large)).status === 507);
+    expect((await app.request("/api/events?limit=5")).status).toBe(200);
+    await expectLeft(app);
+  });
+
+  test("that filled up during a long read, which keeps the log from being emptied, can be left, too", async () => {
+    using disk = smallDisk(16);
+    await using app = await testProcess({ dataDirectory: disk.directory });
+    for (let n = 0; n < 20; n++) expect((await app.post(large)).status).toBe(201);
+    using reading = openForReading(databaseFile(disk.directory));
+    reading.run("BEGIN");
+    reading.query("SELECT count(*) FROM events").get();
+    await until(async () => (await app.post(large)).status === 507);
+    // Nothing that is tried meanwhile takes the space that the log needs.
+    for (let n = 0; n < 20; n++) await app.post(large.slice(0, 5));
+    reading.close();
+    await expectLeft(app);
   });
 
   test("a server starts, answers reads, refuses writes, and works once there is space", async () => {

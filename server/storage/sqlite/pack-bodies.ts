@@ -45,7 +45,7 @@ type PackableBlock = { fromMs: number; toMs: number; buildId: number };
  * A row stays where it is when a reference replaces its body. SQLite merges pages only when a row is deleted from one that
  * is nearly empty: then this page and the two beside it become one, if that is enough. So some rows are deleted and
  * inserted again. This waits until the bodies on the next pages are packed too: copies of moved rows can stay in
- * unallocated space, and if these had bodies, most erasures would find one (residue-scan.ts) and rewrite the whole file.
+ * unallocated space, and if these had bodies, most erasures would find some to zero (`unallocated.ts`).
  */
 export function createPackBodies(database: Database) {
   const selectBlock = database.prepare<PackableBlock, [number]>(

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { isBusy } from "./failure.ts";
 import { openForCheckpoints } from "./open.ts";
 
 /** How long a restart of the log waits for another process's write. */
@@ -57,7 +58,7 @@ export class WalGuard {
     try {
       this.#writing.run("BEGIN IMMEDIATE");
     } catch (error) {
-      if (isBusy(error)) return false;
+      if (isBusy((error as { code?: string }).code)) return false;
       throw error;
     }
     try {
@@ -86,10 +87,6 @@ export class WalGuard {
     this.release();
     for (const database of [this.#writing, this.#spare, this.#holding]) database.close();
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return String((error as { code?: string }).code).startsWith("SQLITE_BUSY");
 }
 
 function beginReading(database: Database): void {

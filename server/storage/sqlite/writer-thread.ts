@@ -17,6 +17,7 @@ import { databaseFile, openForWriting } from "./open.ts";
 import { createPackBodies } from "./pack-bodies.ts";
 import { createPurge, type PurgeStep } from "./purge.ts";
 import { createKeepRejected } from "./rejected.ts";
+import { requireRoom } from "./reserve.ts";
 import { type BlockStep, createBlockWriter } from "./write-blocks.ts";
 
 declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>) => void };
@@ -77,7 +78,8 @@ export type WriterAnswer = {
 /** The writer reads bodies only to remove events and to answer for duplicates. */
 const cacheCharacters = 512 * 1_024;
 
-const file = databaseFile(process.argv.at(-1)!);
+const dataDirectory = process.argv.at(-1)!;
+const file = databaseFile(dataDirectory);
 const database = openForWriting(file);
 const counterWriter = createCounterWriter(database);
 const merging = createMerging(database);
@@ -208,6 +210,7 @@ function executeAll(checks: Check[], statements: Statement[]): WriterAnswer {
 function answer(request: WriterRequest): WriterAnswer {
   switch (request.kind) {
     case "append":
+      requireRoom(database, dataDirectory);
       return appendBatch(request);
     case "executeAll":
       return executeAll(request.checks, request.statements);
@@ -231,12 +234,14 @@ function answer(request: WriterRequest): WriterAnswer {
       return { kind: "stepped", isMore: purge.zeroUnallocated(request.pages) };
     case "buildBlock": {
       const { step } = request;
+      requireRoom(database, dataDirectory);
       return { kind: "stepped", isMore: inTransaction(() => blockWriter.step(step)) };
     }
     case "packBodies": {
       const { blockEventsMin } = request;
       // An idle server writes nothing.
       if (!packBodies.isBehind(blockEventsMin)) return { kind: "stepped", isMore: false };
+      requireRoom(database, dataDirectory);
       return { kind: "stepped", isMore: inTransaction(() => packBodies.step(blockEventsMin)) };
     }
     case "flushCounters":
