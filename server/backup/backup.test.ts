@@ -23,6 +23,7 @@ import { runTidings, spawnTidings, startServer, testProcess } from "../testing/s
 import { testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import { openBackupStore } from "./backup-store.ts";
+import { CommandRunner } from "./command-runner.ts";
 import { listGenerations } from "./generations.ts";
 import { BackupSchedule } from "./schedule.ts";
 
@@ -158,6 +159,7 @@ test("a schedule makes backups when they are due, keeps the newest, and tells of
   const schedule = new BackupSchedule({
     control,
     config,
+    commands: new CommandRunner(config.dataDirectory),
     onError: (error) => errors.push(error),
     onInfo: (message, fields) => infos.push([message, fields]),
     onFailed: async () => {},

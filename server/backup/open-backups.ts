@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Store } from "../storage/store.ts";
+import { CommandRunner } from "./command-runner.ts";
 import type { LastBackup } from "./last-backup.ts";
 import { BackupSchedule } from "./schedule.ts";
 import { SegmentShipper } from "./segment-shipper.ts";
@@ -28,9 +29,11 @@ export function openBackups({ store, config, outages, ...watch }: Deps): {
 } {
   if (config.backupTo === null) return { backups: null, shipper: null, verification: null };
   const { control, segments } = store;
+  const commands = new CommandRunner(config.dataDirectory);
   const backups = new BackupSchedule({
     control,
     config,
+    commands,
     ...watch,
     generation: () => segments?.generation ?? null,
     onFailed: (why) => outages.begin("backup", "The backup failed", `${sentence(why)} It is tried again.`),
@@ -40,6 +43,7 @@ export function openBackups({ store, config, outages, ...watch }: Deps): {
   const verification = new VerificationSchedule({
     store,
     config,
+    commands,
     ...watch,
     onFailed: (why) =>
       outages.begin(

@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
 import type { Config } from "../config/config.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { CommandRunner, RunningCommand } from "./command-runner.ts";
 import { type LastBackup, lastBackup } from "./last-backup.ts";
-import { type RunningCommand, runCommand } from "./run-command.ts";
 
 const hourMs = 3_600_000;
 /** How often to look whether a backup is due, and so the delay after a failed one. */
@@ -16,6 +16,7 @@ const backupMaxMs = 12 * hourMs;
 type Deps = {
   control: Kysely<ControlTables>;
   config: Config;
+  commands: CommandRunner;
   onError: (error: unknown) => void;
   /** Called after each backup that was made. */
   onInfo: (message: string, fields: Record<string, unknown>) => void;
@@ -113,13 +114,13 @@ export class BackupSchedule {
   }
 
   async #run(): Promise<void> {
-    const { backupTo, dataDirectory } = this.#deps.config;
+    const { commands, config } = this.#deps;
     this.#startedMs = this.#now();
-    this.#child = runCommand(dataDirectory, "backup", "--to", backupTo!);
+    this.#child = commands.run("backup", "--to", config.backupTo!);
     try {
       await this.#child.output;
     } catch (error) {
-      throw new Error(`The backup to ${backupTo} failed: ${(error as Error).message}`);
+      throw new Error(`The backup to ${config.backupTo} failed: ${(error as Error).message}`);
     } finally {
       this.#child = null;
     }

@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { Config } from "../config/config.ts";
 import { freeBytes } from "../storage/disk.ts";
 import type { Store } from "../storage/store.ts";
+import type { CommandRunner, RunningCommand } from "./command-runner.ts";
 import { lastBackup } from "./last-backup.ts";
 import { lastVerification, recordVerification } from "./last-verification.ts";
-import { type RunningCommand, runCommand } from "./run-command.ts";
 
 const dayMs = 86_400_000;
 /** How often to look whether a verification is due. The first look leaves a starting server alone. */
@@ -16,6 +16,7 @@ const spaceShare = 2.5;
 type Deps = {
   store: Store;
   config: Config;
+  commands: CommandRunner;
   onError: (error: unknown) => void;
   onInfo: (message: string, fields: Record<string, unknown>) => void;
   /** Called with the reason after each verification that failed. */
@@ -103,14 +104,14 @@ export class VerificationSchedule {
   }
 
   async #run(): Promise<z.infer<typeof Checked>> {
-    const { store, config } = this.#deps;
+    const { store, config, commands } = this.#deps;
     const { backupTo, dataDirectory } = config;
     const needed = spaceShare * (await store.bytes());
     if (freeBytes(dataDirectory) < needed)
       throw new Error(
         `it needs ${Math.ceil(needed / 1e6).toLocaleString("en")} MB of free space in ${dataDirectory}. Free some, or run "tidings restore --check" on another machine`,
       );
-    this.#child = runCommand(dataDirectory, "restore", backupTo!, "--check", "--json");
+    this.#child = commands.run("restore", backupTo!, "--check", "--json");
     try {
       return Checked.parse(JSON.parse(await this.#child.output));
     } finally {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { environmentOf } from "../testing/engine.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { testApp } from "../testing/test-app.ts";
+import { CommandRunner } from "./command-runner.ts";
 import { lastVerification } from "./last-verification.ts";
 import { VerificationSchedule } from "./verification-schedule.ts";
 
@@ -18,6 +19,7 @@ test("the newest backup is restored every month to check it, and a failure is to
   const schedule = new VerificationSchedule({
     store,
     config: { ...app.config, backupTo: place, backupVerifyDays: 30 },
+    commands: new CommandRunner(app.config.dataDirectory),
     onError: (error) => errors.push(error),
     onInfo: () => told.push("verified"),
     onFailed: async (why) => void told.push(why),

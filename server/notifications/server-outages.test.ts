@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import { CommandRunner } from "../backup/command-runner.ts";
 import { BackupSchedule } from "../backup/schedule.ts";
 import type { Notification } from "../schemas/notification.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
@@ -46,6 +47,7 @@ test("the owner is told once of a backup that fails, and once that backups work 
   const schedule = new BackupSchedule({
     control,
     config: app.config,
+    commands: new CommandRunner(app.config.dataDirectory),
     onError: (error) => errors.push(error),
     onInfo() {},
     onFailed: (why) => outages.begin("backup", "The backup failed", why),

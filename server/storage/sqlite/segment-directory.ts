@@ -103,9 +103,11 @@ export class SegmentDirectory {
     return readdirSync(this.path)
       .filter((name) => parseSegmentName(name) !== null)
       .sort()
-      .map((name) => {
+      .flatMap((name) => {
         const file = join(this.path, name);
-        return { name, file, bytes: statSync(file).size };
+        // Another process can have shipped and removed it just now.
+        const bytes = statSync(file, { throwIfNoEntry: false })?.size;
+        return bytes === undefined ? [] : [{ name, file, bytes }];
       });
   }
 
