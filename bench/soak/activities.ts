@@ -166,6 +166,9 @@ export class Activities {
     const { state, posts, directory } = this.#activity;
     for (const user of posts.finishedLeavers().filter((name) => !state.erased.includes(name))) {
       const { job } = JSON.parse(await this.#call("DELETE", `/api/users/${user}`)) as { job: { id: string } };
+      // From now on the server erases the user, also if this run ends before.
+      state.erased.push(user);
+      saveState(directory, state);
       for (;;) {
         const status = JSON.parse(await this.#call("GET", `/api/jobs/${job.id}`)) as {
           job: { state: string };
@@ -173,8 +176,6 @@ export class Activities {
         if (status.job.state === "done") break;
         await Bun.sleep(500);
       }
-      state.erased.push(user);
-      saveState(directory, state);
       this.counts.erasures++;
     }
   }
