@@ -4,7 +4,7 @@ import { searchServer } from "./syntax.mjs";
 const readers = [
   "config/config.ts",
   // Passes the whole environment on to the commands that make and check backups.
-  "backup/run-command.ts",
+  "backup/command-runner.ts",
   // systemd's own variables are no settings.
   "process/systemd.ts",
 ];
