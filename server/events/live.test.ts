@@ -404,7 +404,7 @@ test("a slow client is disconnected, and resumes without a gap", async () => {
     );
   }
   first.resume();
-  await until(() => first.isClosed || first.text.endsWith("\r\n0\r\n\r\n"));
+  await until(() => first.isClosed || first.endsWith("\r\n0\r\n\r\n"));
   first[Symbol.dispose]();
   // Removes the transfer encoding's chunks and an incomplete message.
   const whole = first.text.replace(/\r\n[0-9a-f]+\r\n/g, "");

@@ -1,7 +1,13 @@
+/** Longer than any end that a test waits for. */
+const tailCharacters = 64;
+
 /** Sends raw bytes on a new connection and collects the response, for requests that `fetch` would not send. */
 export async function rawRequest(address: string, ...parts: (string | Uint8Array)[]) {
   const { hostname, port } = new URL(address);
   let text = "";
+  /** The end of the text, to be looked at without making one string of all parts each time. */
+  let tail = "";
+  let isAnswered = false;
   let isClosed = false;
   const ended = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
@@ -23,8 +29,11 @@ export async function rawRequest(address: string, ...parts: (string | Uint8Array
       open: send,
       drain: send,
       data(_, bytes) {
-        text += bytes.toString("latin1");
-        if (text.includes("\r\n\r\n")) answered.resolve();
+        const added = bytes.toString("latin1");
+        text += added;
+        tail = (tail + added).slice(-tailCharacters);
+        isAnswered ||= text.includes("\r\n\r\n");
+        if (isAnswered) answered.resolve();
       },
       close: () => {
         isClosed = true;
@@ -38,6 +47,10 @@ export async function rawRequest(address: string, ...parts: (string | Uint8Array
     /** What has arrived so far. */
     get text() {
       return text;
+    },
+    /** Whether what has arrived ends so. */
+    endsWith(end: string): boolean {
+      return tail.endsWith(end);
     },
     /** The response's status, or null if the connection ended without one. */
     async status(): Promise<number | null> {
