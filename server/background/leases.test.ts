@@ -24,17 +24,18 @@ for (const engine of stores) {
 
     test("is held by one node at a time, and released when the work is done", async () => {
       const nodes = Array.from({ length: 10 }, () => new Leases(store.control, onError));
-      let working = 0;
-      let worked = 0;
+      let [working, worked, refused] = [0, 0, 0];
       const outcomes = await Promise.all(
-        nodes.map((leases) =>
-          leases.whileHeld("work", async (isHeld) => {
+        nodes.map(async (leases) => {
+          const isDone = await leases.whileHeld("work", async (isHeld) => {
             expect([++working, isHeld()]).toEqual([1, true]);
-            await Bun.sleep(300);
+            await until(() => refused === nodes.length - 1);
             working--;
             worked++;
-          }),
-        ),
+          });
+          if (!isDone) refused++;
+          return isDone;
+        }),
       );
       expect([worked, outcomes.filter((isDone) => isDone).length]).toEqual([1, 1]);
       expect(await nodes[1]!.whileHeld("work", async () => {})).toBe(true);
