@@ -7,32 +7,43 @@ export type RunningCommand = {
   kill: (signal?: "SIGKILL") => void;
 };
 
+/** How long a command waits for those before it: one that hangs, such as at a store that doesn't answer, stops no other. */
+const hourMs = 3_600_000;
+
 /**
  * Runs `tidings` commands with the settings of this server, one after another: each takes some 50 to 100 MB, and two of
  * them at the same time, more than a small container has besides the server.
  */
 export class CommandRunner {
   readonly #dataDirectory: string;
+  readonly #waitMaxMs: number;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(dataDirectory: string) {
+  constructor(dataDirectory: string, waitMaxMs = hourMs) {
     this.#dataDirectory = dataDirectory;
+    this.#waitMaxMs = waitMaxMs;
   }
 
-  /** Starts the command as soon as those before it have ended. */
+  /** Starts the command as soon as those before it have ended, or after an hour. */
   run(...args: string[]): RunningCommand {
     let child: Bun.Subprocess<"ignore", "pipe", "pipe"> | null = null;
     let isKilled = false;
-    const output = this.#last.then(() => {
+    const turn = Promise.withResolvers<void>();
+    void this.#last.then(() => turn.resolve());
+    const timer = setTimeout(turn.resolve, this.#waitMaxMs);
+    timer.unref();
+    const output = turn.promise.then(() => {
+      clearTimeout(timer);
       if (isKilled) throw new Error(`"tidings ${args.join(" ")}" was not started`);
       child = this.#start(args);
       return outputOf(child);
     });
-    this.#last = output.catch(() => {});
+    this.#last = Promise.allSettled([this.#last, output]);
     return {
       output,
       kill(signal) {
         isKilled = true;
+        turn.resolve();
         child?.kill(signal);
       },
     };

@@ -21,7 +21,7 @@ self.onmessage = ({ data: request }) => {
   let answer: CheckpointAnswer = null;
   try {
     if (request === "checkpoint") checkpoint.run();
-    else if (request === "makeRoom") makeRoom(dataDirectory, file);
+    else if (request === "makeRoom") makeRoom(dataDirectory);
     else database.close();
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };

@@ -108,8 +108,7 @@ async function openLocked(
   migrations: readonly string[] | undefined,
 ): Promise<Store> {
   // Only the server does this: commands may run beside one.
-  if (may.mayUpgrade && lock !== null && existsSync(databaseFile(dataDirectory)))
-    makeRoom(dataDirectory, databaseFile(dataDirectory));
+  if (may.mayUpgrade && lock !== null && existsSync(databaseFile(dataDirectory))) makeRoom(dataDirectory);
   const isNew = !wasUsed(dataDirectory);
   const migrateNow = () => migrateAside(dataDirectory, { onInfo, onMigrating, ...may }, migrations);
   if (isNew) await migrateNow();

@@ -91,9 +91,10 @@ export function requireRoom(database: Database, dataDirectory: string): void {
  * Gives the reserve up if the disk is full, so that the log can be moved into the database and emptied. Then keeps a
  * new one. Does nothing if the disk has space, or if another process writes.
  */
-export function makeRoom(dataDirectory: string, file: string): void {
+export function makeRoom(dataDirectory: string): void {
   const isFull = freeBytes(dataDirectory) < walPagesMax(dataDirectory) * pageBytes;
   if (!isFull && logFits(dataDirectory)) return;
+  const file = databaseFile(dataDirectory);
   using moving = openForCheckpoints(file);
   using locking = openForCheckpoints(file);
   for (const database of [moving, locking]) database.run(`PRAGMA busy_timeout = ${waitMs}`);
@@ -102,17 +103,23 @@ export function makeRoom(dataDirectory: string, file: string): void {
   let isMoved = false;
   try {
     rmSync(reserveFile(dataDirectory), { force: true });
-    const { busy, log, checkpointed } = checkpoint(moving, "PASSIVE");
-    isMoved = busy === 0 && checkpointed === log;
+    isMoved = moveLog(moving);
+    locking.run("ROLLBACK");
+    if (isMoved) checkpoint(moving, "TRUNCATE");
   } catch (error) {
     // The log has more than the reserve's worth: somebody has to make room.
     if (!isDiskFull((error as { code?: string }).code)) throw error;
   } finally {
-    locking.run("ROLLBACK");
-    if (isMoved) checkpoint(moving, "TRUNCATE");
+    if (locking.inTransaction) locking.run("ROLLBACK");
     // What can't be moved yet needs all of it at the next attempt.
     takeUp(dataDirectory, isMoved ? 1 / 2 : 1);
   }
+}
+
+/** Moves the log into the database. Returns false if a reader still needs some of it. */
+function moveLog(database: Database): boolean {
+  const { busy, log, checkpointed } = checkpoint(database, "PASSIVE");
+  return busy === 0 && checkpointed === log;
 }
 
 /** Returns false if another connection is writing for long. */
