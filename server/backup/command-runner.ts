@@ -7,8 +7,8 @@ export type RunningCommand = {
   kill: (signal?: "SIGKILL") => void;
 };
 
-/** How long a command waits for those before it: one that hangs, such as at a store that doesn't answer, stops no other. */
-const hourMs = 3_600_000;
+/** How long a command waits for those before it. One can hang, such as at a store that doesn't answer. */
+const commandWaitMaxMs = 3_600_000;
 
 /**
  * Runs `tidings` commands with the settings of this server, one after another: each takes some 50 to 100 MB, and two of
@@ -19,7 +19,7 @@ export class CommandRunner {
   readonly #waitMaxMs: number;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(dataDirectory: string, waitMaxMs = hourMs) {
+  constructor(dataDirectory: string, waitMaxMs = commandWaitMaxMs) {
     this.#dataDirectory = dataDirectory;
     this.#waitMaxMs = waitMaxMs;
   }

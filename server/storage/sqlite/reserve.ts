@@ -14,7 +14,7 @@ import { busyTimeoutMs, databaseFile, openForCheckpoints, walPagesMax } from "./
 
 const pageBytes = 4_096;
 const reserveBytesMax = 16 * 1_048_576;
-/** How long the log's end waits for a commit or a reader, in milliseconds. */
+/** How long emptying the log waits for a commit or a reader, in milliseconds. */
 const waitMs = 1_000;
 
 function reserveFile(dataDirectory: string): string {
@@ -98,7 +98,7 @@ export function makeRoom(dataDirectory: string): void {
   using moving = openForCheckpoints(file);
   using locking = openForCheckpoints(file);
   for (const database of [moving, locking]) database.run(`PRAGMA busy_timeout = ${waitMs}`);
-  // A commit would take the space.
+  // A commit meanwhile would take the space.
   if (!beginWriting(locking)) return;
   let isMoved = false;
   try {
