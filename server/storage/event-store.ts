@@ -280,9 +280,9 @@ interface EventRemover {
    * Deletes all traces of removed events from every file, in small steps: index, free space, logs, and copies made
    * before a migration. Returns the number of deleted copies.
    *
-   * @param userIds - users whose events were removed; it looks for remains of these ids
+   * @param hasEvents - false if no events were removed since the last call, only rows of other tables
    */
-  purge(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
+  purge(pause: Pause, hasEvents?: boolean): Promise<{ copies: number }>;
 }
 
 /** Maintains the store in small steps between other work. */

@@ -1,12 +1,5 @@
 import { type JobContext, removeAll } from "../background/job-context.ts";
-import {
-  addToReceipt,
-  changeJob,
-  type JobDetail,
-  type JobRow,
-  openJob,
-  removeSubject,
-} from "../background/jobs.ts";
+import { addToReceipt, changeJob, type JobDetail, type JobRow, removeSubject } from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/event-store.ts";
 import { peopleChanged } from "../storage/people.ts";
@@ -87,14 +80,7 @@ async function eraseId(context: JobContext, job: JobRow, userId: string): Promis
  */
 export async function eraseTraces(context: JobContext, jobs: JobRow[]): Promise<void> {
   const { control, events } = context.store;
-  const userIds: string[] = [];
-  for (const { id } of jobs) {
-    // What is known of the person was added since the job began.
-    const job = await openJob(control, id);
-    const { subject, otherIds = [] } = JSON.parse(job?.detail ?? "{}") as Partial<JobDetail>;
-    if (subject !== undefined) userIds.push(...new Set([subject, ...otherIds]));
-  }
-  const { copies } = await events.purge(context.pause, userIds);
+  const { copies } = await events.purge(context.pause);
   for (const { id } of jobs) {
     await control.transaction().execute(async (transaction) => {
       await addToReceipt(transaction, id, { erasedCopies: copies });
@@ -103,7 +89,7 @@ export async function eraseTraces(context: JobContext, jobs: JobRow[]): Promise<
     await context.pause();
   }
   // The jobs themselves were the last to name the users.
-  await events.purge(context.pause);
+  await events.purge(context.pause, false);
 }
 
 function subjectOf(job: JobRow): string | undefined {

@@ -487,7 +487,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
     await append(200, 3, { minute: minutes });
     await store.events.remove({ projectId: projects[0], userIds: ["u7"] }, 1_000);
     await compare();
-    await store.events.purge(rest, ["u7"]);
+    await store.events.purge(rest);
     await store.events.indexBlocks(rest, settledMs);
     await compare();
   });
@@ -497,7 +497,7 @@ describe.each([...storeEngines])("analyses on %s", (engine) => {
     const [user] = events.map(({ userId }) => userId).filter((id) => id.startsWith("u"));
     const removed = await store.events.remove({ projectId: projects[0], userIds: [user!] }, 1_000);
     expect(removed.ids).not.toBeEmpty();
-    await store.events.purge(rest, [user!]);
+    await store.events.purge(rest);
     using database = new Database(databaseFile(storage.dataDirectory), { readonly: true });
     const changed = database
       .query<{ columns: number }, []>(

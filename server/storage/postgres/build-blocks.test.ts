@@ -160,7 +160,7 @@ describe("blocks with several nodes", () => {
     await append(300);
     const erase = async () => {
       await other.events.remove({ projectId, userIds: ["goes"] }, 1_000);
-      await other.events.purge(rest, ["goes"]);
+      await other.events.purge(rest);
     };
     await one.events.indexBlocks(atPause(1, erase), laterMs);
     expect(await number("SELECT count(*) AS number FROM block_tokens WHERE token LIKE '%goes%'")).toBe(0);

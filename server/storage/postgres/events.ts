@@ -186,10 +186,10 @@ export async function createPostgresEvents({
       await analyzeTables(runQuery);
       await (older ? older.ship(pause, nowMs) : buildBlocks(pause, nowMs));
     },
-    async purge(pause, userIds = []) {
+    async purge(pause, hasEvents = true) {
       // Detached partitions still contain events until they are cleared.
       await expiry.clearDetached(pause);
-      await purge.purge(pause, userIds.length > 0);
+      await purge.purge(pause, hasEvents);
       await older?.rewrite();
       return { copies: 0 };
     },

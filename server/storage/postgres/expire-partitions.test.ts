@@ -331,7 +331,7 @@ describe("expired months with several nodes", () => {
 
   test("a purge after an erasure leaves nothing of a detached month", async () => {
     await stopOnceTaken(nodes[0]);
-    await nodes[1].events.purge(rest, ["u"]);
+    await nodes[1].events.purge(rest);
     expect([await tables("^gone_events"), await left()]).toEqual([0, 2]);
   });
 

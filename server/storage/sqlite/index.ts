@@ -2,7 +2,6 @@ import { existsSync, rmSync } from "node:fs";
 import { CamelCasePlugin, type Dialect, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
-import { exact } from "../../event/tokens.ts";
 import { FairQueue } from "../../scheduling/fair-queue.ts";
 import { limited } from "../analysis/analyzer.ts";
 import type { ControlTables } from "../control-tables.ts";
@@ -30,7 +29,6 @@ import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { requireAccess } from "./require-access.ts";
 import { keepReserve, makeRoom } from "./reserve.ts";
-import { findResidue } from "./residue-scan.ts";
 import { removeDeadScratch, scratchIn } from "./scratch.ts";
 import { createTogether, rowsOf } from "./together.ts";
 import { WalCapture } from "./wal-capture.ts";
@@ -43,10 +41,6 @@ const copyPollMs = 100;
 const chunkEvents = 2_000;
 /** Steps of packing some hundred bodies, after which the rest waits: new events get their blocks first. */
 const packSteps = 500;
-/** Searches of the file for what SQLite left of an erased user. */
-const residuePasses = 5;
-/** Pages whose unallocated space is zeroed at a time, some 20 µs each. */
-const zeroedPages = 100;
 
 type Opening = Pick<
   StoreWatch,
@@ -229,21 +223,11 @@ async function openLocked(
     while (await isMore()) await pause();
   }
 
-  /** Zeroes copies that SQLite left in unallocated space. */
-  async function purgeResidue(texts: string[], pause: Pause): Promise<void> {
-    // A page can be moved between the search and the zeroing. New events of a user can leave new copies.
-    for (let pass = 0; pass < residuePasses; pass++) {
-      const { isOldFile, pages } = await findResidue(databaseFile(dataDirectory), texts);
-      if (isOldFile) {
-        for (const step of ["rewrite", "truncateLog"] as const) await runPurgeStep(step, pause);
-        return;
-      }
-      if (pages.length === 0) return;
-      for (let from = 0; from < pages.length; from += zeroedPages) {
-        const some = pages.slice(from, from + zeroedPages);
-        while (await writer.zeroUnallocated(some, async () => capture?.restartLog())) await pause();
-        await pause();
-      }
+  async function zeroUnallocated(pause: Pause): Promise<void> {
+    let page: number | null = 1;
+    while (page !== null) {
+      page = await writer.zeroUnallocated(page, async () => capture?.restartLog());
+      await pause();
     }
   }
 
@@ -276,7 +260,7 @@ async function openLocked(
       await packBodies(pause);
       await runPurgeStep("shrinkSparse", pause);
     },
-    async purge(pause, userIds = []) {
+    async purge(pause) {
       await writer.purge("beginMerge");
       const steps = [
         "merge",
@@ -284,12 +268,12 @@ async function openLocked(
         "purgeBodies",
         "purgeColumns",
         "purgeTokens",
+        "rewriteOld",
         "shrink",
         "truncateLog",
       ] as const;
       for (const step of steps) await runPurgeStep(step, pause);
-      const forms = userIds.flatMap(formsOf);
-      if (forms.length > 0) await purgeResidue(forms, pause);
+      await zeroUnallocated(pause);
       await capture?.shippedAll(pause, copyWaitMs);
       return { copies: await removeAllCopies(dataDirectory, pause) };
     },
@@ -356,9 +340,4 @@ async function removeAllCopies(dataDirectory: string, pause: Pause): Promise<num
     copies += removeDeadScratch(dataDirectory);
   }
   return copies;
-}
-
-/** The forms in which the file can contain a user's id: as it is, within JSON, and as an index token. */
-function formsOf(userId: string): string[] {
-  return [userId, JSON.stringify(userId).slice(1, -1), exact(userId)];
 }

@@ -263,7 +263,7 @@ describe("packed bodies", () => {
     expect(texts().filter((text) => text.includes(userId)).length).toBeGreaterThan(300);
     expect(pagesWith(Buffer.from(userId)).length).toBeGreaterThan(0);
     await remove({ userIds: [userId] }, (event) => event.userId === userId);
-    await store.events.purge(rest, [userId]);
+    await store.events.purge(rest);
     expect(texts().filter((text) => text.includes(userId))).toEqual([]);
     expect(pagesWith(Buffer.from(userId))).toEqual([]);
     expectFramesOnlyInGroups();

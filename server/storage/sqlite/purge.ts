@@ -8,12 +8,14 @@ import type { BlockWriter } from "./write-blocks.ts";
 const mergePages = 32;
 /** Free pages that one step returns to the disk. */
 const vacuumPages = 128;
+/** How long one step searches the file for space to zero, in milliseconds. */
+const zeroingMs = 5;
 /** The share of free pages that a file may keep for what is stored next. */
 const freeShareMax = 1 / 32;
 
 /**
  * The steps that erase the traces of removed events from the file. Each is short and a commit of its own, except
- * `rewrite`. A step that has more to do returns true.
+ * `rewriteOld`. A step that has more to do returns true.
  */
 export function createPurge(
   database: Database,
@@ -74,9 +76,13 @@ export function createPurge(
       return isMore;
     },
 
-    /** Rewrites the whole file, if it is one of an older version: the only step that is not short. */
-    rewrite(): boolean {
-      database.run("VACUUM");
+    /**
+     * Rewrites the whole file if it is so old that deletes were not zeroed: the only step that is not short. Such files
+     * have no `auto_vacuum`.
+     */
+    rewriteOld(): boolean {
+      const { auto_vacuum: mode } = database.query("PRAGMA auto_vacuum").get() as { auto_vacuum: number };
+      if (mode === 0) database.run("VACUUM");
       return false;
     },
 
@@ -84,8 +90,11 @@ export function createPurge(
   };
   return {
     steps,
-    /** Zeroes the unallocated space of pages. A running reader delays it, as it needs an empty log: then returns true. */
-    zeroUnallocated: (pages: number[]): boolean => truncateLog() || !zeroInFile(pages),
+    /**
+     * Zeroes the unallocated space of pages from number `first` on. Returns the next page, or null at the end. A running
+     * reader delays it, as it needs an empty log: then it returns the same page.
+     */
+    zeroUnallocated: (first: number): number | null => (truncateLog() ? first : zeroInFile(first, zeroingMs)),
   };
 }
 

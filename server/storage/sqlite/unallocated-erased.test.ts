@@ -23,7 +23,11 @@ test("what SQLite left in unallocated space is deleted, too", async () => {
     [userId],
   );
   database.run("DELETE FROM users");
+  // Overwrites the end of what is left.
+  database.run("INSERT INTO users (project_id, user_id, properties, updated_at) VALUES (1, 'y', '{}', 1)");
+  database.run("PRAGMA wal_checkpoint(TRUNCATE)");
   database.close();
+  expect(await tracesOf(app.config, "Zoë.Quux+77")).not.toBe("");
   const erasing = await app.request(`/api/users/${encodeURIComponent(userId)}`, { method: "DELETE" });
   expect((await untilJobDone(app, erasing)).done).toBe(20);
   for (const trace of [userId, "Quux", "51uux"]) expect(await tracesOf(app.config, trace)).toBe("");

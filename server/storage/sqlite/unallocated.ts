@@ -1,10 +1,16 @@
-/** The space of a page that SQLite doesn't use, and its zeroing in the file itself. */
+/**
+ * The space of a page that SQLite doesn't use, and its zeroing in the file itself. When SQLite moves rows to another
+ * page, a copy can stay in the first page's unallocated space, which `secure_delete` does not zero. New rows can
+ * overwrite a part of it, so that no search finds all of what is left of a text: all such space is zeroed.
+ */
 import type { Database } from "bun:sqlite";
 import { fdatasyncSync, openSync, readSync, statSync, writeSync } from "node:fs";
 
 /** SQLite's default, which all our files use. */
 export const pageBytes = 4_096;
 const fileHeaderBytes = 100;
+/** Pages that are read together. */
+const chunkPages = 256;
 /** Types of B-tree pages, in their first byte. */
 const interiorTypes = [2, 5];
 const leafTypes = [10, 13];
@@ -56,34 +62,56 @@ function mapEntryOf(number: number): number {
  * Invariant: it changes no byte that SQLite reads, so it doesn't matter which of them have reached the disk when the
  * power is cut. Checked by `server/storage/sqlite/unallocated.test.ts`.
  */
-export function createZeroUnallocated(database: Database, file: string): (pages: number[]) => boolean {
+export function createZeroUnallocated(
+  database: Database,
+  file: string,
+): (first: number, forMs: number) => number | null {
   /** Never closed, which would drop SQLite's locks (https://www.sqlite.org/howtocorrupt.html, section 2.2). */
   let descriptor: number | null = null;
   const zeros = Buffer.alloc(pageBytes);
-  const page = Buffer.alloc(pageBytes);
   const entry = Buffer.alloc(1);
 
-  function zero(opened: number, number: number): void {
-    const offset = (number - 1) * pageBytes;
+  /** Returns whether there was anything to zero. */
+  function zero(opened: number, page: Buffer, number: number): boolean {
     // The schema's page is in no map, and has nothing of an event.
-    if (number === 1) return;
-    if (readSync(opened, page, 0, pageBytes, offset) < pageBytes) return;
+    const space = number === 1 ? null : unallocatedIn(page, number);
+    if (!space) return false;
+    const bytes = space.to - space.from;
+    if (page.compare(zeros, 0, bytes, space.from, space.to) === 0) return false;
     readSync(opened, entry, 0, 1, mapEntryOf(number));
-    const space = treeEntries.includes(entry[0]!) ? unallocatedIn(page, number) : null;
-    if (space) writeSync(opened, zeros, 0, space.to - space.from, offset + space.from);
+    if (!treeEntries.includes(entry[0]!)) return false;
+    writeSync(opened, zeros, 0, bytes, (number - 1) * pageBytes + space.from);
+    return true;
   }
 
-  /** Returns false, and changes nothing, if the log is not empty. */
-  return (pages) => {
+  /** From a page on, for some milliseconds. Returns the next page, or null at the file's end. */
+  function zeroFrom(opened: number, first: number, forMs: number): number | null {
+    const chunk = Buffer.allocUnsafe(chunkPages * pageBytes);
+    const endMs = performance.now() + forMs;
+    let zeroed = 0;
+    let next: number | null = first;
+    do {
+      const read: number = readSync(opened, chunk, 0, chunk.length, (next - 1) * pageBytes);
+      for (let at = 0; at + pageBytes <= read; at += pageBytes)
+        if (zero(opened, chunk.subarray(at, at + pageBytes), next + at / pageBytes)) zeroed++;
+      next = read < chunk.length ? null : next + chunkPages;
+    } while (next !== null && performance.now() < endMs);
+    if (zeroed === 0) return next;
+    fdatasyncSync(opened);
+    // A page in the cache has its old content, and would be written with it at its next change.
+    database.run("PRAGMA shrink_memory");
+    return next;
+  }
+
+  /**
+   * Zeroes the space of pages from number `first` on, for about `forMs` milliseconds. Returns the next page, or null at
+   * the end of the file. If the log is not empty, it changes nothing and returns `first`.
+   */
+  return (first, forMs) => {
     descriptor ??= openSync(file, "r+");
     database.run("BEGIN IMMEDIATE");
     try {
-      if (statSync(`${file}-wal`).size > 0) return false;
-      for (const number of pages) zero(descriptor, number);
-      fdatasyncSync(descriptor);
-      // A page in the cache has its old content, and would be written with it at its next change.
-      database.run("PRAGMA shrink_memory");
-      return true;
+      return statSync(`${file}-wal`).size > 0 ? first : zeroFrom(descriptor, first, forMs);
     } finally {
       database.run("ROLLBACK");
     }

@@ -40,7 +40,7 @@ export type WriterRequest =
   | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
   | { kind: "removeEmptyChannel"; projectId: number; name: string }
   | { kind: "purge"; step: PurgeStep }
-  | { kind: "zeroUnallocated"; pages: number[] }
+  | { kind: "zeroUnallocated"; first: number }
   | { kind: "flushCounters" }
   | { kind: "buildBlock"; step: BlockStep }
   | { kind: "packBodies"; blockEventsMin: number }
@@ -70,6 +70,7 @@ export type WriterAnswer = {
   | { kind: "executedAll"; isConflict: boolean }
   | { kind: "removed"; removed: Removed }
   | { kind: "stepped"; isMore: boolean }
+  | { kind: "zeroed"; next: number | null }
   | { kind: "done" }
   | Failed
   | { kind: "closed" }
@@ -231,7 +232,7 @@ function answer(request: WriterRequest): WriterAnswer {
     case "purge":
       return { kind: "stepped", isMore: purge.steps[request.step]() };
     case "zeroUnallocated":
-      return { kind: "stepped", isMore: purge.zeroUnallocated(request.pages) };
+      return { kind: "zeroed", next: purge.zeroUnallocated(request.first) };
     case "buildBlock": {
       const { step } = request;
       requireRoom(database, dataDirectory);

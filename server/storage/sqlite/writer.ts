@@ -45,7 +45,7 @@ const purgeWork: Record<PurgeStep, WriterWork> = {
   purgeColumns: "purge",
   purgeTokens: "purge",
   purgeUnfinished: "purge",
-  rewrite: "purge",
+  rewriteOld: "purge",
   shrink: "shrink",
   shrinkSparse: "shrink",
   truncateLog: "checkpoint",
@@ -180,24 +180,30 @@ export class Writer {
    * @param capture - has the log captured, and lets it be restarted
    */
   async emptyLog(capture: () => Promise<void>): Promise<boolean> {
-    return this.#withLogCaptured({ kind: "purge", step: "truncateLog" }, "checkpoint", capture);
+    const request = { kind: "purge", step: "truncateLog" } as const;
+    const answer = await this.#withLogCaptured(request, "checkpoint", capture);
+    return (answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
   }
 
-  /** Zeroes the unallocated space of pages. Returns true if a reader delays it. */
-  async zeroUnallocated(pages: number[], capture: () => Promise<void>): Promise<boolean> {
-    return this.#withLogCaptured({ kind: "zeroUnallocated", pages }, "purge", capture);
+  /**
+   * Zeroes the unallocated space of some pages, from number `first` on. Returns the next page, or null at the end of the
+   * file. A reader can delay it: then it returns the same page.
+   */
+  async zeroUnallocated(first: number, capture: () => Promise<void>): Promise<number | null> {
+    const answer = await this.#withLogCaptured({ kind: "zeroUnallocated", first }, "purge", capture);
+    return (answer as Extract<WriterAnswer, { kind: "zeroed" }>).next;
   }
 
   async #withLogCaptured(
     request: WriterRequest,
     work: WriterWork,
     capture: () => Promise<void>,
-  ): Promise<boolean> {
+  ): Promise<WriterAnswer> {
     return this.withoutCommits(work, async () => {
       await capture();
       const answer = await this.#send(request);
       if (answer.kind === "failed") throw this.#failure(answer);
-      return (answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
+      return answer;
     });
   }
 
