@@ -25,7 +25,7 @@ test("after kills at any point of an erasure, the user is gone and all others' e
   /** The ids of all events that are not of an erased user. */
   const kept: string[] = [];
   let killedAfterRemoval = 0;
-  /** From the removal of the user's events to the end of the erasure, in the last round that was not cut off. */
+  /** From the removal of the user's events to the end of the erasure, in the round without a kill. */
   let cleaningMs = 0;
   for (let round = 0; round <= kills; round++) {
     const userId = `Leaver${round}Quux@example.com`;
@@ -36,12 +36,12 @@ test("after kills at any point of an erasure, the user is gone and all others' e
     });
     const isOver = async () => (await json<{ job: Job }>(app, `/api/jobs/${job.id}`)).job.state === "done";
     const isRemoved = async () => (await listed(app, `?userId=${encodeURIComponent(userId)}`)).length === 0;
-    // Every other one is killed while the events are removed, the rest while the files are cleaned.
+    // Every other one is killed while the events are removed, the rest while the files are cleaned: each round later.
     const isEarly = round % 2 === 1;
     if (!isEarly) await until(isRemoved, withinMs);
     const removedMs = performance.now();
     if (round > 0) {
-      await Bun.sleep(Math.random() * cleaningMs);
+      await Bun.sleep(((round - Math.random()) / kills) * cleaningMs);
       const wasOver = await isOver();
       await app.end("SIGKILL");
       if (!isEarly && !wasOver) killedAfterRemoval++;

@@ -9,7 +9,7 @@ const mergePages = 32;
 /** Free pages that one step returns to the disk. */
 const vacuumPages = 128;
 /** How long one step searches the file for space to zero, in milliseconds. */
-const zeroingMs = 5;
+const zeroingMs = 2;
 /** The share of free pages that a file may keep for what is stored next. */
 const freeShareMax = 1 / 32;
 
