@@ -8,13 +8,15 @@ import { openPostgresStore } from "../storage/postgres/index.ts";
 import { openSqliteStore } from "../storage/sqlite/index.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { makeStorage, removeStorage, testWatch } from "../testing/engine.ts";
+import { until } from "../testing/until.ts";
 import { eraseTraces, eraseUser } from "../users/erase-user.ts";
 import { openJobs, startJob } from "./jobs.ts";
 import { BackgroundWorker } from "./worker.ts";
 
 const blockEvents = 300;
 
-test("blocks are built although other work takes its turn at each of their steps", async () => {
+/** A store with a thousand events, and what a worker with it needs. */
+async function openWithEvents() {
   const storage = await makeStorage();
   const store = storage.databaseUrl
     ? await openPostgresStore({ url: storage.databaseUrl, connections: 3 }, testWatch, blockEvents)
@@ -32,7 +34,37 @@ test("blocks are built although other work takes its turn at each of their steps
       }),
     ),
   );
+  const unused = () => Promise.reject(new Error("not a job of this test"));
+  const errors: unknown[] = [];
+  const deps = {
+    store,
+    jobs: { "erase-user": unused, "delete-channel": unused, "delete-project": unused },
+    eraseTraces,
+    correctUsers: async () => false,
+    onRemoved: () => {},
+    onError: (error: unknown) => errors.push(error),
+    deliveryDays: 30,
+    auditDays: 365,
+    everyMs: 0,
+  };
+  return {
+    ...{ store, projectId, deps, errors },
+    async blocks(): Promise<{ events: number; changed: number }> {
+      const { rows } = await sql<{ events: number; changed: number }>`
+        SELECT coalesce(sum(events), 0) AS events, coalesce(sum(changed), 0) AS changed FROM blocks
+        WHERE events IS NOT NULL`.execute(store.control);
+      return { events: Number(rows[0]!.events), changed: Number(rows[0]!.changed) };
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await store.close();
+      await removeStorage(storage);
+    },
+  };
+}
 
+test("blocks are built although other work takes its turn at each of their steps", async () => {
+  await using opened = await openWithEvents();
+  const { store, projectId, deps, errors } = opened;
   let steps = 0;
   let begun = 0;
   const indexBlocks: typeof store.events.indexBlocks = (pause, nowMs) => {
@@ -43,18 +75,11 @@ test("blocks are built although other work takes its turn at each of their steps
       if (steps === 8) expect(await openJobs(store.control)).toEqual([]);
     }, nowMs);
   };
-  const unused = () => Promise.reject(new Error("not a job of this test"));
-  const errors: unknown[] = [];
   const worker = new BackgroundWorker({
+    ...deps,
     store: { ...store, events: { ...store.events, indexBlocks } },
-    jobs: { "erase-user": eraseUser, "delete-channel": unused, "delete-project": unused },
-    eraseTraces,
-    correctUsers: async () => false,
-    onRemoved: () => {},
-    onError: (error) => errors.push(error),
-    deliveryDays: 30,
-    auditDays: 365,
-    everyMs: 0,
+    jobs: { ...deps.jobs, "erase-user": eraseUser },
+    turnMs: 0,
   });
   // PostgreSQL begins the block whose events were erased again at the next look.
   for (const _look of [1, 2]) {
@@ -63,13 +88,43 @@ test("blocks are built although other work takes its turn at each of their steps
   }
   await worker.close();
   expect(errors).toEqual([]);
-  const { rows } = await sql<{ events: number; changed: number }>`
-    SELECT sum(events) AS events, sum(changed) AS changed FROM blocks WHERE events IS NOT NULL`.execute(
-    store.control,
-  );
-  expect(rows.map(({ events, changed }) => [Number(events), Number(changed)])).toEqual([[980, 0]]);
+  expect(await opened.blocks()).toEqual({ events: 980, changed: 0 });
   expect(steps).toBeGreaterThan(20);
   expect(begun).toBe(2);
-  await store.close();
-  await removeStorage(storage);
 });
+
+test.each(["erase-user", "delete-channel"] as const)(
+  "blocks have their turn although jobs never end: %s",
+  async (kind) => {
+    await using opened = await openWithEvents();
+    const { store, projectId, deps, errors } = opened;
+    const start = () => startJob(store.control, { projectId, kind, subject: crypto.randomUUID() });
+    let runs = 0;
+    const worker: BackgroundWorker = new BackgroundWorker({
+      ...deps,
+      jobs: {
+        ...deps.jobs,
+        // Another one is asked for while one is done.
+        "erase-user": async () => {
+          runs++;
+          await Bun.sleep(5);
+          await start();
+          worker.wake();
+        },
+        "delete-channel": async ({ pause }) => {
+          runs++;
+          for (;;) await pause();
+        },
+      },
+      eraseTraces: async () => {},
+      turnMs: 50,
+    });
+    await start();
+    worker.wake();
+    await until(async () => (await opened.blocks()).events === 1_000);
+    const runsBefore = runs;
+    await until(() => runs > runsBefore);
+    await worker.close();
+    expect(errors).toEqual([]);
+  },
+);

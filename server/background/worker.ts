@@ -24,6 +24,8 @@ type Deps = {
   now?: () => number;
   /** Milliseconds between two looks for work; see `pollMs`. */
   everyMs?: number;
+  /** See `turnMsMax`. */
+  turnMs?: number;
 };
 
 /** Expired events are removed within this time, plus the time that removal takes. */
@@ -33,6 +35,12 @@ const expiryEveryMs = 60_000;
  * during long work.
  */
 const pollMs = 5_000;
+/**
+ * Blocks wait no longer than this for jobs that can be interrupted and for expiry, and then have as long a turn as they
+ * waited, up to this time. Otherwise one user who erases others all the time, or a shorter retention, would keep all
+ * new events out of blocks, and every chart would read them one by one.
+ */
+const turnMsMax = 60_000;
 /**
  * After each step, the worker rests three times as long as the step took, which leaves ingest at least three quarters
  * of the writer.
@@ -46,16 +54,16 @@ const erasuresLease = "erasures";
 
 /** Thrown when the server stops. The work continues at the next start. */
 class Stopped extends Error {}
-/** Thrown in a job or an expiry when a job was started. Their next run continues. */
+/** Thrown in a job or an expiry when a job was started, or when it is the turn of blocks. Their next run continues. */
 class Interrupted extends Error {}
 /** Thrown when this node did not renew its lease, so another one may have taken over. */
 class LeaseLost extends Error {}
 
 /**
- * Does work that outlasts a request, one thing at a time: jobs, then expiry, then blocks. One of several nodes runs a
- * job; if it dies, another one continues. Steps can be repeated, so if two nodes run one at the same time, that only
- * costs time. Building a block is never interrupted, because a half-built one is worth nothing: more urgent work runs
- * in its pauses.
+ * Does work that outlasts a request, one thing at a time: jobs, then expiry, then blocks, which have their turn also if
+ * the others never end. One of several nodes runs a job; if it dies, another one continues. Steps can be repeated, so if
+ * two nodes run one at the same time, that only costs time. Building a block is never interrupted, because a half-built
+ * one is worth nothing: more urgent work runs in its pauses.
  */
 export class BackgroundWorker extends WorkLoop {
   readonly #deps: Deps;
@@ -63,10 +71,14 @@ export class BackgroundWorker extends WorkLoop {
   readonly #leases: Leases;
   readonly #now: () => number;
   readonly #everyMs: number;
+  readonly #turnMs: number;
   #isExpiryDue = true;
   #expiredAtMs = 0;
   #stepStartedMs = 0;
   #polledAtMs = 0;
+  /** When the urgent work began, and until when blocks then have their turn. */
+  #urgentSinceMs = 0;
+  #blocksUntilMs = 0;
   /** When this process started each unfinished job. */
   readonly #startedMs = new Map<string, number>();
 
@@ -75,6 +87,7 @@ export class BackgroundWorker extends WorkLoop {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
     this.#everyMs = deps.everyMs ?? pollMs;
+    this.#turnMs = deps.turnMs ?? turnMsMax;
     this.#leases = new Leases(deps.store.control, deps.onError);
     this.#context = { store: deps.store, onRemoved: deps.onRemoved, correctUsers: deps.correctUsers };
   }
@@ -109,8 +122,9 @@ export class BackgroundWorker extends WorkLoop {
     return this.#everyMs;
   }
 
-  /** Jobs, then expiry. */
+  /** Jobs, then expiry, and what was started meanwhile, until it is the turn of blocks. */
   async #doUrgent(): Promise<void> {
+    this.#urgentSinceMs = performance.now();
     do {
       this.restart();
       this.#startTurn();
@@ -122,7 +136,9 @@ export class BackgroundWorker extends WorkLoop {
         this.#expiredAtMs = this.#polledAtMs;
         await this.#expire(isAsked).catch((error) => this.#report(error));
       }
-    } while (this.isWoken);
+    } while (this.isWoken && !this.#isUrgentOver());
+    const endMs = performance.now();
+    this.#blocksUntilMs = endMs + Math.min(endMs - this.#urgentSinceMs, this.#turnMs);
   }
 
   /** Erasures first. Other jobs are interrupted when new work is started, and continue after it. */
@@ -213,7 +229,7 @@ export class BackgroundWorker extends WorkLoop {
   /** Does all other work that is due, and then lets the build go on. */
   async #pauseBlocks(): Promise<void> {
     await this.#pause(() => true, blocksRestRatio);
-    if (!(this.isWoken || this.#isTurnOver())) return;
+    if (!(this.isWoken || this.#isTurnOver()) || performance.now() < this.#blocksUntilMs) return;
     await this.#doUrgent().catch((error) => this.#report(error));
     this.#startTurn();
   }
@@ -234,6 +250,10 @@ export class BackgroundWorker extends WorkLoop {
     return performance.now() - this.#polledAtMs >= this.#everyMs;
   }
 
+  #isUrgentOver(): boolean {
+    return performance.now() - this.#urgentSinceMs >= this.#turnMs;
+  }
+
   /** Does erasures that another node left, during long work. */
   async #orErase(pause: Pause): Promise<void> {
     await pause();
@@ -243,8 +263,10 @@ export class BackgroundWorker extends WorkLoop {
     this.#startTurn();
   }
 
+  /** Lets a job that was started begin, or blocks have their turn. */
   async #orYield(pause: Pause): Promise<void> {
     await pause();
+    if (this.#isUrgentOver()) this.wake();
     if (this.isWoken) throw new Interrupted();
   }
 
