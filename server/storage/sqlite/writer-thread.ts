@@ -70,6 +70,8 @@ export type WriterAnswer = {
   | { kind: "executedAll"; isConflict: boolean }
   | { kind: "removed"; removed: Removed }
   | { kind: "stepped"; isMore: boolean }
+  /** A step had nothing to do, or was the last one. */
+  | { kind: "idle" }
   | { kind: "zeroed"; next: number | null }
   | { kind: "done" }
   | Failed
@@ -230,7 +232,7 @@ function answer(request: WriterRequest): WriterAnswer {
       counterWriter.forgetChannels();
       return { kind: "done" };
     case "purge":
-      return { kind: "stepped", isMore: purge.steps[request.step]() };
+      return purge.steps[request.step]() ? { kind: "stepped", isMore: true } : { kind: "idle" };
     case "zeroUnallocated":
       return { kind: "zeroed", next: purge.zeroUnallocated(request.first) };
     case "buildBlock": {
@@ -241,7 +243,7 @@ function answer(request: WriterRequest): WriterAnswer {
     case "packBodies": {
       const { blockEventsMin } = request;
       // An idle server writes nothing.
-      if (!packBodies.isBehind(blockEventsMin)) return { kind: "stepped", isMore: false };
+      if (!packBodies.isBehind(blockEventsMin)) return { kind: "idle" };
       requireRoom(database, dataDirectory);
       return { kind: "stepped", isMore: inTransaction(() => packBodies.step(blockEventsMin)) };
     }

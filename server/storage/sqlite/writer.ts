@@ -182,7 +182,7 @@ export class Writer {
   async emptyLog(capture: () => Promise<void>): Promise<boolean> {
     const request = { kind: "purge", step: "truncateLog" } as const;
     const answer = await this.#withLogCaptured(request, "checkpoint", capture);
-    return (answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
+    return answer.kind === "stepped" && answer.isMore;
   }
 
   /**
@@ -219,7 +219,7 @@ export class Writer {
 
   async #step(request: WriterRequest, work: WriterWork): Promise<boolean> {
     const answer = await this.#runExclusive(request, work);
-    return (answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
+    return answer.kind === "stepped" && answer.isMore;
   }
 
   /**
@@ -308,7 +308,8 @@ export class Writer {
   }
 
   #onAnswer(answer: WriterAnswer): void {
-    this.#checkpoints.committed();
+    // An idle server writes nothing: steps without work must not bring about a checkpoint.
+    if (answer.kind !== "idle") this.#checkpoints.committed();
     this.#outstanding.shift()!(answer);
   }
 
