@@ -1,9 +1,17 @@
 import type { MembersCondition, NumberCondition } from "../event/match.ts";
 import { type Bits, unionOf } from "./bits.ts";
 
-/** A block with more changed events than this is not used, and is rebuilt. */
-export const changedMax = 256;
-/** A block with any changed event is rebuilt after this time. */
+/**
+ * A block is not used, and is rebuilt at once, if more events than these were added since it was begun, or added and
+ * removed. Added ones are read one by one; to pass over removed ones is fast, and while a block's events expire, it
+ * changes every minute.
+ */
+export const addedMax = 256;
+export const changedMax = 16_384;
+/** A search asks the index for a block with more changed events than this. */
+export const changedFew = 256;
+/** A block with more than a few changed events is rebuilt after the first of these times, and with any after the second. */
+export const manyChangedMsMax = 600_000;
 export const changedMsMax = 3_600_000;
 /** Blocks end this long before now: events with a client's `createdAt` can still arrive for the time since. */
 export const unsettledMs = 10_000;
@@ -15,9 +23,19 @@ export type MsRange = { fromMs: number; toMs: number };
 export type Block = MsRange & {
   /** Their number; ordinals are below it. */
   events: number;
-  /** Events added or removed since it was built. */
+  /** Events added or removed since it was begun. */
   changed: number;
 };
+
+/** Whether a block can't be used any more. */
+export function isChangedTooMuch({ changed, added }: { changed: number; added: number }): boolean {
+  return changed > changedMax || added > addedMax;
+}
+
+/** After this time, a block with so many changed events is rebuilt. */
+export function changedMsMaxOf(changed: number): number {
+  return changed > changedFew ? manyChangedMsMax : changedMsMax;
+}
 
 /**
  * Reads what a block stores.

@@ -4,15 +4,13 @@ import type { Event } from "../../event/event.ts";
 import { userHash, userWords } from "../../event/user-hash.ts";
 import { fullBits } from "../bits.ts";
 import type { Columns, Fields, TextColumn } from "./batch.ts";
-import { hasManyChanges, withChanges } from "./changed-block.ts";
-import { columnsOfEvents } from "./event-columns.ts";
+import { withChanges } from "./changed-block.ts";
+import { columnsOfEvents, type TimedEvent } from "./event-columns.ts";
 
 const fields: Fields = { users: true, split: { by: "tag", key: "plan" }, number: "amount" };
 const filters = [{}, { name: "a" }];
 
-type Timed = { ms: number; event: Event };
-
-const timed: fc.Arbitrary<Timed> = fc.record({
+const timed: fc.Arbitrary<TimedEvent> = fc.record({
   ms: fc.integer({ min: 1, max: 12 }),
   event: fc
     .record({
@@ -25,10 +23,10 @@ const timed: fc.Arbitrary<Timed> = fc.record({
     })
     .map((event) => event as unknown as Event),
 });
-const inOrder = (events: Timed[]) => events.toSorted((a, b) => a.ms - b.ms);
+const inOrder = (events: TimedEvent[]) => events.toSorted((a, b) => a.ms - b.ms);
 
 /** A block's columns: numbers are apart, and a column that no event has a value of is null. */
-function blockOf(events: Timed[]): Columns {
+function blockOf(events: TimedEvent[]): Columns {
   const columns = columnsOfEvents(events, filters, fields);
   const stored = (column: TextColumn | null): TextColumn | null => {
     if (!column || column.texts.length === 0) return null;
@@ -105,11 +103,4 @@ test("a changed block has the events that are there now", () => {
       },
     ),
   );
-});
-
-test("a block is read from rows if more than 1,000 of its events may have changed", () => {
-  const ms = Float64Array.from({ length: 2_000 }, (_, at) => (at < 1_000 ? 1 : at));
-  expect(hasManyChanges(ms, [1])).toBe(false);
-  expect(hasManyChanges(ms, [1, 999, 5_000])).toBe(false);
-  expect(hasManyChanges(ms, [1, 1_000])).toBe(true);
 });

@@ -1,12 +1,11 @@
-import type { Event } from "../../event/event.ts";
 import type { EventFilter } from "../../event/filter.ts";
 import type { Bits } from "../bits.ts";
 import { ordinalFrom } from "../block.ts";
 import type { Columns, Fields } from "./batch.ts";
-import { columnsOfEvents, type EventColumns, mergedColumns } from "./event-columns.ts";
+import { columnsOfEvents, type EventColumns, mergedColumns, type TimedEvent } from "./event-columns.ts";
 
 /** Events of a block that are read from rows at once. With more, all of it is, in turns. */
-const rowsMax = 1_000;
+export const changedRowsMax = 1_000;
 
 type Changed = {
   columns: Columns;
@@ -15,18 +14,8 @@ type Changed = {
   /** The milliseconds in which events were stored or removed since the block was begun. */
   changedMs: ReadonlySet<number>;
   /** All events of these milliseconds, in order. */
-  events: readonly { ms: number; event: Event }[];
+  events: readonly TimedEvent[];
 };
-
-/** Whether so many events of a block may have changed that all of it is to be read from rows. */
-export function hasManyChanges(ms: Float64Array, changedMs: Iterable<number>): boolean {
-  let events = 0;
-  for (const at of changedMs) {
-    const { from, to } = ordinalsAt(ms, at);
-    events += to - from;
-  }
-  return events > rowsMax;
-}
 
 /** The columns of a changed block, with the rows of the milliseconds that changed in place of what it has of them. */
 export function withChanges(

@@ -11,9 +11,12 @@ import type { Columns, Fields, TextColumn, UserColumn } from "./batch.ts";
 /** Events in the order of time, as columns. Bit n of a mask is set if the event matches filter n. */
 export type EventColumns = Columns & { masks: Uint8Array };
 
+/** An event and the millisecond of its `createdAt`. */
+export type TimedEvent = { ms: number; event: Event };
+
 /** The columns of events, of which each matches a filter. */
 export function columnsOfEvents(
-  events: readonly { ms: number; event: Event }[],
+  events: readonly TimedEvent[],
   filters: readonly EventFilter[],
   { users, split, number, groups }: Fields,
 ): EventColumns {

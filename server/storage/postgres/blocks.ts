@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { MembersCondition, NumberCondition } from "../../event/match.ts";
 import {
+  addedMax,
   allTimestampsIn,
   type Block,
   type BlockReader,
@@ -65,9 +66,10 @@ export function createBlocks(runQuery: Query) {
       const [row] = await runQuery<{ blocks: BlockFields[] }>(
         `SELECT coalesce(json_agg(json_build_array(id, from_ms, to_ms, events, changed)), '[]') AS blocks FROM (
            SELECT id, from_ms, to_ms, events, changed FROM blocks
-           WHERE project_id = $1 AND from_ms < $3 AND to_ms > $2 AND events IS NOT NULL AND changed <= $4
-           ORDER BY from_ms ${order === "asc" ? "ASC" : "DESC"} LIMIT $5) AS listed`,
-        [projectId, fromMs, toMs, changedMax, listedMax],
+           WHERE project_id = $1 AND from_ms < $3 AND to_ms > $2 AND events IS NOT NULL
+             AND changed <= $4 AND added <= $5
+           ORDER BY from_ms ${order === "asc" ? "ASC" : "DESC"} LIMIT $6) AS listed`,
+        [projectId, fromMs, toMs, changedMax, addedMax, listedMax],
       );
       const blocks = row!.blocks.map(([id, fromMs, toMs, events, changed]) => ({
         id,

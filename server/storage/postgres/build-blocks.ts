@@ -1,5 +1,13 @@
 import type { ColumnRow } from "../analysis/columns.ts";
-import { changedMax, changedMsMax, type MsRange, unsettledMs } from "../block.ts";
+import {
+  addedMax,
+  changedFew,
+  changedMax,
+  changedMsMax,
+  type MsRange,
+  manyChangedMsMax,
+  unsettledMs,
+} from "../block.ts";
 import { BlockBuilder, type BlockPart, type BlockRow } from "../block-builder.ts";
 import type { Pause } from "../event-store.ts";
 import { Steps } from "../steps.ts";
@@ -179,16 +187,17 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
   async function storeColumns(block: number, columns: ColumnRow[]): Promise<boolean> {
     const rows = await runQuery(
       `WITH held AS (
-         UPDATE blocks SET stepped_at = now() WHERE id = $1 AND builder = $2 AND changed <= $3 RETURNING id
+         UPDATE blocks SET stepped_at = now() WHERE id = $1 AND builder = $2 AND changed <= $3 AND added <= $4 RETURNING id
        ), stored AS (
          INSERT INTO block_columns (block, name, bytes)
-           SELECT held.id, made.name, made.bytes FROM held, unnest($4::text[], $5::bytea[]) AS made (name, bytes)
+           SELECT held.id, made.name, made.bytes FROM held, unnest($5::text[], $6::bytea[]) AS made (name, bytes)
            ON CONFLICT DO NOTHING
        ) SELECT id FROM held`,
       [
         block,
         node,
         changedMax,
+        addedMax,
         texts(columns.map(({ name }) => name)),
         bytes(columns.map((row) => row.bytes)),
       ],
@@ -200,8 +209,8 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
     for (;;) {
       const [unusable] = await runQuery<{ id: number; isBeingBuilt: boolean }>(
         `SELECT id, coalesce(builder <> $2 AND stepped_at > now() - make_interval(secs => $3), false) AS "isBeingBuilt" FROM blocks
-         WHERE events IS NULL OR changed > $1 ORDER BY 2 DESC, from_ms DESC LIMIT 1`,
-        [changedMax, node, goneSeconds],
+         WHERE events IS NULL OR changed > $1 OR added > $4 ORDER BY 2 DESC, from_ms DESC LIMIT 1`,
+        [changedMax, node, goneSeconds, addedMax],
       );
       if (unusable?.isBeingBuilt) return;
       if (unusable) {
@@ -218,10 +227,10 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
       if (mergedParts.length > 0) continue;
       const [outdated] = await runQuery<{ id: number }>(
         `SELECT id FROM blocks
-         WHERE (changed > 0 AND begun_at < $1)
+         WHERE (changed > 0 AND begun_at < $1) OR (changed > $2 AND begun_at < $3)
            OR (events > 0 AND NOT EXISTS (SELECT FROM block_columns WHERE block = blocks.id))
          ORDER BY from_ms DESC LIMIT 1`,
-        [nowMs - changedMsMax],
+        [nowMs - changedMsMax, changedFew, nowMs - manyChangedMsMax],
       );
       if (!outdated) return;
       await deleteBlock(outdated.id, pause);

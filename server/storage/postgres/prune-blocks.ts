@@ -1,6 +1,6 @@
-import { type Condition, membersIn, numbersIn } from "../../event/match.ts";
+import { type Condition, membersIn, needsRows, numbersIn } from "../../event/match.ts";
 import { ordinalsOf } from "../bits.ts";
-import type { MsRange } from "../block.ts";
+import { changedFew, type MsRange } from "../block.ts";
 import { membersColumns } from "../block-members.ts";
 import { directoryTokens } from "../block-numbers.ts";
 import { type Evaluation, evaluate } from "../evaluate.ts";
@@ -121,14 +121,17 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
     tokens: string[],
   ): Promise<BlockResult[]> {
     const { condition, projectId } = pruneQuery;
+    // For a number, the alternative is to read all rows.
+    const isLeftToIndex = ({ changed }: StoredBlock) => changed > changedFew && !needsRows(condition);
     const [reader, late] = await Promise.all([
       blocks.read(chunk, tokens, {
         numbers: numbersIn(condition),
         members: membersIn(condition),
       }),
-      blocks.changesIn(chunk),
+      blocks.changesIn(chunk.filter((block) => !isLeftToIndex(block))),
     ]);
     const results = chunk.map((block): BlockResult => {
+      if (isLeftToIndex(block)) return { block, found: null, late: [] };
       const found = evaluate(condition, block, reader);
       const isUsable = found.upper === null || !(found.isOpen || found.unknown.length > unknownTokensMax);
       const own = late.filter((result) => result.block === block.id).map(({ ms }) => ms);

@@ -4,9 +4,15 @@ import { membersIn, numbersIn } from "../../event/match.ts";
 import type { Search } from "../../event/search.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
-import { hasManyChanges, withChanges } from "../analysis/changed-block.ts";
+import { changedRowsMax, withChanges } from "../analysis/changed-block.ts";
 import { columnNames, columnsIn } from "../analysis/columns.ts";
-import { bitsOf, columnsOfEvents, mergedColumns, partOf } from "../analysis/event-columns.ts";
+import {
+  bitsOf,
+  columnsOfEvents,
+  mergedColumns,
+  partOf,
+  type TimedEvent,
+} from "../analysis/event-columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";
 import type { Scan, ScanQuery } from "../analysis/scan.ts";
 import type { Bits } from "../bits.ts";
@@ -166,7 +172,7 @@ export function createScan(
       const changedMs = new Set(changes.flatMap((change) => (change.block === block.id ? change.ms : [])));
       // A block that was deleted meanwhile has no changes any more.
       const isGone = block.changed > 0 && changedMs.size === 0;
-      if (isGone || hasManyChanges(ms, changedMs)) continue;
+      if (isGone) continue;
       const unknown = new Set(
         matches.flatMap(({ condition }) => {
           const { unknown, unknownNegated, isOpen } = evaluate(condition, block, reader);
@@ -185,6 +191,7 @@ export function createScan(
       if (changedMs.size === 0) found.push({ block, ...scanned });
       else {
         const events = await eventsOf(projectId, changedMs);
+        if (!events) continue;
         const current = withChanges({ ...scanned, changedMs, events }, filters, fields);
         found.push({ block, matched: bitsOf(current.masks, filters.length), columns: current });
       }
@@ -192,16 +199,14 @@ export function createScan(
     return found;
   }
 
-  /** All events of some milliseconds, in order. */
-  async function eventsOf(
-    projectId: number,
-    ms: ReadonlySet<number>,
-  ): Promise<{ ms: number; event: Event }[]> {
+  /** All events of some milliseconds, in order; null if there are too many. */
+  async function eventsOf(projectId: number, ms: ReadonlySet<number>): Promise<TimedEvent[] | null> {
     const rows = await runQuery<{ ms: number; body: string }>(
       `SELECT created_at AS ms, body FROM events
-       WHERE project_id = $1 AND created_at = ANY ($2) ORDER BY created_at, id`,
-      [projectId, bigints([...ms])],
+       WHERE project_id = $1 AND created_at = ANY ($2) ORDER BY created_at, id LIMIT $3`,
+      [projectId, bigints([...ms]), changedRowsMax + 1],
     );
+    if (rows.length > changedRowsMax) return null;
     return rows.map(({ ms, body }) => ({ ms, event: JSON.parse(`{${body}}`) as Event }));
   }
 
@@ -248,7 +253,7 @@ export function createScan(
 /** Events that are only in PostgreSQL, in the order of time. */
 class NewerEvents {
   readonly #read: (after: Cursor | null) => Promise<RowPage>;
-  #events: { ms: number; event: Event }[] = [];
+  #events: TimedEvent[] = [];
   #next: Cursor | null | undefined;
 
   constructor(read: (after: Cursor | null) => Promise<RowPage>) {
@@ -256,7 +261,7 @@ class NewerEvents {
   }
 
   /** The next ones that are not later than a time, at most a page, and whether these are all. */
-  async upTo(ms: number): Promise<{ events: { ms: number; event: Event }[]; isAll: boolean }> {
+  async upTo(ms: number): Promise<{ events: TimedEvent[]; isAll: boolean }> {
     while (this.#events.length === 0) if (!(await this.#fill())) return { events: [], isAll: true };
     const later = this.#events.findIndex((event) => event.ms > ms);
     if (later === -1) return { events: this.#events.splice(0), isAll: false };
@@ -264,7 +269,7 @@ class NewerEvents {
   }
 
   /** Some that are left; none at the end. */
-  async next(): Promise<{ ms: number; event: Event }[]> {
+  async next(): Promise<TimedEvent[]> {
     while (this.#events.length === 0) if (!(await this.#fill())) return [];
     return this.#events.splice(0);
   }

@@ -127,7 +127,7 @@ export function createAppend(
       }
       insertTokens.run(createdAtMs, sequence, event.tokens);
       merging.added(event.tokens);
-      if (createdAtMs < blocksEndMs) blockWriter.noteChange(createdAtMs, sequence);
+      if (createdAtMs < blocksEndMs) blockWriter.noteAdded(createdAtMs, sequence);
       counterWriter.add(projectId, event.channel, event.name, createdAtMs, event.receivedMs);
       if (event.notifies) insertOutbox.run(projectId, id, event.receivedMs);
       results[index] = created;

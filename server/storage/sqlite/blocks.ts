@@ -5,7 +5,7 @@ import type { Bits } from "../bits.ts";
 import {
   allTimestampsIn,
   type Block,
-  changedMax,
+  isChangedTooMuch,
   ordinalFrom,
   type Timestamps,
   type TimestampsRow,
@@ -22,7 +22,7 @@ export type BlockPosition = { ms: number; index: number | null };
 
 /** `buildId` is a random number that identifies this build of the block. */
 export type StoredBlock = Block & { buildId: number };
-type BlockRow = Omit<StoredBlock, "events"> & { events: number | null };
+type BlockRow = Omit<StoredBlock, "events"> & { events: number | null; added: number };
 
 /** Blocks listed at a time, the first time and at most. */
 const listedFirst = 4;
@@ -40,7 +40,7 @@ export type Blocks = ReturnType<typeof createBlocks>;
 export function createBlocks(database: Database) {
   const select = (order: "ASC" | "DESC") =>
     database.prepare<BlockRow, [number, number, number]>(
-      `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, build_id AS buildId FROM blocks
+      `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, added, build_id AS buildId FROM blocks
        WHERE from_ms < ?2 AND to_ms > ?1 ORDER BY from_ms ${order} LIMIT ?3`,
     );
   const selectBlocks = { asc: select("ASC"), desc: select("DESC") };
@@ -64,7 +64,7 @@ export function createBlocks(database: Database) {
     "SELECT bytes FROM block_columns WHERE from_ms = ?1 AND project_id = ?2 AND name = ?3",
   );
   const selectChanges = database.prepare(
-    "SELECT row_key >> 21, row_key & 2097151 FROM late_events WHERE row_key >= ?1 AND row_key < ?2",
+    "SELECT row_key >> 21, row_key & 2097151 FROM late_events WHERE row_key >= ?1 AND row_key < ?2 ORDER BY row_key",
   );
 
   // A block does not change until it is rebuilt, except that tokens of removed events disappear. So entries stay valid.
@@ -93,9 +93,9 @@ export function createBlocks(database: Database) {
       let [low, high] = [fromMs, toMs];
       for (let count = listedFirst; ; count = Math.min(count * 4, listedMax)) {
         const blocks = selectBlocks[order].all(low, high, count);
-        for (const { events, ...block } of blocks) {
+        for (const { events, added, ...block } of blocks) {
           // Skip blocks that are unfinished, too large to have tokens (build-blocks.ts), or changed too much.
-          if (events && block.changed <= changedMax) yield { ...block, events };
+          if (events && !isChangedTooMuch({ ...block, added })) yield { ...block, events };
         }
         const last = blocks.at(-1);
         if (!last || blocks.length < count) return;
@@ -144,7 +144,7 @@ export function createBlocks(database: Database) {
       return Math.min(ordinalFrom(timestampsIn(row), ms), events);
     },
 
-    /** The row keys of events that were stored or removed after a block was begun. */
+    /** The row keys of events that were stored or removed after a block was begun, in order. */
     changesIn({ fromMs, toMs, changed }: Block): [ms: number, sequence: number][] {
       if (changed === 0) return [];
       return selectChanges.values(rowKeyAt(fromMs), rowKeyAt(toMs)) as [number, number][];

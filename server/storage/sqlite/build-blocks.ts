@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { changedMax, changedMsMax, unsettledMs } from "../block.ts";
+import { changedMsMaxOf, isChangedTooMuch, unsettledMs } from "../block.ts";
 import { BlockBuilder, type BlockRow } from "../block-builder.ts";
 import { Steps } from "../steps.ts";
 import type { Bodies } from "./bodies.ts";
@@ -23,7 +23,7 @@ const readEvents = 50;
 /** Events that one step only counts: a few milliseconds of the reader's time. */
 const countStepEvents = 4_000;
 
-type KnownBlock = BlockRange & { events: number | null; changed: number; begunAt: number };
+type KnownBlock = BlockRange & { events: number | null; changed: number; added: number; begunAt: number };
 /** Steps for the writer. Null is a pause. */
 type WriterSteps = Generator<BlockStep | null>;
 
@@ -31,10 +31,10 @@ type WriterSteps = Generator<BlockStep | null>;
 export function createBuildBlocks(database: Database, blockEvents: number, bodies: Bodies) {
   const partEvents = Math.ceil(blockEvents / partsOfBlock);
   const selectBlocks = database.prepare<KnownBlock, []>(
-    `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, begun_at AS begunAt FROM blocks ORDER BY from_ms DESC`,
+    "SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, added, begun_at AS begunAt FROM blocks ORDER BY from_ms DESC",
   );
-  const selectBegun = database.prepare<{ found: number }, [number, number]>(
-    "SELECT 1 AS found FROM blocks WHERE from_ms = ?1 AND events IS NULL AND changed <= ?2",
+  const selectBegun = database.prepare<{ changed: number; added: number }, [number]>(
+    "SELECT changed, added FROM blocks WHERE from_ms = ?1 AND events IS NULL",
   );
   const selectWithoutColumns = database.prepare<{ fromMs: number }, []>(
     `SELECT from_ms AS fromMs FROM blocks
@@ -60,7 +60,7 @@ export function createBuildBlocks(database: Database, blockEvents: number, bodie
     let isBusy = false;
     for (;;) {
       const blocks = selectBlocks.all();
-      const unusable = blocks.find(({ events, changed }) => events === null || changed > changedMax);
+      const unusable = blocks.find((block) => block.events === null || isChangedTooMuch(block));
       if (unusable) {
         yield { kind: "retire", fromMs: unusable.fromMs };
         continue;
@@ -77,7 +77,7 @@ export function createBuildBlocks(database: Database, blockEvents: number, bodie
       if (parts.length > 0) continue;
       const outdated =
         selectWithoutColumns.get() ??
-        blocks.find(({ changed, begunAt }) => changed > 0 && begunAt < nowMs - changedMsMax);
+        blocks.find(({ changed, begunAt }) => changed > 0 && begunAt < nowMs - changedMsMaxOf(changed));
       if (!outdated) return;
       yield { kind: "retire", fromMs: outdated.fromMs };
     }
@@ -144,7 +144,10 @@ export function createBuildBlocks(database: Database, blockEvents: number, bodie
   /** Ends early if the block was retired, because some of its events were erased, or changed too much. */
   function* buildBlock(range: BlockRange, nowMs: number): WriterSteps {
     const { fromMs, toMs } = range;
-    const isRetired = () => selectBegun.get(fromMs, changedMax) === null;
+    const isRetired = () => {
+      const block = selectBegun.get(fromMs);
+      return !block || isChangedTooMuch(block);
+    };
     yield { kind: "begin", range, nowMs };
     if ((yield* nth(range, "up", blockEvents * oversizeFactor)) !== null) {
       yield { kind: "end", fromMs, events: 0 };

@@ -125,7 +125,7 @@ export function createRemove(
         deleteTokens.run(ms, sequence);
         merging.removed();
         deleteSentId.run(projectId, id);
-        if (ms < blocksEndMs) blockWriter.noteChange(ms, sequence);
+        if (ms < blocksEndMs) blockWriter.noteRemoved(ms, sequence);
         deleteOutbox.run(dashed(id), projectId);
         deleteDeliveries.run(dashed(id), projectId);
         const { channelId, name, userId } = JSON.parse(`{${bodies.of(body)}}`) as Event;

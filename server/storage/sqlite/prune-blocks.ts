@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { type Condition, needsRows } from "../../event/match.ts";
 import { type Bits, countBits, ordinalsOf } from "../bits.ts";
-import type { MsRange } from "../block.ts";
+import { changedFew, type MsRange } from "../block.ts";
 import { evaluate } from "../evaluate.ts";
 import {
   endOf,
@@ -139,6 +139,8 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
     lookaheads: Map<string, Lookahead>,
     range: MsRange,
   ): Iterable<Candidate> | null {
+    // For a number, the alternative is to read all rows.
+    if (block.changed > changedFew && !needsRows(query)) return null;
     const { ifAbsent, upper, unknown, isOpen } = evaluate(query, block, blocks);
     const extra: Entry[] = blocks.changesIn(block);
     if (upper === null) return mergeEntries([], extra, order);

@@ -3,9 +3,9 @@ import type { Event } from "../../event/event.ts";
 import type { TokenCondition } from "../../event/match.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import type { Columns } from "../analysis/batch.ts";
-import { hasManyChanges, withChanges } from "../analysis/changed-block.ts";
+import { changedRowsMax, withChanges } from "../analysis/changed-block.ts";
 import { columnsIn } from "../analysis/columns.ts";
-import { bitsOf } from "../analysis/event-columns.ts";
+import { bitsOf, type TimedEvent } from "../analysis/event-columns.ts";
 import { ordinalsWith } from "../analysis/rare-tokens.ts";
 import type { Scan, ScanQuery } from "../analysis/scan.ts";
 import type { Bits } from "../bits.ts";
@@ -48,7 +48,10 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND rowid & 2097151 <> 2097151 ORDER BY rowid LIMIT ?4`,
   );
   const selectOfMs = database.prepare(
-    "SELECT body FROM events WHERE row_key >= ?1 AND row_key < ?2 AND project_id = ?3 ORDER BY row_key",
+    "SELECT body FROM events WHERE row_key >= ?1 AND row_key < ?2 AND project_id = ?3 ORDER BY row_key LIMIT ?4",
+  );
+  const selectNextMs = database.prepare<{ ms: number }, [bigint]>(
+    "SELECT row_key >> 21 AS ms FROM events WHERE row_key >= ?1 ORDER BY row_key LIMIT 1",
   );
   const countBefore = database.prepare<{ events: number }, [bigint, bigint]>(
     "SELECT count(*) AS events FROM events WHERE row_key >= ?1 AND row_key < ?2",
@@ -124,7 +127,6 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
     });
     if (!columns) return null;
     const ms = blocks.timestampsOf(block);
-    if (hasManyChanges(ms, changedMs)) return null;
     const reader = ordinalsWith(blocks, (token) => rareOrdinals(block, token, ms, changedMs));
     const matched: (Bits | null)[] = [];
     for (const { query } of matches) {
@@ -134,6 +136,7 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
     }
     const scanned = { matched, columns: { ...columns, ms } };
     const current = changedMs.size === 0 ? scanned : withRows();
+    if (!current) return null;
     const timestamps = { first: 0, ms: current.columns.ms };
     const endMs = Math.min(block.toMs, range.toMs);
     return {
@@ -143,18 +146,31 @@ export function createScan(database: Database, vocabulary: Vocabulary, blocks: B
       endMs,
     };
 
-    function withRows(): Pick<BlockScan, "matched" | "columns"> {
-      const events = bodies.reading(() =>
-        [...changedMs].sort((a, b) => a - b).flatMap((ms) => eventsOf(projectId, ms)),
-      );
+    function withRows(): Pick<BlockScan, "matched" | "columns"> | null {
+      const events = bodies.reading(() => eventsOf(projectId, changedMs));
+      if (!events) return null;
       const columns = withChanges({ ...scanned, changedMs, events }, filters, fields);
       return { matched: bitsOf(columns.masks, filters.length), columns };
     }
   }
 
-  function eventsOf(projectId: number, ms: number): { ms: number; event: Event }[] {
-    const rows = selectOfMs.values(rowKeyAt(ms), rowKeyAt(ms + 1), projectId) as [body: string][];
-    return rows.map(([body]) => ({ ms, event: JSON.parse(`{${bodies.of(body)}}`) as Event }));
+  /** All events of some milliseconds, which are in order; null if there are too many. */
+  function eventsOf(projectId: number, milliseconds: Iterable<number>): TimedEvent[] | null {
+    const events: TimedEvent[] = [];
+    let nextMs = 0;
+    for (const ms of milliseconds) {
+      // Most changes are events that have expired, with all others of their time.
+      if (ms < nextMs) continue;
+      const low = rowKeyAt(ms);
+      nextMs = selectNextMs.get(low)?.ms ?? Number.POSITIVE_INFINITY;
+      if (ms < nextMs) continue;
+      const rows = selectOfMs.values(low, rowKeyAt(ms + 1), projectId, changedRowsMax + 1) as [
+        body: string,
+      ][];
+      if (events.length + rows.length > changedRowsMax) return null;
+      for (const [body] of rows) events.push({ ms, event: JSON.parse(`{${bodies.of(body)}}`) as Event });
+    }
+    return events;
   }
 
   /** The ordinals of a token's events, from the index, but for milliseconds that changed; null if there are too many. */

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { token } from "../../event/tokens.ts";
-import { changedMax } from "../block.ts";
+import { changedMax, isChangedTooMuch } from "../block.ts";
 import type { BlockPart } from "../block-builder.ts";
 import { directoryOf, isNumberRow, type NumberRow, valueTokens, withoutValues } from "../block-numbers.ts";
 import { rowKeyAt, rowKeySql } from "./row-key.ts";
@@ -10,6 +10,7 @@ const stepTokens = 200;
 const deleteTokensMax = 64;
 /** Columns that one step deletes. They are large. */
 const deleteColumnsMax = 4;
+const deleteLateMax = 1_000;
 
 export type BlockRange = { fromMs: number; toMs: number };
 
@@ -43,8 +44,12 @@ export function createBlockWriter(database: Database) {
      WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")}`,
   );
   const deleteLate = database.prepare(
-    `DELETE FROM late_events WHERE row_key >= (SELECT from_ms << 21 FROM blocks WHERE from_ms = ?1)
-       AND row_key < (SELECT to_ms << 21 FROM blocks WHERE from_ms = ?1)`,
+    `DELETE FROM late_events WHERE row_key IN (
+       SELECT row_key FROM late_events WHERE row_key >= (SELECT from_ms << 21 FROM blocks WHERE from_ms = ?1)
+         AND row_key < (SELECT to_ms << 21 FROM blocks WHERE from_ms = ?1) LIMIT ?2)`,
+  );
+  const withdraw = database.prepare(
+    "UPDATE blocks SET events = NULL WHERE from_ms = ?1 AND events IS NOT NULL",
   );
   const deleteBlock = database.prepare("DELETE FROM blocks WHERE from_ms = ?1");
   const insertBlock = database.prepare(
@@ -60,13 +65,15 @@ export function createBlockWriter(database: Database) {
   const selectNewest = database.prepare<{ toMs: number }, []>(
     "SELECT to_ms AS toMs FROM blocks ORDER BY from_ms DESC LIMIT 1",
   );
-  const selectBlock = database.prepare<BlockRange & { changed: number }, [number]>(
-    "SELECT from_ms AS fromMs, to_ms AS toMs, changed FROM blocks WHERE from_ms <= ?1 ORDER BY from_ms DESC LIMIT 1",
+  const selectBlock = database.prepare<BlockRange & { changed: number; added: number }, [number]>(
+    "SELECT from_ms AS fromMs, to_ms AS toMs, changed, added FROM blocks WHERE from_ms <= ?1 ORDER BY from_ms DESC LIMIT 1",
   );
   const insertChange = database.prepare(
     `INSERT OR IGNORE INTO late_events (row_key) VALUES (${rowKeySql("?1", "?2")})`,
   );
-  const addChanged = database.prepare("UPDATE blocks SET changed = changed + 1 WHERE from_ms = ?1");
+  const addChanged = database.prepare(
+    "UPDATE blocks SET changed = changed + 1, added = added + ?2 WHERE from_ms = ?1",
+  );
   const insertSentinel = database.prepare(
     `INSERT INTO events_index (rowid, tokens)
      SELECT ?1, '${token.sentinel}' WHERE NOT EXISTS (SELECT 1 FROM events_index_docsize WHERE id = ?1)`,
@@ -89,12 +96,13 @@ export function createBlockWriter(database: Database) {
   );
   let nextToken = { fromMs: 0, token: "" };
 
-  /** Deletes some of a block. Returns whether there is more. */
+  /** Deletes some of a block, which is no longer used from now on. Returns whether there is more. */
   function retire(fromMs: number): boolean {
+    withdraw.run(fromMs);
     if (deleteTokens.run(fromMs, deleteTokensMax).changes === deleteTokensMax) return true;
     if (deleteColumns.run(fromMs, deleteColumnsMax).changes === deleteColumnsMax) return true;
+    if (deleteLate.run(fromMs, deleteLateMax).changes === deleteLateMax) return true;
     deleteTimestamps.run(fromMs);
-    deleteLate.run(fromMs);
     deleteBlock.run(fromMs);
     return false;
   }
@@ -105,10 +113,10 @@ export function createBlockWriter(database: Database) {
     for (const ms of [fromMs, toMs]) if (ms > 0) insertSentinel.run(rowKeyAt(ms) - 1n);
   }
 
-  function noteChange(ms: number, sequence: number): void {
+  function noteChange(ms: number, sequence: number, added: 0 | 1): void {
     const block = selectBlock.get(ms);
-    if (!block || ms >= block.toMs || block.changed > changedMax) return;
-    addChanged.run(block.fromMs);
+    if (!block || ms >= block.toMs || isChangedTooMuch(block)) return;
+    addChanged.run(block.fromMs, added);
     insertChange.run(ms, sequence);
   }
 
@@ -152,8 +160,9 @@ export function createBlockWriter(database: Database) {
     /** The end of the newest block: events from then on are in none. */
     endMs: (): number => selectNewest.get()?.toMs ?? 0,
 
-    /** Notes an event that was stored or removed, if a block of its time was begun before. */
-    noteChange,
+    /** Note an event that was stored or removed, if a block of its time was begun before. */
+    noteAdded: (ms: number, sequence: number): void => noteChange(ms, sequence, 1),
+    noteRemoved: (ms: number, sequence: number): void => noteChange(ms, sequence, 0),
 
     /**
      * Deletes changed blocks that are being built, some rows at a time, because their builder may have read removed
