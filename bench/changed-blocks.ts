@@ -1,8 +1,8 @@
 /**
- * Measures an analysis of a day before and after events arrived late: on SQLite in a temporary directory, or on
- * PostgreSQL with `DATABASE_URL`.
+ * Measures an analysis of a day before and after events arrived late, and after the oldest expired: on SQLite in a
+ * temporary directory, or on PostgreSQL with `DATABASE_URL`.
  *
- *   bun bench/changed-blocks.ts [--events 600000] [--late 100]
+ *   bun bench/changed-blocks.ts [--events 600000] [--late 100] [--expired 16000]
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,10 +26,12 @@ const { values } = parseArgs({
   options: {
     events: { type: "string", default: "600000" },
     late: { type: "string", default: "100" },
+    expired: { type: "string", default: "16000" },
   },
 });
 const events = Number(values.events);
 const late = Number(values.late);
+const expired = Number(values.expired);
 const endMs = Math.floor(Date.now() / hourMs) * hourMs;
 const startMs = endMs - dayMs;
 const bounds = Array.from({ length: 25 }, (_, hour) => startMs + hour * hourMs);
@@ -56,6 +58,15 @@ async function append(from: number, count: number): Promise<void> {
     );
 }
 
+/** Removes the oldest events. */
+async function expire(count: number): Promise<void> {
+  for (let left = count; left > 0; ) {
+    const { ids, isLast } = await store.events.remove({ projectId }, Math.min(left, batchEvents));
+    left -= ids.length;
+    if (isLast) return;
+  }
+}
+
 async function measure(what: string): Promise<void> {
   const query = { projectId, filter: {}, bounds, metric: "users" as const, series: 5 };
   const taken: { ms: number; cpuMs: number }[] = [];
@@ -74,5 +85,7 @@ await store.events.indexBlocks(async () => {}, Date.now() + dayMs);
 await measure(`${events.toLocaleString("en")} events in blocks`);
 await append(events, late);
 await measure(`${late} more that came late`);
+await expire(expired);
+await measure(`${expired.toLocaleString("en")} of the oldest expired`);
 await store.close();
 rmSync(directory, { recursive: true });
