@@ -1,17 +1,18 @@
 import type { MembersCondition, NumberCondition } from "../event/match.ts";
 import { type Bits, unionOf } from "./bits.ts";
 
-/**
- * A block is not used, and is rebuilt at once, if more events than these were added since it was begun, or added and
- * removed. Added ones are read one by one; to pass over removed ones is fast, and while a block's events expire, it
- * changes every minute.
- */
+/** A block to which more events were added than this is not used, and is rebuilt at once: they are read one by one. */
 export const addedMax = 256;
+/**
+ * The same for added and removed events together. Passing over removed ones is fast, and a block whose events expire
+ * loses some every minute.
+ */
 export const changedMax = 16_384;
 /** A search asks the index for a block with more changed events than this. */
 export const changedFew = 256;
-/** A block with more than a few changed events is rebuilt after the first of these times, and with any after the second. */
+/** A block with more changed events than `changedFew` is rebuilt after this time. */
 export const manyChangedMsMax = 600_000;
+/** A block with any changed event is rebuilt after this time. */
 export const changedMsMax = 3_600_000;
 /** Blocks end this long before now: events with a client's `createdAt` can still arrive for the time since. */
 export const unsettledMs = 10_000;

@@ -10,6 +10,7 @@ const stepTokens = 200;
 const deleteTokensMax = 64;
 /** Columns that one step deletes. They are large. */
 const deleteColumnsMax = 4;
+/** Changes that one step deletes. */
 const deleteLateMax = 1_000;
 
 export type BlockRange = { fromMs: number; toMs: number };
