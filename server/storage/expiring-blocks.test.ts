@@ -29,8 +29,8 @@ const rest = async () => {};
 const filters: EventFilter[] = [
   {},
   { userId: "u3" },
-  { search: parseSearch("amount:>90")! },
-  { search: parseSearch("plan=pro -amount:>90")! },
+  { search: parseSearch("amount>90")! },
+  { search: parseSearch("plan=pro -amount>90")! },
   { search: parseSearch('"paid by"')! },
 ];
 
