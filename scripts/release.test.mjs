@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { releaseTargets } from "./artifacts.mjs";
 import {
@@ -110,6 +111,37 @@ test("without --commit, a release changes nothing", () => {
   expect(stdout.toString()).toContain("deploy/helm/tidings/Chart.yaml");
   expect(status()).toEqual(before);
 });
+
+test.if(process.env.TIDINGS_TEST_LONG === "1")(
+  "with --commit, the version is everywhere, committed and tagged, and the command to undo it does",
+  () => {
+    const clone = mkdtempSync(join(tmpdir(), "tidings-release-"));
+    const run = (...command) => {
+      const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: clone });
+      expect({ command, exitCode, stderr: stderr.toString() }).toMatchObject({ exitCode: 0 });
+      return stdout.toString().trim();
+    };
+    try {
+      run("git", "clone", "--quiet", `file://${root}`, ".");
+      run("git", "config", "user.email", "release@example.com");
+      run("git", "config", "user.name", "Release");
+      appendFileSync(join(clone, ".git/info/exclude"), "/node_modules\n");
+      symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+      const head = run("git", "rev-parse", "HEAD");
+      const printed = run("node", "scripts/release.mjs", "98.7.6", "--commit", "--skip-tests");
+      expect(printed).toContain("Committed and tagged v98.7.6.");
+      expect(run("git", "describe", "--exact-match")).toBe("v98.7.6");
+      expect(run("git", "status", "--porcelain")).toBe("");
+      const files = run("git", "diff", "--name-only", "HEAD~1").split("\n");
+      expect(files).toEqual(["CHANGELOG.md", ...versionedFiles].sort());
+      run("sh", "-c", /To undo it: (.*)/.exec(printed)[1]);
+      expect([run("git", "rev-parse", "HEAD"), run("git", "tag")]).toEqual([head, ""]);
+    } finally {
+      rmSync(clone, { recursive: true });
+    }
+  },
+  120_000,
+);
 
 test("the installer chooses among the executables of a release", () => {
   const installer = readFileSync(join(root, "deploy/install.sh"), "utf8");

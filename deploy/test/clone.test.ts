@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runProgram } from "../../clients/testing/programs.ts";
+import { version } from "../../server/config/config.ts";
 import { freePort } from "../../server/testing/postgres.ts";
 import { until } from "../../server/testing/until.ts";
 import {
@@ -39,8 +40,8 @@ describe.skipIf(noContainers !== null)("in a fresh clone", () => {
     if (clone) rmSync(clone, { recursive: true });
   });
 
-  const inClone = () => [
-    ...[labelOf("clone"), "--network", "host", "--volume", `${clone}:/tidings`, "--workdir", "/tidings"],
+  const inClone = (path = clone) => [
+    ...[labelOf("clone"), "--network", "host", "--volume", `${path}:/tidings`, "--workdir", "/tidings"],
     ...["--volume", "/etc/ssl/certs:/etc/ssl/certs:ro"],
   ];
 
@@ -76,6 +77,35 @@ describe.skipIf(noContainers !== null)("in a fresh clone", () => {
       ]);
       expect(run).toMatchObject({ code: 0 });
       expect(run.stdout).toMatch(/\n[1-9]\d* passed, 0 failed\n$/);
+    },
+    installMs,
+  );
+
+  test(
+    "npm run release builds what is published",
+    async () => {
+      const own = mkdtempSync(join(tmpdir(), "tidings-clone-"));
+      try {
+        // Without what the other tests have installed.
+        await runProgram(["git", "clone", "--quiet", "--depth", "1", `file://${root}`, own], root);
+        const command = ["npm", "run", "release", "--", "artifacts", "bun-linux-x64"];
+        const run = await tryPodman(["run", "--rm", ...inClone(own), image, ...command]);
+        expect(run).toMatchObject({ code: 0 });
+        const { stdout } = Bun.spawnSync(["sha256sum", "--check", "SHA256SUMS"], {
+          cwd: join(own, "build/release"),
+        });
+        const checked = stdout.toString();
+        expect(checked).not.toContain("FAILED");
+        for (const name of [
+          "tidings-linux-x64.gz",
+          `tidings-${version}.tgz`,
+          "install.sh",
+          "tidings.cdx.json",
+        ])
+          expect(checked).toContain(`${name}: OK`);
+      } finally {
+        rmSync(own, { recursive: true });
+      }
     },
     installMs,
   );

@@ -32,6 +32,21 @@ const stopMs = 10_000;
 /** The executable takes 128 MB, and the base image about 25. */
 const imageBytesMax = 200e6;
 
+/** The service of `deploy/compose.yaml`. */
+const composed = (
+  Bun.YAML.parse(readFileSync(join(root, "deploy/compose.yaml"), "utf8")) as {
+    services: {
+      tidings: {
+        environment: object;
+        volumes: [string];
+        cap_drop: string[];
+        security_opt: string[];
+        read_only: boolean;
+      };
+    };
+  }
+).services.tidings;
+
 if (noContainers !== null) console.log(`Skipped: ${noContainers}.`);
 
 describe.skipIf(noContainers !== null)("the image", () => {
@@ -62,7 +77,7 @@ describe.skipIf(noContainers !== null)("the image", () => {
   }
 
   let containers = 0;
-  /** Starts a container as `deploy/compose.yaml` does, and returns when the server in it is ready. */
+  /** Starts a container with the rights of `deploy/compose.yaml`, and returns when the server in it is ready. */
   async function start(mounted: string, variables: Record<string, string> = {}) {
     const name = `tidings-${++containers}`;
     const port = await freePort();
@@ -77,12 +92,17 @@ describe.skipIf(noContainers !== null)("the image", () => {
         "--network",
         "host",
         "--volume",
-        `${mounted}:/data`,
+        composed.volumes[0].replace(/^\w+/, mounted),
       ],
-      ...["--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges"],
-      ...Object.entries({ HOST: "127.0.0.1", PORT: `${port}`, ...variables }).map(
-        ([variable, value]) => `--env=${variable}=${value}`,
-      ),
+      `--read-only=${composed.read_only}`,
+      ...composed.cap_drop.map((name) => `--cap-drop=${name}`),
+      ...composed.security_opt.map((option) => `--security-opt=${option}`),
+      ...Object.entries({
+        ...composed.environment,
+        HOST: "127.0.0.1",
+        PORT: `${port}`,
+        ...variables,
+      }).map(([variable, value]) => `--env=${variable}=${value}`),
       image,
     );
     const address = `http://127.0.0.1:${port}`;
