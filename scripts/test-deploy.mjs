@@ -1,12 +1,13 @@
 /**
  * Tests what is in `deploy/` for real: builds the image and runs it, renders the chart, installs a release in a bare
- * Debian that systemd boots. As root on Debian, it first installs the programs that this needs with apt. Tests whose
- * programs are missing are skipped, with a sentence. The last line is "N passed, N failed".
+ * Debian that systemd boots; and the alerts, with promtool. As root on Debian, it first installs the programs that this
+ * needs with apt. Tests whose programs are missing are skipped, with a sentence. The last line is "N passed, N failed".
  *
  *   node scripts/test-deploy.mjs [PATH …]
  */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -21,28 +22,42 @@ const programs = {
   catatonit: "catatonit",
   unzip: "unzip",
 };
+/** Packages whose programs are taken out of them: installed, they would start a server. */
+const unpacked = { promtool: "prometheus" };
+const unpackedRoot = join(root, "node_modules/.cache/tidings-programs");
+const path = `${process.env.PATH}:${join(unpackedRoot, "usr/bin")}`;
 
-const missing = Object.keys(programs).filter((program) => spawnSync("which", [program]).status !== 0);
-if (missing.length > 0 && process.getuid?.() === 0 && existsSync(aptGet)) {
-  const packages = missing.map((program) => programs[program]);
-  console.log(`Installing ${packages.join(", ")} with apt …`);
-  const apt = (...args) =>
-    spawnSync(aptGet, ["-qq", ...args], {
-      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-      encoding: "utf8",
-    });
+const isMissing = (program) => spawnSync("which", [program], { env: { PATH: path } }).status !== 0;
+const missing = Object.keys(programs).filter(isMissing);
+const missingUnpacked = Object.keys(unpacked).filter(isMissing);
+if (missing.length + missingUnpacked.length > 0 && process.getuid?.() === 0 && existsSync(aptGet)) {
+  console.log(`Getting ${[...missing, ...missingUnpacked].join(", ")} with apt …`);
   apt("update");
-  const { status, stderr } = apt("install", "--yes", "--no-install-recommends", ...packages);
-  if (status !== 0) console.log(`apt could not install all of them.\n${stderr}`);
+  if (missing.length > 0)
+    apt("install", "--yes", "--no-install-recommends", ...missing.map((program) => programs[program]));
+  for (const program of missingUnpacked) unpack(unpacked[program]);
 }
 const paths = process.argv.slice(2);
-const { status } = spawnSync(
-  "node",
-  [
-    "scripts/test.mjs",
-    "--long",
-    ...(paths.length > 0 ? paths : ["deploy/test/", "scripts/release.test.mjs"]),
-  ],
-  { cwd: root, stdio: "inherit", env: { ...process.env, TIDINGS_TEST_ENGINE: "sqlite" } },
-);
+const usual = ["deploy/test/", "scripts/release.test.mjs", "server/metrics/metrics.test.ts"];
+const { status } = spawnSync("node", ["scripts/test.mjs", "--long", ...(paths.length > 0 ? paths : usual)], {
+  cwd: root,
+  stdio: "inherit",
+  env: { ...process.env, PATH: path, TIDINGS_TEST_ENGINE: "sqlite" },
+});
 process.exit(status ?? 1);
+
+function apt(...args) {
+  run(aptGet, ["-qq", ...args], { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
+}
+
+function unpack(name) {
+  mkdirSync(unpackedRoot, { recursive: true });
+  run(aptGet, ["-qq", "download", name], { cwd: unpackedRoot });
+  for (const file of readdirSync(unpackedRoot).filter((entry) => entry.startsWith(`${name}_`)))
+    run("dpkg-deb", ["--extract", file, "."], { cwd: unpackedRoot });
+}
+
+function run(command, args, options) {
+  const { status: code, stderr } = spawnSync(command, args, { ...options, encoding: "utf8" });
+  if (code !== 0) console.log(`${command} ${args.join(" ")} ended with ${code}.\n${stderr}`);
+}

@@ -109,7 +109,11 @@ test("each alert is in the documentation, and has tests", async () => {
   for (const name of names) expect(tests).toContain(`alertname="${name}"`);
 });
 
-describe.skipIf(!Bun.which("promtool"))("promtool", () => {
+const hasPromtool = Bun.which("promtool") !== null;
+if (!hasPromtool)
+  console.log('Skipped: promtool checks metrics and alerts; on Debian, run "apt-get install prometheus".');
+
+describe.skipIf(!hasPromtool)("promtool", () => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-promtool-"));
   afterAll(() => rmSync(directory, { recursive: true }));
   const promtool = (args: string[], stdin = "") => {
