@@ -96,6 +96,9 @@ fetch() {
     fail "$1 differs from its checksum in SHA256SUMS, so nothing was installed. Try again; if it stays, tell who made the release."
 }
 
+# Whether a service is there to go back to. One that is stopped is started by an upgrade, as by a new installation.
+has_service() { [ -n "$old" ] && [ -e $unit ] && { [ $start = yes ] || systemctl is-active --quiet tidings; }; }
+
 manages_service() { [ $service = yes ] && [ -d /run/systemd/system ]; }
 
 add_user() {
@@ -148,10 +151,11 @@ start_first() {
 # The old executable stays until the new one is ready.
 upgrade() {
   cp -p $bin/tidings $bin/.tidings.old
-  [ ! -e $unit ] || cp -p $unit "$scratch/old.service"
+  cp -p $unit "$scratch/old.service"
+  [ ! -e $bin/tidings-command ] || cp -p $bin/tidings-command "$scratch/old-command"
   mv $bin/.tidings.new $bin/tidings
   put_service
-  say "Restarting the service. An upgrade of a large database takes a while …"
+  say "Starting the new version. An upgrade of a large database takes a while …"
   if systemctl restart tidings && is_healthy; then
     rm $bin/.tidings.old
     say "Tidings was upgraded from $old to $new."
@@ -161,7 +165,8 @@ upgrade() {
   journalctl --unit tidings --output cat --lines 10 --no-pager >&2 || true
   systemctl stop tidings || true
   mv $bin/.tidings.old $bin/tidings
-  [ ! -e "$scratch/old.service" ] || install -m 644 "$scratch/old.service" $unit
+  install -m 644 "$scratch/old.service" $unit
+  [ ! -e "$scratch/old-command" ] || install -m 755 "$scratch/old-command" $bin/tidings-command
   systemctl daemon-reload
   systemctl reset-failed tidings 2>/dev/null || true
   if systemctl restart tidings && is_healthy; then
@@ -215,7 +220,7 @@ main() {
   [ ! -x $bin/tidings ] || old=$($bin/tidings --version) || old="an unknown version"
 
   if manages_service; then
-    if systemctl is-active --quiet tidings; then
+    if has_service; then
       upgrade
     else
       mv $bin/.tidings.new $bin/tidings

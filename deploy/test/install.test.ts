@@ -173,6 +173,11 @@ describe.skipIf(noDebian !== null)("the installer", () => {
     expect(stderr).toContain("runs again, and nothing was lost");
     expect(await ok("tidings --version")).toStartWith(version);
     expect(await listed()).toHaveLength(1);
+    // A service that is stopped has a way back too.
+    await ok("systemctl stop tidings && echo '# old' >>/usr/local/bin/tidings-command");
+    expect((await install("--version 9.0.0")).stderr).toContain("runs again, and nothing was lost");
+    expect(await listed()).toHaveLength(1);
+    expect(await ok("tail -n 1 /usr/local/bin/tidings-command")).toBe("# old");
   });
 
   test("a damaged download and a missing version change nothing", async () => {
