@@ -1,7 +1,8 @@
 /**
  * Measures what events take: disk for events of 100, 215 and 1,000 bytes, after blocks are built and older events are
- * compressed in the background; resident memory by events stored; and how long a backup, `tidings doctor`, a rebuild of
- * the index and a restore take. Then it calculates what 1 to 100 million events a day need (docs/capacity.md).
+ * compressed in the background; resident memory by events stored; processor time of events in arrays and alone; and how
+ * long a backup, `tidings doctor`, a rebuild of the index and a restore take. Then it calculates what 1 to 100 million
+ * events a day need (docs/capacity.md).
  *
  * @example
  * npm run capacity                                  # SQLite, a million events of each size; memory up to 3 million
@@ -16,7 +17,7 @@ import { parseArgs } from "node:util";
 import { type ServerOptions, Servers } from "../kept-servers.ts";
 import { call, createKey } from "../soak/setup.ts";
 import { count, formatColumns, megabytes } from "../table.ts";
-import { record, type Size, settle, sizes } from "./fill.ts";
+import { record, recordSingly, type Size, settle, sizes } from "./fill.ts";
 import { measureOperations, type Operations, perMillion } from "./operations.ts";
 import { formatPlan } from "./plan.ts";
 
@@ -29,6 +30,7 @@ const pages = [
   "/api/users?limit=50",
 ];
 const readRounds = 20;
+const singleEvents = 50_000;
 
 const { values } = parseArgs({
   options: {
@@ -102,7 +104,6 @@ async function measure(installation: Installation, size: Size, steps: number[]):
   let loaded = await countRecorded(installation);
   const operations: Operations[] = [];
   let bytesAnEvent = 0;
-  let processorUs = 0;
   for (const step of steps) {
     if (step < loaded) continue;
     const before = (await servers.usage()).processorMs;
@@ -133,10 +134,7 @@ async function measure(installation: Installation, size: Size, steps: number[]):
       added === 0 ? "–" : `${Math.round((spentMs * 1_000) / added)} µs`,
     ]);
     console.error(`${size} bytes: ${rows.at(-1)!.join(", ")}; load average ${loadavg()[0]!.toFixed(1)}`);
-    if (perEvent !== null) {
-      bytesAnEvent = perEvent;
-      processorUs = (spentMs * 1_000) / added;
-    }
+    if (perEvent !== null) bytesAnEvent = perEvent;
     if (size === 215 && step <= steps[1]!) operations.push(await measureOperations(servers, directory));
   }
   const columns = [
@@ -169,8 +167,23 @@ async function measure(installation: Installation, size: Size, steps: number[]):
       ],
     )}\n`,
   );
-  const measured = { bytesAnEvent, processorUs, backupS: added.backup, rebuildS: added.rebuild };
+  const singleUs = await measureSingle(installation, loaded);
+  const measured = { bytesAnEvent, singleUs, backupS: added.backup, rebuildS: added.rebuild };
   console.log(`Calculated from it, for events of 215 bytes:\n\n${formatPlan(measured, options.engine)}\n`);
+}
+
+/** The processor time of an event that comes alone, in microseconds. */
+async function measureSingle(installation: Installation, from: number): Promise<number> {
+  const { servers } = installation;
+  const before = (await servers.usage()).processorMs;
+  const startedMs = performance.now();
+  await recordSingly(installation, 215, { from, to: from + singleEvents });
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const singleUs = (((await servers.usage()).processorMs - before) * 1_000) / singleEvents;
+  console.log(
+    `One event in each request: ${count(singleEvents / seconds)}/s, ${Math.round(singleUs)} µs of processor time each.\n`,
+  );
+  return singleUs;
 }
 
 /** Reads what people read, so that caches are filled. */

@@ -7,6 +7,8 @@ import type { Servers } from "../kept-servers.ts";
 
 const batchEvents = 1_000;
 const posters = 4;
+/** Connections that send one event at a time. */
+const singlePosters = 32;
 const monthMs = 30 * 86_400_000;
 const settleTimeoutMs = 3_600_000;
 
@@ -53,17 +55,35 @@ export async function record(
         const events = Array.from({ length: Math.min(batchEvents, to - first) }, (_, index) =>
           eventOfSize(first + index, size, startMs + Math.floor(((first + index) / total) * monthMs)),
         );
-        const response = await fetch(`${servers.address}/api/events`, {
-          method: "POST",
-          headers: { "content-type": "application/json", "x-api-key": apiKey },
-          body: JSON.stringify(events),
-        });
-        if (response.status !== 201)
-          throw new Error(`An array was answered ${response.status}: ${await response.text()}`);
-        await response.arrayBuffer();
+        await send(servers.address, apiKey, events);
       }
     }),
   );
+}
+
+/** Records events that happen now, each with a request of its own, as fast as they are answered. */
+export async function recordSingly(
+  { servers, apiKey }: { servers: Servers; apiKey: string },
+  size: Size,
+  { from, to }: { from: number; to: number },
+): Promise<void> {
+  let next = from;
+  await Promise.all(
+    Array.from({ length: singlePosters }, async () => {
+      while (next < to) await send(servers.address, apiKey, eventOfSize(next++, size, Date.now()));
+    }),
+  );
+}
+
+async function send(address: string, apiKey: string, body: object): Promise<void> {
+  const response = await fetch(`${address}/api/events`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-api-key": apiKey },
+    body: JSON.stringify(body),
+  });
+  if (response.status !== 201)
+    throw new Error(`A POST was answered ${response.status}: ${await response.text()}`);
+  await response.arrayBuffer();
 }
 
 const outsideBlocks =

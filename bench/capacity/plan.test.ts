@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { perMillion } from "./operations.ts";
 import { formatPlan, planFor } from "./plan.ts";
 
-const measured = { bytesAnEvent: 220, processorUs: 400, backupS: 4, rebuildS: 10 };
+const measured = { bytesAnEvent: 220, singleUs: 400, backupS: 4, rebuildS: 10 };
 
 test("a plan grows with events, and leaves room for a copy on SQLite and for a tenth", () => {
   const plan = planFor(10_000_000, 30, measured, "sqlite");
@@ -26,6 +26,8 @@ test("the table has each load and each time, in units that people read", () => {
     /1,000,000 +\| 30 +\| 30 M +\| 35 +\| 6\.6 GB +\| 15 GB +\| 1 +\| 2\.0 min +\| 5\.0 min/,
   );
   expect(formatPlan({ ...measured, backupS: null }, "postgres")).toContain("| –");
+  // The schedule stops a backup after twelve hours.
+  expect(lines.at(-1)).toMatch(/\| over 12 h +\| 4\.2 days/);
 });
 
 test("the fixed part of an operation is not multiplied", () => {

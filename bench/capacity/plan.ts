@@ -1,12 +1,16 @@
+import { backupMaxMs } from "../../server/backup/schedule.ts";
 import { formatColumns } from "../table.ts";
 
 export const ratesADay = [1_000_000, 10_000_000, 100_000_000] as const;
 export const keptDays = [30, 90, 365] as const;
 
-/** What was measured of one engine for events of 215 bytes. Seconds are for a million events; null if another tool does it. */
+/**
+ * What was measured of one engine for events of 215 bytes: disk, processor time of an event that comes alone, in
+ * microseconds, and seconds for a million events; null if another tool does it.
+ */
 export type Measured = {
   bytesAnEvent: number;
-  processorUs: number;
+  singleUs: number;
   backupS: number | null;
   rebuildS: number;
 };
@@ -29,7 +33,7 @@ export function planFor(perDay: number, days: number, measured: Measured, engine
     perSecondAtPeak,
     databaseBytes,
     diskBytes: (databaseBytes * copies[engine]) / (1 - freeShare),
-    cores: Math.max(1, Math.ceil((perSecondAtPeak * measured.processorUs) / 1_000_000 / busyShare)),
+    cores: Math.max(1, Math.ceil((perSecondAtPeak * measured.singleUs) / 1_000_000 / busyShare)),
     backupS: measured.backupS === null ? null : (events / 1_000_000) * measured.backupS,
     rebuildS: (events / 1_000_000) * measured.rebuildS,
   };
@@ -50,12 +54,18 @@ export function formatPlan(measured: Measured, engine: "sqlite" | "postgres"): s
           bytes(plan.databaseBytes),
           bytes(plan.diskBytes),
           String(plan.cores),
-          plan.backupS === null ? "–" : duration(plan.backupS),
+          backupCell(plan.backupS),
           duration(plan.rebuildS),
         ];
       }),
     ),
   );
+}
+
+/** The schedule stops a backup that takes longer. */
+function backupCell(seconds: number | null): string {
+  if (seconds === null) return "–";
+  return seconds * 1_000 > backupMaxMs ? `over ${duration(backupMaxMs / 1_000)}` : duration(seconds);
 }
 
 /** Two significant digits. */

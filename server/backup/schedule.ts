@@ -11,7 +11,7 @@ const retryMs = hourMs;
 /** Until there is a backup, changes of a new generation can't be restored. */
 const retryBaseMs = 5 * 60_000;
 /** A backup that takes longer has stopped, such as at a store that doesn't answer. */
-const backupMaxMs = 12 * hourMs;
+export const backupMaxMs = 12 * hourMs;
 
 type Deps = {
   control: Kysely<ControlTables>;
