@@ -12,11 +12,11 @@ type Leftover = { name: string; bytes: number; until: string; isOld: boolean };
 export function checkLeftovers(dataDirectory: string, nowMs = Date.now()): Finding {
   const ageDays = (file: string) => (nowMs - statSync(file).mtimeMs) / dayMs;
   const snapshots = snapshotsIn(dataDirectory).map(({ file, before }): Leftover => {
-    const left = Math.max(0, Math.ceil(snapshotDays - ageDays(file)));
+    const left = Math.ceil(snapshotDays - ageDays(file));
     return {
       name: basename(file),
       bytes: statSync(file).size,
-      until: `the state before the upgrade to schema ${before}, for "tidings rollback"; the server deletes it in ${left} days`,
+      until: `the state before the upgrade to schema ${before}, for "tidings rollback"; the server deletes it ${left > 0 ? `in ${left} days` : "within a day"}`,
       isOld: false,
     };
   });
