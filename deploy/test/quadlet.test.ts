@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./containers.ts";
 
@@ -58,3 +58,31 @@ test("the Quadlet units have keys of Podman 5, and name each other", () => {
   const stopSeconds = Number(Object.fromEntries(container.Service!).TimeoutStopSec);
   expect(stopSeconds).toBeGreaterThan(Number(settings.StopTimeout));
 });
+
+/** What makes services of the units. Podman has it since 4.4; Debian 12's is older. */
+const generator = "/usr/libexec/podman/quadlet";
+const hasGenerator = existsSync(generator);
+if (!hasGenerator)
+  console.log(`Skipped: the Quadlet units are not given to Podman, as there is no ${generator}.`);
+
+test.skipIf(!hasGenerator)(
+  "Podman makes a service of the units that runs the image with their rights",
+  () => {
+    const { exitCode, stdout, stderr } = Bun.spawnSync([generator, "-dryrun"], {
+      env: { ...process.env, QUADLET_UNIT_DIRS: join(root, "deploy/quadlet") },
+    });
+    expect({ exitCode, stderr: stderr.toString() }).toMatchObject({ exitCode: 0 });
+    // Some versions write --option=value, and others --option value.
+    const command = /^ExecStart=.* run .*$/m.exec(stdout.toString())?.[0].replaceAll("=", " ");
+    for (const option of [
+      "--read-only",
+      "--cap-drop all",
+      "--security-opt no-new-privileges",
+      "-v tidings:/data",
+      "--publish 127.0.0.1:4242:4242",
+      '--health-cmd "/tidings healthcheck"',
+    ])
+      expect(command).toContain(option);
+    expect(stdout.toString()).toContain("Requires=tidings-volume.service");
+  },
+);
