@@ -122,24 +122,40 @@ export async function provideBase(name: string): Promise<string> {
     Bun.sleep(pullMs).then(() => ({ code: 1 })),
   ]);
   if (pull.code === 0) return full;
+  await withStandIn(name, async (archive, changes) => {
+    await podman("import", "--quiet", ...changes, archive, full);
+  });
+  return full;
+}
+
+/**
+ * Makes the stand-in of an image that can't be pulled: an archive of its file system, and the options of an import that
+ * set the rest.
+ */
+export async function withStandIn(
+  name: string,
+  use: (archive: string, changes: string[]) => Promise<void>,
+): Promise<void> {
   const makeRoot = standIns.find(([pattern]) => pattern.test(name))?.[1];
   if (!makeRoot)
     throw new Error(`${name} can't be pulled, and has no stand-in in deploy/test/containers.ts.`);
   console.log(`${name} can't be pulled: a stand-in is made of Debian's packages.`);
+  mkdirSync(cache, { recursive: true });
   const directory = mkdtempSync(join(cache, "base-"));
   const archive = join(directory, "base.tar");
   await runProgram(["mmdebstrap", "--quiet", ...makeRoot(), "bookworm", archive], directory, {
     TMPDIR: directory,
   });
-  await podman("import", "--quiet", ...(await settingsOf(name)), archive, full);
+  await use(archive, await settingsOf(name));
   rmSync(directory, { recursive: true });
-  return full;
 }
 
 /** The stand-ins: how mmdebstrap makes the file system of each base image. */
 const standIns: [RegExp, () => string[]][] = [
   [/^node:/, nodeRoot],
   [/\/distroless\/cc-debian12:nonroot$/, distrolessRoot],
+  [/^postgres:/, postgresRoot],
+  [/^caddy:/, caddyRoot],
 ];
 
 /** Debian with this machine's Node and npm. */
@@ -148,6 +164,8 @@ function nodeRoot(): string[] {
   const npm = new URL("..", Bun.pathToFileURL(realPathOf("npm"))).pathname;
   return [
     ...["--variant=minbase", "--include=ca-certificates,libstdc++6"],
+    // With the certificate of a proxy that this machine reaches npm through.
+    '--customize-hook=cp -L /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"',
     `--customize-hook=cp "${node}" "$1/usr/bin/node"`,
     `--customize-hook=mkdir -p "$1/usr/lib/node_modules" && cp -a "${npm}" "$1/usr/lib/node_modules/npm"`,
     '--customize-hook=ln -s ../lib/node_modules/npm/bin/npm-cli.js "$1/usr/bin/npm"',
@@ -173,9 +191,42 @@ function distrolessRoot(): string[] {
   ];
 }
 
+/** Begins as the real image of PostgreSQL does: with a role, its password and a database of the same name. */
+const postgresEntrypoint = `#!/bin/sh
+set -e
+PATH=/usr/lib/postgresql/15/bin:$PATH
+data=/var/lib/postgresql/data
+as_postgres="setpriv --reuid=postgres --regid=postgres --init-groups"
+install -d -o postgres -m 700 $data /run/postgresql
+if [ ! -s $data/PG_VERSION ]; then
+  install -o postgres -m 600 /dev/null /tmp/password
+  printf %s "$POSTGRES_PASSWORD" >/tmp/password
+  $as_postgres initdb --username="$POSTGRES_USER" --pwfile=/tmp/password --auth-local=trust -D $data
+  echo "host all all all scram-sha-256" >>$data/pg_hba.conf
+  echo "CREATE DATABASE $POSTGRES_USER" | $as_postgres postgres --single -D $data postgres
+fi
+exec $as_postgres postgres -D $data -c listen_addresses="*"
+`;
+
+function postgresRoot(): string[] {
+  const encoded = Buffer.from(postgresEntrypoint).toString("base64");
+  return [
+    ...["--variant=minbase", "--include=postgresql-15"],
+    `--customize-hook=echo ${encoded} | base64 --decode >"$1/entrypoint" && chmod 755 "$1/entrypoint"`,
+    '--customize-hook=rm -rf "$1/var/lib/postgresql/15" "$1/etc/postgresql"',
+  ];
+}
+
+function caddyRoot(): string[] {
+  return ["--variant=minbase", "--include=caddy,ca-certificates"];
+}
+
 /** The settings of an image. In npm's stand-in they are this machine's, so that it finds the same registry. */
 async function settingsOf(name: string): Promise<string[]> {
-  if (!/^node:/.test(name)) return ["--change", `USER=${imageUser}`];
+  if (name.startsWith("postgres:")) return ["--change", 'ENTRYPOINT ["/entrypoint"]'];
+  if (name.startsWith("caddy:"))
+    return ["--change", 'CMD ["caddy", "run", "--config", "/etc/caddy/Caddyfile"]'];
+  if (!name.startsWith("node:")) return ["--change", `USER ${imageUser}`];
   const settings: string[] = [];
   for (const setting of ["registry", "cafile"]) {
     const value = (await runProgram(["npm", "config", "get", setting], root)).trim();
