@@ -37,7 +37,6 @@ const composed = (
   Bun.YAML.parse(readFileSync(join(root, "deploy/compose.yaml"), "utf8")) as {
     services: {
       tidings: {
-        environment: object;
         volumes: [string];
         cap_drop: string[];
         security_opt: string[];
@@ -98,7 +97,6 @@ describe.skipIf(noContainers !== null)("the image", () => {
       ...composed.cap_drop.map((name) => `--cap-drop=${name}`),
       ...composed.security_opt.map((option) => `--security-opt=${option}`),
       ...Object.entries({
-        ...composed.environment,
         HOST: "127.0.0.1",
         PORT: `${port}`,
         ...variables,

@@ -103,7 +103,11 @@ describe.skipIf(noDebian !== null)("the installer", () => {
     expect(await ok("systemctl is-active tidings")).toBe("active");
     expect(await ok("systemctl is-enabled tidings")).toBe("enabled");
     expect(await ok("tidings --version")).toStartWith(version);
-    expect(await ok(`ps -o user= -p ${await show("MainPID")}`)).toBe("tidings");
+    const pid = await show("MainPID");
+    expect(await ok(`ps -o user= -p ${pid}`)).toBe("tidings");
+    const status = await ok(`cat /proc/${pid}/status`);
+    expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+    expect(status).toMatch(/^Seccomp_filters:\t[1-9]/m);
     expect(await ok("stat -c '%U %a' /var/lib/tidings /etc/tidings/tidings.env")).toBe(
       "tidings 700\nroot 600",
     );
