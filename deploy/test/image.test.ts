@@ -277,7 +277,7 @@ describe.skipIf(noContainers !== null)("the image", () => {
       {
         apiVersion: "v1",
         kind: "PersistentVolumeClaim",
-        metadata: { name: "tidings-claim" },
+        metadata: { name: claim },
         spec: requested!.spec,
       },
       {
