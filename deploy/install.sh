@@ -96,8 +96,11 @@ fetch() {
     fail "$1 differs from its checksum in SHA256SUMS, so nothing was installed. Try again; if it stays, tell who made the release."
 }
 
-# Whether a service is there to go back to. One that is stopped is started by an upgrade, as by a new installation.
-has_service() { [ -n "$old" ] && [ -e $unit ] && { [ $start = yes ] || systemctl is-active --quiet tidings; }; }
+# Whether an upgrade has an old service to return to. One that never started is installed as if it were new.
+has_service() {
+  [ -n "$old" ] && [ -e $unit ] || return
+  systemctl is-active --quiet tidings || { [ $start = yes ] && systemctl is-enabled --quiet tidings; }
+}
 
 manages_service() { [ $service = yes ] && [ -d /run/systemd/system ]; }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { releaseTargets } from "./artifacts.mjs";
@@ -97,37 +97,48 @@ test("a release needs a newer version", () => {
   }
 });
 
+/** Runs something in a clone that has a change to release. */
+function withClone(use) {
+  const clone = mkdtempSync(join(tmpdir(), "tidings-release-"));
+  const run = (...command) => {
+    const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: clone });
+    expect({ command, exitCode, stderr: stderr.toString() }).toMatchObject({ exitCode: 0 });
+    return stdout.toString().trim();
+  };
+  try {
+    run("git", "clone", "--quiet", `file://${root}`, ".");
+    run("git", "config", "user.email", "release@example.com");
+    run("git", "config", "user.name", "Release");
+    appendFileSync(join(clone, ".git/info/exclude"), "/node_modules\n");
+    symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+    const changelog = join(clone, "CHANGELOG.md");
+    const text = readFileSync(changelog, "utf8");
+    writeFileSync(changelog, text.replace("## Unreleased\n", "## Unreleased\n\n- A change.\n"));
+    run("git", "commit", "--quiet", "--all", "--message", "A change");
+    use(run);
+  } finally {
+    rmSync(clone, { recursive: true });
+  }
+}
+
 test("without --commit, a release changes nothing", () => {
-  // Of tracked files: tests beside this one can have files of their own in the folder for a moment.
-  const status = () =>
-    [
-      ["status", "--porcelain", "--untracked-files=no"],
-      ["tag", "--list"],
-      ["rev-parse", "HEAD"],
-    ].map((args) => Bun.spawnSync(["git", ...args], { cwd: root }).stdout.toString());
-  const before = status();
-  const { exitCode, stdout } = Bun.spawnSync(["node", "scripts/release.mjs", "98.7.6"], { cwd: root });
-  expect(exitCode).toBe(0);
-  expect(stdout.toString()).toContain("deploy/helm/tidings/Chart.yaml");
-  expect(status()).toEqual(before);
+  withClone((run) => {
+    const state = () => [
+      run("git", "status", "--porcelain"),
+      run("git", "tag"),
+      run("git", "rev-parse", "HEAD"),
+    ];
+    const before = state();
+    expect(run("node", "scripts/release.mjs", "98.7.6")).toContain("deploy/helm/tidings/Chart.yaml");
+    expect(state()).toEqual(before);
+  });
 });
 
 test.if(process.env.TIDINGS_TEST_LONG === "1")(
   "with --commit, the version is everywhere, committed and tagged, and the command to undo it does",
   () => {
-    const clone = mkdtempSync(join(tmpdir(), "tidings-release-"));
-    const run = (...command) => {
-      const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: clone });
-      expect({ command, exitCode, stderr: stderr.toString() }).toMatchObject({ exitCode: 0 });
-      return stdout.toString().trim();
-    };
-    try {
-      run("git", "clone", "--quiet", `file://${root}`, ".");
-      run("git", "config", "user.email", "release@example.com");
-      run("git", "config", "user.name", "Release");
-      appendFileSync(join(clone, ".git/info/exclude"), "/node_modules\n");
-      symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
-      const head = run("git", "rev-parse", "HEAD");
+    withClone((run) => {
+      const before = [run("git", "rev-parse", "HEAD"), run("git", "tag")];
       const printed = run("node", "scripts/release.mjs", "98.7.6", "--commit", "--skip-tests");
       expect(printed).toContain("Committed and tagged v98.7.6.");
       expect(run("git", "describe", "--exact-match")).toBe("v98.7.6");
@@ -135,10 +146,8 @@ test.if(process.env.TIDINGS_TEST_LONG === "1")(
       const files = run("git", "diff", "--name-only", "HEAD~1").split("\n");
       expect(files).toEqual(["CHANGELOG.md", ...versionedFiles].sort());
       run("sh", "-c", /To undo it: (.*)/.exec(printed)[1]);
-      expect([run("git", "rev-parse", "HEAD"), run("git", "tag")]).toEqual([head, ""]);
-    } finally {
-      rmSync(clone, { recursive: true });
-    }
+      expect([run("git", "rev-parse", "HEAD"), run("git", "tag")]).toEqual(before);
+    });
   },
   120_000,
 );

@@ -1,6 +1,6 @@
 /**
- * Tests what is in `deploy/` for real: builds the image and runs it, renders the chart, installs a release in a bare
- * Debian that systemd boots; and the alerts, with promtool. As root on Debian, it first installs the programs that this
+ * Tests what is in `deploy/` for real: builds the image and runs it, also with Docker Compose where its daemon runs, renders
+ * the chart, installs a release in a bare Debian that systemd boots; and the alerts, with promtool. As root on Debian, it first installs the programs that this
  * needs with apt. Tests whose programs are missing are skipped, with a sentence. The last line is "N passed, N failed".
  *
  *   node scripts/test-deploy.mjs [PATH …]
@@ -25,9 +25,9 @@ const programs = {
 /** Packages whose programs are taken out of them: installed, they would start a server. */
 const unpacked = { promtool: "prometheus" };
 const unpackedRoot = join(root, "node_modules/.cache/tidings-programs");
-const path = `${process.env.PATH}:${join(unpackedRoot, "usr/bin")}`;
+const searchPath = `${process.env.PATH}:${join(unpackedRoot, "usr/bin")}`;
 
-const isMissing = (program) => spawnSync("which", [program], { env: { PATH: path } }).status !== 0;
+const isMissing = (program) => spawnSync("which", [program], { env: { PATH: searchPath } }).status !== 0;
 const missing = Object.keys(programs).filter(isMissing);
 const missingUnpacked = Object.keys(unpacked).filter(isMissing);
 if (missing.length + missingUnpacked.length > 0 && process.getuid?.() === 0 && existsSync(aptGet)) {
@@ -37,13 +37,17 @@ if (missing.length + missingUnpacked.length > 0 && process.getuid?.() === 0 && e
     apt("install", "--yes", "--no-install-recommends", ...missing.map((program) => programs[program]));
   for (const program of missingUnpacked) unpack(unpacked[program]);
 }
-const paths = process.argv.slice(2);
+const testPaths = process.argv.slice(2);
 const usual = ["deploy/test/", "scripts/release.test.mjs", "server/metrics/metrics.test.ts"];
-const { status } = spawnSync("node", ["scripts/test.mjs", "--long", ...(paths.length > 0 ? paths : usual)], {
-  cwd: root,
-  stdio: "inherit",
-  env: { ...process.env, PATH: path, TIDINGS_TEST_ENGINE: "sqlite" },
-});
+const { status } = spawnSync(
+  "node",
+  ["scripts/test.mjs", "--long", ...(testPaths.length > 0 ? testPaths : usual)],
+  {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, PATH: searchPath, TIDINGS_TEST_ENGINE: "sqlite" },
+  },
+);
 process.exit(status ?? 1);
 
 function apt(...args) {

@@ -17,7 +17,7 @@ import { parseArgs } from "node:util";
 import { type ServerOptions, Servers } from "../kept-servers.ts";
 import { call, createKey } from "../soak/setup.ts";
 import { count, formatColumns, megabytes } from "../table.ts";
-import { record, recordSingly, type Size, settle, sizes } from "./fill.ts";
+import { record, recordOneByOne, type Size, settle, sizes } from "./fill.ts";
 import { measureOperations, type Operations, perMillion } from "./operations.ts";
 import { formatPlan } from "./plan.ts";
 
@@ -30,7 +30,8 @@ const pages = [
   "/api/users?limit=50",
 ];
 const readRounds = 20;
-const singleEvents = 50_000;
+/** More than a block, so that one is built. */
+const singleEvents = 200_000;
 
 const { values } = parseArgs({
   options: {
@@ -167,23 +168,24 @@ async function measure(installation: Installation, size: Size, steps: number[]):
       ],
     )}\n`,
   );
-  const singleUs = await measureSingle(installation, loaded);
-  const measured = { bytesAnEvent, singleUs, backupS: added.backup, rebuildS: added.rebuild };
+  const singlePostUs = await measureSinglePosts(installation, loaded);
+  const measured = { bytesAnEvent, singlePostUs, backupS: added.backup, rebuildS: added.rebuild };
   console.log(`Calculated from it, for events of 215 bytes:\n\n${formatPlan(measured, options.engine)}\n`);
 }
 
-/** The processor time of an event that comes alone, in microseconds. */
-async function measureSingle(installation: Installation, from: number): Promise<number> {
+/** The processor time of events that have a request each, with what follows in the background, in microseconds. */
+async function measureSinglePosts(installation: Installation, from: number): Promise<number> {
   const { servers } = installation;
   const before = (await servers.usage()).processorMs;
   const startedMs = performance.now();
-  await recordSingly(installation, 215, { from, to: from + singleEvents });
+  await recordOneByOne(installation, 215, { from, to: from + singleEvents });
   const seconds = (performance.now() - startedMs) / 1_000;
-  const singleUs = (((await servers.usage()).processorMs - before) * 1_000) / singleEvents;
+  await settle(servers);
+  const singlePostUs = (((await servers.usage()).processorMs - before) * 1_000) / singleEvents;
   console.log(
-    `One event in each request: ${count(singleEvents / seconds)}/s, ${Math.round(singleUs)} µs of processor time each.\n`,
+    `One event in each request, on 32 connections: ${count(singleEvents / seconds)}/s, ${Math.round(singlePostUs)} µs of processor time each.\n`,
   );
-  return singleUs;
+  return singlePostUs;
 }
 
 /** Reads what people read, so that caches are filled. */

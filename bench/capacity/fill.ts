@@ -62,7 +62,7 @@ export async function record(
 }
 
 /** Records events that happen now, each with a request of its own, as fast as they are answered. */
-export async function recordSingly(
+export async function recordOneByOne(
   { servers, apiKey }: { servers: Servers; apiKey: string },
   size: Size,
   { from, to }: { from: number; to: number },

@@ -2,13 +2,13 @@ import { expect, test } from "bun:test";
 import { perMillion } from "./operations.ts";
 import { formatPlan, planFor } from "./plan.ts";
 
-const measured = { bytesAnEvent: 220, singleUs: 400, backupS: 4, rebuildS: 10 };
+const measured = { bytesAnEvent: 220, singlePostUs: 400, backupS: 4, rebuildS: 10 };
 
-test("a plan grows with events, and leaves room for a copy on SQLite and for a tenth", () => {
+test("a plan grows with events, and leaves room for the check of a backup on SQLite and for a tenth", () => {
   const plan = planFor(10_000_000, 30, measured, "sqlite");
   expect(plan.events).toBe(300_000_000);
   expect(plan.databaseBytes).toBe(66e9);
-  expect(plan.diskBytes).toBeCloseTo((66e9 * 2) / 0.9);
+  expect(plan.diskBytes).toBeCloseTo((66e9 * 3.5) / 0.9);
   expect(plan.backupS).toBe(1_200);
   expect(plan.rebuildS).toBe(3_000);
   expect(planFor(10_000_000, 30, measured, "postgres").diskBytes).toBeCloseTo(66e9 / 0.9);
@@ -23,7 +23,7 @@ test("the table has each load and each time, in units that people read", () => {
   const lines = formatPlan(measured, "sqlite").split("\n");
   expect(lines).toHaveLength(2 + 9);
   expect(lines[2]).toMatch(
-    /1,000,000 +\| 30 +\| 30 M +\| 35 +\| 6\.6 GB +\| 15 GB +\| 1 +\| 2\.0 min +\| 5\.0 min/,
+    /1,000,000 +\| 30 +\| 30 M +\| 35 +\| 6\.6 GB +\| 26 GB +\| 1 +\| 2\.0 min +\| 5\.0 min/,
   );
   expect(formatPlan({ ...measured, backupS: null }, "postgres")).toContain("| –");
   // The schedule stops a backup after twelve hours.

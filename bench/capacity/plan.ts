@@ -1,17 +1,18 @@
 import { backupMaxMs } from "../../server/backup/schedule.ts";
+import { verificationSpace } from "../../server/backup/verification-schedule.ts";
 import { formatColumns } from "../table.ts";
 
 export const ratesADay = [1_000_000, 10_000_000, 100_000_000] as const;
 export const keptDays = [30, 90, 365] as const;
 
-/**
- * What was measured of one engine for events of 215 bytes: disk, processor time of an event that comes alone, in
- * microseconds, and seconds for a million events; null if another tool does it.
- */
+/** What was measured of one engine for events of 215 bytes. */
 export type Measured = {
   bytesAnEvent: number;
-  singleUs: number;
+  /** Processor time of an event that has a request of its own, in microseconds. */
+  singlePostUs: number;
+  /** Seconds for a million events; null if another tool makes the backups. */
   backupS: number | null;
+  /** Seconds for a million events. */
   rebuildS: number;
 };
 
@@ -19,8 +20,8 @@ export type Measured = {
 const peakFactor = 3;
 /** How much of a core may be busy with recording, so that reads and background work have the rest. */
 const busyShare = 0.5;
-/** A copy for a backup, an upgrade or a check, beside the database; and a tenth that stays free. */
-const copies = { sqlite: 2, postgres: 1 };
+/** What the disk holds, in databases. On SQLite, the newest backup is restored beside it each month, to check it. */
+const databases = { sqlite: 1 + verificationSpace, postgres: 1 };
 const freeShare = 0.1;
 
 /** Calculates what a load needs, from what was measured: everything grows with the number of events. */
@@ -32,8 +33,8 @@ export function planFor(perDay: number, days: number, measured: Measured, engine
     events,
     perSecondAtPeak,
     databaseBytes,
-    diskBytes: (databaseBytes * copies[engine]) / (1 - freeShare),
-    cores: Math.max(1, Math.ceil((perSecondAtPeak * measured.singleUs) / 1_000_000 / busyShare)),
+    diskBytes: (databaseBytes * databases[engine]) / (1 - freeShare),
+    cores: Math.max(1, Math.ceil((perSecondAtPeak * measured.singlePostUs) / 1_000_000 / busyShare)),
     backupS: measured.backupS === null ? null : (events / 1_000_000) * measured.backupS,
     rebuildS: (events / 1_000_000) * measured.rebuildS,
   };

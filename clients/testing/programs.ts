@@ -79,11 +79,12 @@ export async function runProgram(
   command: string[],
   cwd: string,
   environment: Record<string, string> = {},
+  stdin = "",
 ): Promise<string> {
   const child = Bun.spawn(command, {
     cwd,
     env: { ...process.env, ...environment },
-    stdin: "ignore",
+    stdin: new Blob([stdin]),
     stdout: "pipe",
     stderr: "pipe",
   });

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DCLinter } from "dclint";
-import { root } from "./containers.ts";
+import { root } from "./folders.ts";
 
-/** Rules of taste: the order of keys, a name for the project, and ports that only this machine reaches. */
+/** Rules of taste: the order of keys, and a name for the project. */
 const off = [
   "require-project-name-field",
   "service-dependencies-alphabetical-order",

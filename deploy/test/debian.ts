@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { join } from "node:path";
 import { runProgram } from "../../clients/testing/programs.ts";
 import { until } from "../../server/testing/until.ts";
-import { root } from "./containers.ts";
+import { root } from "./folders.ts";
 
 const cache = join(root, "node_modules/.cache/tidings-debian");
 const base = join(cache, "bookworm");

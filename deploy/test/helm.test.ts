@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runProgram } from "../../clients/testing/programs.ts";
-import { root } from "./containers.ts";
+import { root } from "./folders.ts";
 import { checkManifest, type Manifest, parseManifests, readManifests, type Workload } from "./manifests.ts";
 
 const chart = join(root, "deploy/helm/tidings");

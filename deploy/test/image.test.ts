@@ -11,16 +11,9 @@ import { version } from "../../server/config/config.ts";
 import { testSecretKey } from "../../server/testing/engine.ts";
 import { freePort } from "../../server/testing/postgres.ts";
 import { until } from "../../server/testing/until.ts";
-import {
-  buildImage,
-  imageUser,
-  labelOf,
-  noContainers,
-  podman,
-  removeContainers,
-  root,
-  tryPodman,
-} from "./containers.ts";
+import { imageUser } from "./base-images.ts";
+import { buildImage, labelOf, noContainers, podman, removeContainers, tryPodman } from "./containers.ts";
+import { root } from "./folders.ts";
 import { type Manifest, readManifests, type Workload } from "./manifests.ts";
 
 const image = "localhost/tidings:test";
@@ -33,7 +26,7 @@ const stopMs = 10_000;
 const imageBytesMax = 200e6;
 
 /** The service of `deploy/compose.yaml`. */
-const composed = (
+const service = (
   Bun.YAML.parse(readFileSync(join(root, "deploy/compose.yaml"), "utf8")) as {
     services: {
       tidings: {
@@ -91,11 +84,11 @@ describe.skipIf(noContainers !== null)("the image", () => {
         "--network",
         "host",
         "--volume",
-        composed.volumes[0].replace(/^\w+/, mounted),
+        service.volumes[0].replace(/^\w+/, mounted),
       ],
-      `--read-only=${composed.read_only}`,
-      ...composed.cap_drop.map((name) => `--cap-drop=${name}`),
-      ...composed.security_opt.map((option) => `--security-opt=${option}`),
+      `--read-only=${service.read_only}`,
+      ...service.cap_drop.map((name) => `--cap-drop=${name}`),
+      ...service.security_opt.map((option) => `--security-opt=${option}`),
       ...Object.entries({
         HOST: "127.0.0.1",
         PORT: `${port}`,

@@ -11,8 +11,8 @@ import { runProgram } from "../../clients/testing/programs.ts";
 import { version } from "../../server/config/config.ts";
 import { patienceMs } from "../../server/testing/engine.ts";
 import { until } from "../../server/testing/until.ts";
-import { root } from "./containers.ts";
 import { bootDebian, noDebian } from "./debian.ts";
+import { root } from "./folders.ts";
 
 const port = 8042;
 const releases = `http://127.0.0.1:${port}`;
@@ -203,9 +203,10 @@ describe.skipIf(noDebian !== null)("the installer", () => {
     expect((await debian.run("systemctl is-active tidings")).stdout.trim()).toBe("inactive");
     expect((await debian.run("command -v tidings tidings-command")).code).not.toBe(0);
     await ok("test -s /var/lib/tidings/tidings.db");
-    // Installed again, without starting it, it has the same data.
+    // Installed again, it has the same data.
     expect((await install("--no-start")).stdout).toContain("systemctl enable --now tidings");
-    await ok("systemctl enable --now tidings");
+    expect((await install()).stdout).toContain("Tidings runs as the service tidings");
+    expect(await ok("systemctl is-enabled tidings")).toBe("enabled");
     await untilReady();
     expect(await listed()).toHaveLength(1);
   });

@@ -7,7 +7,7 @@ import { validate as job } from "kubernetes-models/_schemas/IoK8sApiBatchV1Job";
 import { validate as service } from "kubernetes-models/_schemas/IoK8sApiCoreV1Service";
 import { validate as ingress } from "kubernetes-models/_schemas/IoK8sApiNetworkingV1Ingress";
 import { validate as disruptions } from "kubernetes-models/_schemas/IoK8sApiPolicyV1PodDisruptionBudget";
-import { root } from "./containers.ts";
+import { root } from "./folders.ts";
 
 export type Manifest = { apiVersion: string; kind: string; metadata: { name: string } };
 export type Workload = Manifest & {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "./containers.ts";
+import { root } from "./folders.ts";
 
 /** The keys of https://docs.podman.io/en/v5.0.0/markdown/podman-systemd.unit.5.html that the units use. */
 const known: Record<string, string[]> = {
@@ -60,11 +60,11 @@ test("the Quadlet units have keys of Podman 5, and name each other", () => {
   expect(stopSeconds).toBeGreaterThan(Number(settings.StopTimeout));
 });
 
-/** What makes services of the units. Podman has it since 4.4; Debian 12's is older. */
+/** What makes services of the units. Before Podman 5 it doesn't know all of their keys. */
 const generator = "/usr/libexec/podman/quadlet";
-const hasGenerator = existsSync(generator);
-if (!hasGenerator)
-  console.log(`Skipped: the Quadlet units are not given to Podman, as there is no ${generator}.`);
+const hasGenerator =
+  existsSync(generator) && Number.parseInt(Bun.spawnSync([generator, "-version"]).stdout.toString(), 10) >= 5;
+if (!hasGenerator) console.log("Skipped: the Quadlet units are not given to Podman, which needs version 5.");
 
 test.skipIf(!hasGenerator)(
   "Podman makes a service of the units that runs the image with their rights",

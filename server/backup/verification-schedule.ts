@@ -11,7 +11,7 @@ const dayMs = 86_400_000;
 const lookEveryMs = 3_600_000;
 const retryMs = dayMs;
 /** The copy, what it is unpacked from, and what the check of it needs, in databases. */
-const spaceShare = 2.5;
+export const verificationSpace = 2.5;
 
 type Deps = {
   store: Store;
@@ -106,7 +106,7 @@ export class VerificationSchedule {
   async #run(): Promise<z.infer<typeof Checked>> {
     const { store, config, commands } = this.#deps;
     const { backupTo, dataDirectory } = config;
-    const needed = spaceShare * (await store.bytes());
+    const needed = verificationSpace * (await store.bytes());
     if (freeBytes(dataDirectory) < needed)
       throw new Error(
         `it needs ${Math.ceil(needed / 1e6).toLocaleString("en")} MB of free space in ${dataDirectory}. Free some, or run "tidings restore --check" on another machine`,

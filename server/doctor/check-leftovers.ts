@@ -16,7 +16,7 @@ export function checkLeftovers(dataDirectory: string, nowMs = Date.now()): Findi
     return {
       name: basename(file),
       bytes: statSync(file).size,
-      until: `the state before the upgrade to schema ${before}, for "tidings rollback"; the server deletes it ${left > 0 ? `in ${left} days` : "within a day"}`,
+      until: `the state before the upgrade to schema ${before}, for "tidings rollback"; the server deletes it ${left > 1 ? `in ${left} days` : "within a day"}`,
       isOld: false,
     };
   });
