@@ -106,7 +106,7 @@ function withClone(use) {
     return stdout.toString().trim();
   };
   try {
-    run("git", "clone", "--quiet", `file://${root}`, ".");
+    run("git", "clone", "--quiet", "--shared", root, ".");
     run("git", "config", "user.email", "release@example.com");
     run("git", "config", "user.name", "Release");
     appendFileSync(join(clone, ".git/info/exclude"), "/node_modules\n");
