@@ -1,5 +1,4 @@
-import { backupMaxMs } from "../../server/backup/schedule.ts";
-import { verificationSpace } from "../../server/backup/verification-schedule.ts";
+import { limits } from "../../server/core/limits.ts";
 import { formatColumns } from "../table.ts";
 
 export const ratesADay = [1_000_000, 10_000_000, 100_000_000] as const;
@@ -21,7 +20,7 @@ const peakFactor = 3;
 /** How much of a core may be busy with recording, so that reads and background work have the rest. */
 const busyShare = 0.5;
 /** What the disk holds, in databases. On SQLite, the newest backup is restored beside it each month, to check it. */
-const databases = { sqlite: 1 + verificationSpace, postgres: 1 };
+const databases = { sqlite: 1 + limits.backupCheckDatabases, postgres: 1 };
 const freeShare = 0.1;
 
 /** Calculates what a load needs, from what was measured: everything grows with the number of events. */
@@ -66,7 +65,7 @@ export function formatPlan(measured: Measured, engine: "sqlite" | "postgres"): s
 /** The schedule stops a backup that takes longer. */
 function backupCell(seconds: number | null): string {
   if (seconds === null) return "–";
-  return seconds * 1_000 > backupMaxMs ? `over ${duration(backupMaxMs / 1_000)}` : duration(seconds);
+  return seconds > limits.backupHours * 3_600 ? `over ${limits.backupHours} h` : duration(seconds);
 }
 
 /** Two significant digits. */

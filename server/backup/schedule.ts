@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Config } from "../config/config.ts";
+import { limits } from "../core/limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { CommandRunner, RunningCommand } from "./command-runner.ts";
 import { type LastBackup, lastBackup } from "./last-backup.ts";
@@ -10,8 +11,6 @@ const lookEveryMs = 60_000;
 const retryMs = hourMs;
 /** Until there is a backup, changes of a new generation can't be restored. */
 const retryBaseMs = 5 * 60_000;
-/** A backup that takes longer has stopped, such as at a store that doesn't answer. */
-export const backupMaxMs = 12 * hourMs;
 
 type Deps = {
   control: Kysely<ControlTables>;
@@ -52,7 +51,7 @@ export class BackupSchedule {
   /** Makes a backup if one is due. */
   async look(): Promise<void> {
     if (this.#isBusy) {
-      if (this.#now() - this.#startedMs > backupMaxMs) this.#child?.kill("SIGKILL");
+      if (this.#now() - this.#startedMs > limits.backupHours * hourMs) this.#child?.kill("SIGKILL");
       return;
     }
     this.#isBusy = true;

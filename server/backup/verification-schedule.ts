@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Config } from "../config/config.ts";
+import { limits } from "../core/limits.ts";
 import { freeBytes } from "../storage/disk.ts";
 import type { Store } from "../storage/store.ts";
 import type { CommandRunner, RunningCommand } from "./command-runner.ts";
@@ -10,8 +11,6 @@ const dayMs = 86_400_000;
 /** How often to look whether a verification is due. The first look leaves a starting server alone. */
 const lookEveryMs = 3_600_000;
 const retryMs = dayMs;
-/** The copy, what it is unpacked from, and what the check of it needs, in databases. */
-export const verificationSpace = 2.5;
 
 type Deps = {
   store: Store;
@@ -106,7 +105,7 @@ export class VerificationSchedule {
   async #run(): Promise<z.infer<typeof Checked>> {
     const { store, config, commands } = this.#deps;
     const { backupTo, dataDirectory } = config;
-    const needed = verificationSpace * (await store.bytes());
+    const needed = limits.backupCheckDatabases * (await store.bytes());
     if (freeBytes(dataDirectory) < needed)
       throw new Error(
         `it needs ${Math.ceil(needed / 1e6).toLocaleString("en")} MB of free space in ${dataDirectory}. Free some, or run "tidings restore --check" on another machine`,
