@@ -11,8 +11,8 @@ import { runProgram } from "../../clients/testing/programs.ts";
 import { version } from "../../server/config/config.ts";
 import { freePort } from "../../server/testing/postgres.ts";
 import { until } from "../../server/testing/until.ts";
-import { labelOf, noContainers, podman, provideBase, removeContainers, tryPodman } from "./containers.ts";
 import { root } from "./folders.ts";
+import { labelOf, noContainers, podman, provideBase, removeContainers, tryPodman } from "./podman.ts";
 
 /** npm installs as fast as the registry answers. */
 const installMs = 900_000;

@@ -12,9 +12,9 @@ import { testSecretKey } from "../../server/testing/engine.ts";
 import { freePort } from "../../server/testing/postgres.ts";
 import { until } from "../../server/testing/until.ts";
 import { imageUser } from "./base-images.ts";
-import { buildImage, labelOf, noContainers, podman, removeContainers, tryPodman } from "./containers.ts";
 import { root } from "./folders.ts";
 import { type Manifest, readManifests, type Workload } from "./manifests.ts";
+import { buildImage, labelOf, noContainers, podman, removeContainers, tryPodman } from "./podman.ts";
 
 const image = "localhost/tidings:test";
 const pod = "tidings-test";
