@@ -27,7 +27,7 @@ export function renderPage(page: Page, pages: Page[]): string {
       },
       table({ header, rows }) {
         const row = (cells: typeof header, tag: string) =>
-          `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("")}</tr>`;
+          `<tr>${cells.map(({ align, tokens }) => `<${tag}${align === "right" ? ' class="number"' : ""}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>`;
         return tableHtml(row(header, "th"), rows.map((cells) => row(cells, "td")).join(""));
       },
       // Comments mark the places of generated tables. Pages have no other HTML.

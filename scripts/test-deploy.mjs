@@ -1,7 +1,8 @@
 /**
- * Tests what is in `deploy/` for real: builds the image and runs it, also with Docker Compose where its daemon runs, renders
- * the chart, installs a release in a bare Debian that systemd boots; and the alerts, with promtool. As root on Debian, it first installs the programs that this
- * needs with apt. Tests whose programs are missing are skipped, with a sentence. The last line is "N passed, N failed".
+ * Tests what is in `deploy/` for real: builds the image and runs it, also with Docker Compose where its daemon runs,
+ * renders the chart, and installs a release in a bare Debian that systemd boots; and the alerts, with promtool. As root on
+ * Debian, it first gets the programs that this needs with apt. Tests whose programs are missing are skipped, with a
+ * sentence. The last line is "N passed, N failed".
  *
  *   node scripts/test-deploy.mjs [PATH …]
  */

@@ -65,7 +65,7 @@ export function formatPlan(measured: Measured, engine: "sqlite" | "postgres"): s
 /** The schedule stops a backup that takes longer. */
 function backupCell(seconds: number | null): string {
   if (seconds === null) return "–";
-  return seconds > limits.backupHours * 3_600 ? `over ${limits.backupHours} h` : duration(seconds);
+  return seconds > limits.backupRunHours * 3_600 ? `over ${limits.backupRunHours} h` : duration(seconds);
 }
 
 /** Two significant digits. */

@@ -1,6 +1,6 @@
 /**
- * The images that ours is built from and runs beside. Where no registry answers, mmdebstrap makes stand-ins out of Debian's
- * packages.
+ * The images that ours is built from and runs beside. Where no registry answers, mmdebstrap makes stand-ins out of
+ * Debian's packages.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -17,8 +17,8 @@ export function baseImages(path = containerfile, pattern = /^FROM (\S+)/gm): str
   return [...readFileSync(join(root, path), "utf8").matchAll(pattern)].map(([, name]) => name!);
 }
 
-/** How Podman or Docker gets an image. */
-type Engine = {
+/** How a container engine, Podman or Docker, gets an image. */
+type ImageSource = {
   has: () => Promise<boolean>;
   /** The command that pulls it. */
   pull: string[];
@@ -28,7 +28,10 @@ type Engine = {
 };
 
 /** Pulls an image, or makes its stand-in, unless it is there. */
-export async function provideImage(name: string, { has, pull, environment, load }: Engine): Promise<void> {
+export async function provideImage(
+  name: string,
+  { has, pull, environment, load }: ImageSource,
+): Promise<void> {
   if (await has()) return;
   const child = Bun.spawn(pull, {
     env: { ...process.env, ...environment },
@@ -47,13 +50,14 @@ export async function provideImage(name: string, { has, pull, environment, load 
 async function standInOf(name: string): Promise<string> {
   const mmdebstrapOptions = standIns.find(([pattern]) => pattern.test(name))?.[1];
   if (!mmdebstrapOptions) throw new Error(`${name} has no stand-in in deploy/test/base-images.ts.`);
-  const archive = join(cache, `${name.replaceAll(/[/:]/g, "-")}.tar`);
+  const options = mmdebstrapOptions();
+  const archive = join(cache, `${name.replaceAll(/[/:]/g, "-")}-${Bun.hash(options.join("\n"))}.tar`);
   if (existsSync(archive)) return archive;
   mkdirSync(cache, { recursive: true });
   const directory = mkdtempSync(join(cache, "base-"));
   try {
     const made = join(directory, "base.tar");
-    await runProgram(["mmdebstrap", "--quiet", ...mmdebstrapOptions(), "bookworm", made], directory, {
+    await runProgram(["mmdebstrap", "--quiet", ...options, "bookworm", made], directory, {
       TMPDIR: directory,
     });
     renameSync(made, archive);
@@ -134,8 +138,10 @@ function caddyRoot(): string[] {
   return ["--variant=minbase", "--include=caddy,ca-certificates"];
 }
 
-/** The options of an import that say how an image runs. In Node's stand-in, npm's settings are this machine's, so that it
- * finds the same registry. */
+/**
+ * The options of an import that say how an image runs. In Node's stand-in, npm's settings are this machine's, so that it
+ * finds the same registry.
+ */
 async function importOptions(name: string): Promise<string[]> {
   if (name.startsWith("postgres:")) return ["--change", 'ENTRYPOINT ["/entrypoint"]'];
   if (name.startsWith("caddy:"))

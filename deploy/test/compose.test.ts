@@ -19,6 +19,7 @@ const publicPorts = "no-unbound-port-interfaces";
 function faultsOf(path: string, without: string[] = []): string[] {
   const rules = {
     ...Object.fromEntries([...off, ...without].map((name) => [name, 0 as const])),
+    // As the formatter writes them.
     "require-quotes-in-ports": [2, { quoteType: "double" }] satisfies [2, object],
   };
   const linter = new DCLinter({ rules, quiet: false, debug: false, exclude: [] });

@@ -51,7 +51,7 @@ export class BackupSchedule {
   /** Makes a backup if one is due. */
   async look(): Promise<void> {
     if (this.#isBusy) {
-      if (this.#now() - this.#startedMs > limits.backupHours * hourMs) this.#child?.kill("SIGKILL");
+      if (this.#now() - this.#startedMs > limits.backupRunHours * hourMs) this.#child?.kill("SIGKILL");
       return;
     }
     this.#isBusy = true;

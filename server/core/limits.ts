@@ -243,7 +243,7 @@ export const limits = {
   rateWindowSeconds: 10,
   /** How long a rotated key can stay valid, and how long it does unless another time is chosen. */
   /** A scheduled backup that takes longer has stopped, such as at a store that doesn't answer. */
-  backupHours: 12,
+  backupRunHours: 12,
   /** Free space for the check of a backup, in databases: the copy, what it is unpacked from, and what the check writes. */
   backupCheckDatabases: 2.5,
   keyOverlapHours: 168,

@@ -111,7 +111,9 @@ test("each alert is in the documentation, and has tests", async () => {
 
 const hasPromtool = Bun.which("promtool") !== null;
 if (!hasPromtool)
-  console.log('Skipped: promtool checks metrics and alerts; on Debian, run "apt-get install prometheus".');
+  console.log(
+    "Skipped: promtool, which checks metrics and alerts, is missing. npm run test:deploy gets it on Debian.",
+  );
 
 describe.skipIf(!hasPromtool)("promtool", () => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-promtool-"));

@@ -4,8 +4,7 @@
  *   npm run screenshots                    replaces docs/screenshots/: the pictures that the documentation shows, with
  *                                          those that night.ts takes
  *   npm run screenshots -- /tmp/shots      writes there each page and dialog, and awkward texts, in both themes and
- * four
- *                                          sizes
+ *                                          four sizes
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
