@@ -14,6 +14,7 @@ import { openStore } from "../server/process/open-store.ts";
 import { createProject } from "../server/projects/projects.ts";
 import { acceptedEvent } from "../server/testing/accepted-event.ts";
 import { testWatch } from "../server/testing/engine.ts";
+import { removeEvents } from "../server/testing/remove-events.ts";
 import { eventOf } from "./events.ts";
 import { median } from "./table.ts";
 
@@ -60,11 +61,7 @@ async function append(from: number, count: number): Promise<void> {
 
 /** Removes the oldest events. */
 async function expire(count: number): Promise<void> {
-  for (let left = count; left > 0; ) {
-    const { ids, isLast } = await store.events.remove({ projectId }, Math.min(left, batchEvents));
-    left -= ids.length;
-    if (isLast) return;
-  }
+  await removeEvents(store, { projectId }, { max: count, step: batchEvents });
 }
 
 async function measure(what: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Removal } from "../storage/event-queries.ts";
+import type { Removal, Removed } from "../storage/event-queries.ts";
 import type { Pause } from "../storage/event-store.ts";
 import type { Store } from "../storage/store.ts";
 
@@ -26,15 +26,13 @@ export async function removeAll(
 ): Promise<number> {
   const { events } = context.store;
   let count = 0;
-  let from: { fromMs?: number } = {};
-  for (;;) {
-    const { ids, lastMs, isLast } = await events.remove({ ...removal, ...from }, events.removalStep, jobId);
+  for (let left: Removal | null = removal; left; ) {
+    const { ids, next }: Removed = await events.remove(left, events.removalStep, jobId);
     context.onRemoved(ids);
     if (ids.length > 0) await onStep?.(ids);
     count += ids.length;
-    if (isLast) break;
-    from = { fromMs: lastMs! };
-    await context.pause();
+    if (next) await context.pause();
+    left = next;
   }
   while (count > 0 && (await context.correctUsers(removal.projectId))) await context.pause();
   return count;

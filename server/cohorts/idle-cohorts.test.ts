@@ -32,6 +32,7 @@ import {
   sentEvent,
 } from "../testing/plain-cohorts.ts";
 import { PlainPeople } from "../testing/plain-people.ts";
+import { removeEvents } from "../testing/remove-events.ts";
 import { mergeProperties } from "../users/merge-properties.ts";
 import { UserActivity } from "../users/user-activity.ts";
 import { CohortWorker } from "./cohort-worker.ts";
@@ -274,8 +275,7 @@ describe.each([...storeEngines])("cohorts on %s", (engine) => {
         ]);
         break;
       case "remove": {
-        const removal = { projectId, userIds: [happening.userId] };
-        while (!(await store.events.remove(removal, 100)).isLast);
+        await removeEvents(store, { projectId, userIds: [happening.userId] });
         project.events = project.events.filter(({ userId }) => userId !== happening.userId);
         break;
       }

@@ -21,6 +21,7 @@ import {
   type TestStorage,
   testWatch,
 } from "../testing/engine.ts";
+import { removeEvents } from "../testing/remove-events.ts";
 import { valueIn } from "./counter-ranges.ts";
 import type { Removal } from "./event-queries.ts";
 import { openPostgresStore } from "./postgres/index.ts";
@@ -141,14 +142,9 @@ describe.each([...blockEngines])("blocks on %s", (engine) => {
     expect(results.every((result) => "kind" in result && result.kind === "created")).toBe(true);
   };
 
-  /** Removes events, up to a number of them: one step ends after a short time. Returns their ids. */
+  /** Removes events, up to a number of them. Returns their ids. */
   async function remove(removal: Removal, max = Number.POSITIVE_INFINITY): Promise<Set<string>> {
-    const gone = new Set<string>();
-    for (let isDone = false; !isDone && gone.size < max; ) {
-      const { ids, isLast } = await store.events.remove(removal, Math.min(max - gone.size, 1_000));
-      for (const id of ids) gone.add(id);
-      isDone = isLast;
-    }
+    const gone = new Set(await removeEvents(store, removal, { max }));
     all = all.filter(({ event }) => !gone.has(event.id));
     return gone;
   }

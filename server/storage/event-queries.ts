@@ -83,17 +83,27 @@ export type Removal = {
   fromMs?: number;
   /** Milliseconds since 1970, exclusive. */
   toMs?: number;
+  /** What an earlier step found and left. Only the engine that found it reads it. */
+  found?: FoundEvents;
 };
+
+/** Events that SQLite's reader found for a removal, oldest first. */
+export type FoundEvents = {
+  rows: readonly FoundEvent[];
+  /** There were no others. */
+  isAll: boolean;
+};
+
+/** The two parts of a row key (sqlite/row-key.ts). */
+export type FoundEvent = { ms: number; sequence: number };
 
 export type OneEvent = { projectId: number; id: string };
 
 /** The result of one step of a removal. */
 export type Removed = {
   ids: string[];
-  /** `createdAt` of the last removed event, where the next step continues; null if there were none. */
-  lastMs: number | null;
-  /** No more events match. */
-  isLast: boolean;
+  /** The removal of the events that are left; null if there are none. */
+  next: Removal | null;
 };
 
 /** Events in the query's format, and the start of the next page; null at the end. */

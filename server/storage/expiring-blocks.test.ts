@@ -10,6 +10,7 @@ import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { blockEngines, makeStorage, removeStorage, type TestStorage, testWatch } from "../testing/engine.ts";
+import { removeEvents } from "../testing/remove-events.ts";
 import { changedRowsMax } from "./analysis/changed-block.ts";
 import { addedMax, changedFew, manyChangedMsMax } from "./block.ts";
 import { openPostgresStore } from "./postgres/index.ts";
@@ -118,7 +119,7 @@ describe.each([...blockEngines])("blocks whose events expire, on %s", (engine) =
   async function expire(fromSecond: number, seconds: number): Promise<void> {
     const [fromMs, toMs] = [startMs + fromSecond * 1_000, startMs + (fromSecond + seconds) * 1_000];
     const removal = { projectId, channels: ["expiring"], fromMs, toMs };
-    while (!(await store.events.remove(removal, 1_000)).isLast);
+    await removeEvents(store, removal);
     kept = kept.filter(
       ({ channelId, createdAt }) =>
         channelId !== "expiring" || Date.parse(createdAt) < fromMs || Date.parse(createdAt) >= toMs,

@@ -166,23 +166,32 @@ for (const engine of stores) {
       const idOf = ({ event }: AcceptedEvent) => event.id;
       expect(await store.events.countRemovable(removal)).toBe(5);
       expect(await store.events.countRemovable({ ...removal, fromMs: day + 1, toMs: day + 3 })).toBe(2);
-      expect(await store.events.remove(removal, 2)).toEqual({
-        ids: mine.slice(0, 2).map(idOf),
-        lastMs: day + 1,
-        isLast: false,
-      });
-      const rest = await store.events.remove({ ...removal, channels: ["c"], toMs: day + 4 }, 10);
-      expect(rest).toEqual({ ids: mine.slice(2, 4).map(idOf), lastMs: day + 3, isLast: true });
-      expect(await store.events.remove({ projectId, channels: ["none"] }, 10)).toEqual({
-        ids: [],
-        lastMs: null,
-        isLast: true,
-      });
+      const { ids, next } = await store.events.remove({ ...removal, toMs: day + 3 }, 2);
+      expect(ids).toEqual(mine.slice(0, 2).map(idOf));
+      expect(await store.events.remove(next!, 10)).toEqual({ ids: [idOf(mine[2]!)], next: null });
+      const rest = { ...removal, channels: ["c"], toMs: day + 4 };
+      expect(await store.events.remove(rest, 10)).toEqual({ ids: [idOf(mine[3]!)], next: null });
+      const none = { projectId, channels: ["none"] };
+      expect(await store.events.remove(none, 10)).toEqual({ ids: [], next: null });
       expect((await store.events.page(all(projectId, { filter: { userId: "u" } }), 10)).events).toEqual([
         mine[4]!.json,
       ]);
       expect(await store.events.countRemovable({ projectId })).toBe(6);
       expect(await store.events.countRemovable({ projectId: other })).toBe(5);
+    });
+
+    test("between the steps of a removal, events can be removed, and others stored in their place", async () => {
+      const projectId = await newProject();
+      const [first, second, third] = [0, 1, 2].map((n) =>
+        make(projectId, { userId: "u", createdAtMs: day + n }),
+      );
+      for (const event of [first, second, third]) await store.events.append(event!);
+      const { ids, next } = await store.events.remove({ projectId, userIds: ["u"] }, 1);
+      expect(ids).toEqual([first!.event.id]);
+      await store.events.remove({ projectId, id: second!.event.id }, 1);
+      const other = await append(projectId, { userId: "v", createdAtMs: day + 1 });
+      expect(await store.events.remove(next!, 10)).toEqual({ ids: [third!.event.id], next: null });
+      expect((await store.events.page(all(projectId), 10)).events).toEqual([other.json]);
     });
 
     test("one event is removed by its id, only from its own project", async () => {

@@ -3,6 +3,7 @@ import { ArrivalClock } from "../event/id.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "./accepted-event.ts";
 import { type Engine, makeStorage, openEngineStore, removeStorage } from "./engine.ts";
+import { removeEvents } from "./remove-events.ts";
 
 /** Few enough that some hundred events are several blocks. */
 const blockEvents = 150;
@@ -56,7 +57,7 @@ export async function openAnalysisStore(engine: Engine) {
     indexBlocks: () => store.events.indexBlocks(rest, latestMs + settledMs),
     /** Removes a user's events. Their blocks are built again only with `indexBlocks`. */
     async remove(userId: string): Promise<void> {
-      await store.events.remove({ projectId, userIds: [userId] }, 1_000);
+      await removeEvents(store, { projectId, userIds: [userId] });
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await store.close();

@@ -17,6 +17,7 @@ import { acceptedEvent } from "./accepted-event.ts";
 import { type Engine, makeStorage, openEngineStore, removeStorage } from "./engine.ts";
 import { PlainGroups } from "./plain-groups.ts";
 import { PlainPeople } from "./plain-people.ts";
+import { removeEvents } from "./remove-events.ts";
 
 /** What happens to events, people and groups, for tests that compare reads with plain computations. */
 
@@ -197,7 +198,7 @@ export class GroupHistory {
       case "erase": {
         const own = people.idsOf(each.id, ids);
         for (const userId of own) {
-          while (!(await store.events.remove({ projectId, userIds: [userId] }, 50)).isLast);
+          await removeEvents(store, { projectId, userIds: [userId] });
           await eraseFromGroups(store.control, projectId, userId);
           groups.erase(userId);
         }

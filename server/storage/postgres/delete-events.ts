@@ -66,12 +66,12 @@ export function createDeleteEvents(
   return {
     async remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed> {
       const { rows, isLast } = await find(removal, limit);
-      if (rows.length === 0) return { ids: [], lastMs: null, isLast };
+      const next = isLast || "id" in removal ? null : { ...removal, fromMs: rows.at(-1)!.ms };
+      if (rows.length === 0) return { ids: [], next };
       const removedIds = new Set(await removeRows(removal.projectId, rows, jobId));
       return {
         ids: rows.flatMap(({ id }) => (removedIds.has(id) ? [id] : [])),
-        lastMs: rows.at(-1)!.ms,
-        isLast,
+        next,
       };
     },
 

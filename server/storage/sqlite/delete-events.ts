@@ -4,7 +4,7 @@ import { stampOfId } from "../../event/id.ts";
 import { token } from "../../event/tokens.ts";
 import { Turns } from "../../scheduling/turns.ts";
 import { CounterDeltas } from "../counter-deltas.ts";
-import type { OneEvent, Removal, Removed } from "../event-queries.ts";
+import type { FoundEvent, FoundEvents, OneEvent, Removal } from "../event-queries.ts";
 import { dashed } from "../event-row.ts";
 import type { Bodies } from "./bodies.ts";
 import { createCountEntries } from "./count-entries.ts";
@@ -14,7 +14,11 @@ import type { PackBodies } from "./pack-bodies.ts";
 import { latest, rowKeyAt, rowKeySql } from "./row-key.ts";
 import type { BlockWriter } from "./write-blocks.ts";
 
-type Row = { ms: number; sequence: number; id: string; body: string; isCounted: 0 | 1 };
+type Row = FoundEvent & { id: string; body: string; isCounted: 0 | 1 };
+/** Events that the reader found, or one by its id. */
+export type SomeEvents = (Removal & { rows: readonly FoundEvent[] }) | OneEvent;
+/** `tried`: how many of the events that the reader found are gone. Others may have removed some before. */
+export type RemovedSome = { ids: string[]; tried: number };
 
 /** A step ends after this time, so that events don't wait for it, or else after so many events. */
 const stepMs = 1.5;
@@ -37,12 +41,11 @@ export function createRemove(
   bodies: Bodies,
   packBodies: PackBodies,
 ) {
-  const selectFound = database.prepare<Row, [string, bigint, bigint, number]>(
-    `SELECT ${columns} FROM events_index JOIN events ON events.row_key = events_index.rowid
-     WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3 ORDER BY events_index.rowid LIMIT ?4`,
+  const selectRow = database.prepare<Row, [number, number, number]>(
+    `SELECT ${columns} FROM events WHERE row_key = ${rowKeySql("?2", "?3")} AND project_id = ?1`,
   );
-  const selectOne = database.prepare<Row, [number, string, number, number]>(
-    `SELECT ${columns} FROM events WHERE project_id = ?1 AND id = unhex(?2, '-') AND row_key IN (
+  const selectOne = database.prepare<FoundEvent, [number, string, number, number]>(
+    `SELECT row_key >> 21 AS ms, row_key & 2097151 AS sequence FROM events WHERE project_id = ?1 AND id = unhex(?2, '-') AND row_key IN (
        SELECT row_key FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2, '-')
        UNION ALL SELECT ${rowKeySql("?3", "?4")}
        UNION ALL SELECT row_key FROM events WHERE arrival = ${rowKeySql("?3", "?4")})`,
@@ -99,28 +102,38 @@ export function createRemove(
   );
   const addToJob = database.prepare("UPDATE jobs SET done = done + ?2 WHERE id = ?1");
 
-  function find(removal: Removal | OneEvent, limit: number): Row[] {
-    if (!("id" in removal)) return selectFound.all(matchOf(removal), ...boundsOf(removal), limit);
-    const { ms, sequence } = stampOfId(removal.id);
-    return selectOne.all(removal.projectId, removal.id, ms, sequence);
+  function find(some: SomeEvents): readonly FoundEvent[] {
+    if ("rows" in some) return some.rows;
+    const { ms, sequence } = stampOfId(some.id);
+    return selectOne.all(some.projectId, some.id, ms, sequence);
   }
 
-  return function remove(removal: Removal | OneEvent, limit: number, jobId?: string): Removed {
-    const { projectId } = removal;
+  /** Since the reader found an event, it may have been removed, and another stored in its place. */
+  function readRows(some: SomeEvents, found: readonly FoundEvent[]): (Row & { event: Event })[] {
+    return found
+      .flatMap(({ ms, sequence }) => selectRow.all(some.projectId, ms, sequence))
+      .map((row) => ({ ...row, event: JSON.parse(`{${bodies.of(row.body)}}`) as Event }))
+      .filter(({ event }) => "id" in some || isCovered(event, some));
+  }
+
+  return function remove(some: SomeEvents, jobId?: string): RemovedSome {
+    const { projectId } = some;
     // The counts to subtract may not have been added yet.
     counterWriter.flush();
     const untilMs = performance.now() + stepMs;
-    const found = find(removal, limit);
+    const found = find(some);
+    const removed: string[] = [];
+    let isAllCounted = true;
     const counts = new CounterDeltas();
     const ofUsers = new Map<string, { counted: number; firstMs: number; lastMs: number }>();
     const blocksEndMs = blockWriter.endMs();
-    let removed = 0;
-    while (removed < found.length && (removed === 0 || performance.now() < untilMs)) {
-      const rows = found.slice(removed, removed + stepEventsMin);
-      removed += rows.length;
+    let tried = 0;
+    while (tried < found.length && (tried === 0 || performance.now() < untilMs)) {
+      const rows = readRows(some, found.slice(tried, tried + stepEventsMin));
+      tried += stepEventsMin;
       // Overwrite the rows in place first: when SQLite deletes rows it moves others, and leaves copies of these.
       for (const { ms, sequence } of rows) overwriteEvent.run(ms, sequence);
-      for (const { ms, sequence, id, body, isCounted } of rows) {
+      for (const { ms, sequence, id, body, isCounted, event } of rows) {
         deleteEvent.run(ms, sequence);
         deleteTokens.run(ms, sequence);
         merging.removed();
@@ -128,7 +141,9 @@ export function createRemove(
         if (ms < blocksEndMs) blockWriter.noteRemoved(ms, sequence);
         deleteOutbox.run(dashed(id), projectId);
         deleteDeliveries.run(dashed(id), projectId);
-        const { channelId, name, userId } = JSON.parse(`{${bodies.of(body)}}`) as Event;
+        const { channelId, name, userId } = event;
+        removed.push(dashed(id));
+        if (!isCounted) isAllCounted = false;
         packBodies.removed(body);
         counts.add(projectId, channelId, name, ms);
         if (userId === "") continue;
@@ -140,8 +155,7 @@ export function createRemove(
         });
       }
     }
-    const rows = found.slice(0, removed);
-    if (rows.length > 0) noteRemoval.run(projectId, Number(rows.some(({ isCounted }) => !isCounted)));
+    if (removed.length > 0) noteRemoval.run(projectId, Number(!isAllCounted));
     for (const [userId, { counted, firstMs, lastMs }] of ofUsers) {
       subtractFromUser.run(projectId, userId, counted, firstMs, lastMs);
       if (counted > 0) deleteEmptyUser.run(projectId, userId);
@@ -160,12 +174,23 @@ export function createRemove(
       const newest = selectNewest.get(`"${token.channel(projectId, channel)}"`, projectId, channel);
       updateLastEvent.run(projectId, channel, newest?.ms ?? null);
     }
-    if (jobId !== undefined) addToJob.run(jobId, rows.length);
-    return {
-      ids: rows.map(({ id }) => dashed(id)),
-      lastMs: rows.at(-1)?.ms ?? null,
-      isLast: "id" in removal || (removed === found.length && found.length < limit),
-    };
+    if (jobId !== undefined) addToJob.run(jobId, removed.length);
+    return { ids: removed, tried: Math.min(tried, found.length) };
+  };
+}
+
+/**
+ * Finds events to remove. A search of the index passes over the entries of all events that were removed before, which
+ * takes 10 ms after 100,000, so the reader does it, for many steps at once.
+ */
+export function createFindRemovable(database: Database) {
+  const selectFound = database.prepare<FoundEvent, [string, bigint, bigint, number]>(
+    `SELECT rowid >> 21 AS ms, rowid & 2097151 AS sequence FROM events_index
+     WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid LIMIT ?4`,
+  );
+  return (removal: Removal, limit: number): FoundEvents => {
+    const rows = selectFound.all(matchOf(removal), ...boundsOf(removal), limit);
+    return { rows, isAll: rows.length < limit };
   };
 }
 
@@ -174,6 +199,10 @@ export function createCountRemovable(database: Database) {
   const countEntries = createCountEntries(database);
   return (removal: Removal): Promise<number> =>
     countEntries(matchOf(removal), ...boundsOf(removal), new Turns(removal.projectId));
+}
+
+function isCovered({ channelId, userId }: Event, { channels, userIds }: Removal): boolean {
+  return (channels?.includes(channelId) ?? true) && (userIds?.includes(userId) ?? true);
 }
 
 function matchOf({ projectId, channels, userIds }: Removal): string {

@@ -27,6 +27,7 @@ import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
+import { createRemoveFound } from "./remove-found.ts";
 import { requireAccess } from "./require-access.ts";
 import { keepReserve, makeRoom } from "./reserve.ts";
 import { removeDeadScratch, scratchIn } from "./scratch.ts";
@@ -250,7 +251,7 @@ async function openLocked(
     removeEmptyChannel: (projectId, name) => writer.removeEmptyChannel(projectId, name),
     removalStep,
     countRemovable: (removal) => reader.request<number>({ kind: "countRemovable", removal }),
-    remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
+    remove: createRemoveFound(reader, writer),
     // SQLite has no partitions to drop: expired events are removed one by one.
     removeExpired: async () => 0,
     shrink: (pause) => runPurgeStep("shrink", pause),

@@ -11,6 +11,7 @@ import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
 import { testWatch } from "../../testing/engine.ts";
+import { removeEvents } from "../../testing/remove-events.ts";
 import type { Removal } from "../event-queries.ts";
 import type { Store } from "../store.ts";
 import { type BodyGroup, GroupReader } from "./body-group.ts";
@@ -104,7 +105,7 @@ async function expectRecorded(): Promise<void> {
 }
 
 async function remove(removal: Omit<Removal, "projectId">, which: (event: Event) => boolean): Promise<void> {
-  while (!(await store.events.remove({ projectId, ...removal }, 500)).isLast);
+  await removeEvents(store, { projectId, ...removal });
   for (const [id, json] of recorded) if (which(JSON.parse(json) as Event)) recorded.delete(id);
 }
 

@@ -38,7 +38,7 @@ import { createBodies } from "./bodies.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
 import { createCountNewer } from "./count-newer.ts";
-import { createCountRemovable } from "./delete-events.ts";
+import { createCountRemovable, createFindRemovable } from "./delete-events.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
 import { createLateEvents } from "./late-events.ts";
 import { databaseFile, openForReading } from "./open.ts";
@@ -82,6 +82,7 @@ export type ReaderRequest =
   | { kind: "sessions"; query: SessionsQuery }
   | { kind: "usersWith"; query: UsersWithQuery }
   | { kind: "countRemovable"; removal: Removal }
+  | { kind: "findRemovable"; removal: Removal; limit: number }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
   | { kind: "ping" }
   | { kind: "lastArrival" }
@@ -127,6 +128,7 @@ const sources = {
 const users = createUsers(database, texts);
 const usersMatching = createUsersMatching(database);
 const countRemovable = createCountRemovable(database);
+const findRemovable = createFindRemovable(database);
 const buildBlocks = createBuildBlocks(database, Number(blockEvents), bodies);
 const encoder = new TextEncoder();
 
@@ -188,6 +190,8 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
       return usersWith(sources, request.query, watch());
     case "countRemovable":
       return countRemovable(request.removal);
+    case "findRemovable":
+      return findRemovable(request.removal, request.limit);
     case "nextBuildStep":
       return nextBuildStep(request.isNew, request.nowMs);
     case "ping":

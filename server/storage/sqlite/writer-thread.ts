@@ -3,14 +3,13 @@
  * control tables, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import type { AppendResult, RejectedEvent, RejectedRetention } from "../event-store.ts";
 import { createAppend } from "./append.ts";
 import { type CompanionBatch, createAppendWith } from "./append-with.ts";
 import { decodeBatch } from "./batch.ts";
 import { createBodies } from "./bodies.ts";
 import { createCounterWriter } from "./counter-writer.ts";
-import { createRemove } from "./delete-events.ts";
+import { createRemove, type RemovedSome, type SomeEvents } from "./delete-events.ts";
 import { StatementError, storageProblem } from "./failure.ts";
 import { createMerging } from "./merging.ts";
 import { databaseFile, openForWriting } from "./open.ts";
@@ -37,7 +36,7 @@ export type WriterRequest =
   | AppendRequest
   | ({ kind: "execute" } & Statement)
   | { kind: "executeAll"; checks: Check[]; statements: Statement[] }
-  | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
+  | { kind: "remove"; some: SomeEvents; jobId: string | undefined }
   | { kind: "removeEmptyChannel"; projectId: number; name: string }
   | { kind: "purge"; step: PurgeStep }
   | { kind: "zeroUnallocated"; first: number }
@@ -68,7 +67,7 @@ export type WriterAnswer = {
   | AppendAnswer
   | { kind: "executed"; result: ExecuteResult }
   | { kind: "executedAll"; isConflict: boolean }
-  | { kind: "removed"; removed: Removed }
+  | { kind: "removed"; removed: RemovedSome }
   | { kind: "stepped"; isMore: boolean }
   /** A step had nothing to do, or was the last one. */
   | { kind: "idle" }
@@ -220,8 +219,8 @@ function answer(request: WriterRequest): WriterAnswer {
     case "execute":
       return execute(request.sql, request.parameters);
     case "remove": {
-      const { removal, limit, jobId } = request;
-      return { kind: "removed", removed: inTransaction(() => remove(removal, limit, jobId)) };
+      const { some, jobId } = request;
+      return { kind: "removed", removed: inTransaction(() => remove(some, jobId)) };
     }
     case "removeEmptyChannel":
       inTransaction(() => {

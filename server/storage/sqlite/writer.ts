@@ -1,6 +1,5 @@
 import { ProblemError } from "../../core/problems.ts";
 import { threadFile } from "../../process/program-files.ts";
-import type { OneEvent, Removal, Removed } from "../event-queries.ts";
 import {
   type Batch,
   type BatchResults,
@@ -12,6 +11,7 @@ import type { OnHeld, WriterWork } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { ErrorOf } from "./damage.ts";
+import type { RemovedSome, SomeEvents } from "./delete-events.ts";
 import { isDiskFull, isFatal } from "./failure.ts";
 import type { PurgeStep } from "./purge.ts";
 import { endThread, startThread } from "./threads.ts";
@@ -164,8 +164,8 @@ export class Writer {
     await this.#runExclusive({ kind: "removeEmptyChannel", projectId, name }, "removal");
   }
 
-  async remove(removal: Removal | OneEvent, limit: number, jobId: string | undefined): Promise<Removed> {
-    const answer = await this.#runExclusive({ kind: "remove", removal, limit, jobId }, "removal");
+  async remove(some: SomeEvents, jobId: string | undefined): Promise<RemovedSome> {
+    const answer = await this.#runExclusive({ kind: "remove", some, jobId }, "removal");
     return (answer as Extract<WriterAnswer, { kind: "removed" }>).removed;
   }
 
