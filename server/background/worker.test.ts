@@ -94,14 +94,16 @@ test("blocks are built although other work takes its turn at each of their steps
 });
 
 test.each(["erase-user", "delete-channel"] as const)(
-  "blocks have their turn although jobs never end: %s",
+  "blocks and then expiry have their turn although jobs never end: %s",
   async (kind) => {
     await using opened = await openWithEvents();
     const { store, projectId, deps, errors } = opened;
     const start = () => startJob(store.control, { projectId, kind, subject: crypto.randomUUID() });
     let runs = 0;
+    let days = 0;
     const worker: BackgroundWorker = new BackgroundWorker({
       ...deps,
+      now: () => Date.now() + days * 24 * 3_600_000,
       jobs: {
         ...deps.jobs,
         // Another one is asked for while one is done.
@@ -124,6 +126,9 @@ test.each(["erase-user", "delete-channel"] as const)(
     await until(async () => (await opened.blocks()).events === 1_000);
     const runsBefore = runs;
     await until(() => runs > runsBefore);
+    await store.control.updateTable("projects").set({ retentionDays: 1 }).execute();
+    days = 2;
+    await until(async () => (await store.events.countRemovable({ projectId })) === 0);
     await worker.close();
     expect(errors).toEqual([]);
   },

@@ -36,9 +36,9 @@ const expiryEveryMs = 60_000;
  */
 const pollMs = 5_000;
 /**
- * Blocks wait no longer than this for jobs that can be interrupted and for expiry, and then have as long a turn as they
- * waited, up to this time. Otherwise one user who erases others all the time, or a shorter retention, would keep all
- * new events out of blocks, and every chart would read them one by one.
+ * Expiry and blocks wait no longer than this for jobs that can be interrupted, and then have as long a turn as they
+ * waited, up to this time; so do blocks for expiry. Otherwise one user who erases others all the time would keep all
+ * expired events, and all new events out of blocks, so that every chart would read them one by one.
  */
 const turnMsMax = 60_000;
 /**
@@ -60,8 +60,8 @@ class Interrupted extends Error {}
 class LeaseLost extends Error {}
 
 /**
- * Does work that outlasts a request, one thing at a time: jobs, then expiry, then blocks, which have their turn also if
- * the others never end. One of several nodes runs a job; if it dies, another one continues. Steps can be repeated, so if
+ * Does work that outlasts a request, one thing at a time: jobs, then expiry, then blocks. Each has its turn also if the
+ * others never end. One of several nodes runs a job; if it dies, another one continues. Steps can be repeated, so if
  * two nodes run one at the same time, that only costs time. Building a block is never interrupted, because a half-built
  * one is worth nothing: more urgent work runs in its pauses.
  */
@@ -122,23 +122,28 @@ export class BackgroundWorker extends WorkLoop {
     return this.#everyMs;
   }
 
-  /** Jobs, then expiry, and what was started meanwhile, until it is the turn of blocks. */
+  /** Jobs, then expiry, and what was started meanwhile, until it is the turn of expiry and then of blocks. */
   async #doUrgent(): Promise<void> {
     this.#urgentSinceMs = performance.now();
     do {
       this.restart();
       this.#startTurn();
       await this.#doJobs();
-      if (this.isWoken) continue;
-      if (this.#isExpiryDue || this.#polledAtMs - this.#expiredAtMs >= expiryEveryMs) {
+      if (this.isWoken && !this.#isUrgentOver()) continue;
+      if (this.#isExpiryDue || performance.now() - this.#expiredAtMs >= expiryEveryMs) {
         const isAsked = this.#isExpiryDue;
         this.#isExpiryDue = false;
-        this.#expiredAtMs = this.#polledAtMs;
+        this.#expiredAtMs = performance.now();
         await this.#expire(isAsked).catch((error) => this.#report(error));
       }
     } while (this.isWoken && !this.#isUrgentOver());
-    const endMs = performance.now();
-    this.#blocksUntilMs = endMs + Math.min(endMs - this.#urgentSinceMs, this.#turnMs);
+    this.#blocksUntilMs = this.#turnEndMs();
+  }
+
+  /** When the turn ends that is given now to what has waited for urgent work. */
+  #turnEndMs(): number {
+    const nowMs = performance.now();
+    return nowMs + Math.min(nowMs - this.#urgentSinceMs, this.#turnMs);
   }
 
   /** Erasures first. Other jobs are interrupted when new work is started, and continue after it. */
@@ -210,8 +215,12 @@ export class BackgroundWorker extends WorkLoop {
   /** @param isAsked - also does what can't be seen without a lease, which is a write */
   async #expire(isAsked: boolean): Promise<void> {
     if (!isAsked && !(await isAnythingExpired(this.#deps.store, this.#now(), this.#deps))) return;
+    const turnEndMs = this.#turnEndMs();
     await this.#withLease("expiry", async ({ pause, ...rest }) => {
-      const context = { ...rest, pause: () => this.#orYield(() => this.#orErase(pause)) };
+      const context = {
+        ...rest,
+        pause: () => (performance.now() < turnEndMs ? pause() : this.#orYield(() => this.#orErase(pause))),
+      };
       await removeDeletedProjects(context, this.#now());
       await expireRecords(context, this.#now(), this.#deps);
       const startMs = performance.now();
