@@ -161,10 +161,14 @@ export class Activities {
     this.counts.merges++;
   }
 
-  /** Erases the users of whom everything has arrived, and waits until each erasure is done. */
+  /**
+   * Erases the users of whom everything has arrived, and waits until each erasure is done. Those that it doesn't get to
+   * before the end stay.
+   */
   async #erase(): Promise<void> {
     const { state, posts, directory } = this.#activity;
     for (const user of posts.finishedLeavers().filter((name) => !state.erased.includes(name))) {
+      if (this.#isOver) return;
       const { job } = JSON.parse(await this.#call("DELETE", `/api/users/${user}`)) as { job: { id: string } };
       // From now on the server erases the user, also if this run ends before.
       state.erased.push(user);
