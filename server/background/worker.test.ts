@@ -133,3 +133,35 @@ test.each(["erase-user", "delete-channel"] as const)(
     expect(errors).toEqual([]);
   },
 );
+
+test("expiry has a turn of many steps between erasures that another node starts", async () => {
+  await using opened = await openWithEvents();
+  const { store, projectId, deps, errors } = opened;
+  const start = () =>
+    startJob(store.control, { projectId, kind: "erase-user", subject: crypto.randomUUID() });
+  const done: string[] = [];
+  const remove: typeof store.events.remove = async (...args) => {
+    if (done.push("step") === 1) await start();
+    return store.events.remove(...args);
+  };
+  const worker = new BackgroundWorker({
+    ...deps,
+    store: { ...store, events: { ...store.events, remove, removalStep: 10, removeExpired: async () => 0 } },
+    now: () => Date.now() + 2 * 24 * 3_600_000,
+    jobs: {
+      ...deps.jobs,
+      "erase-user": async () => {
+        done.push("erasure");
+        await Bun.sleep(200);
+        await start();
+      },
+    },
+    eraseTraces: async () => {},
+  });
+  await store.control.updateTable("projects").set({ retentionDays: 1 }).execute();
+  worker.wake();
+  await until(async () => (await store.events.countRemovable({ projectId })) === 0);
+  await worker.close();
+  expect(errors).toEqual([]);
+  expect(done.filter((each, n) => each === "step" && done[n - 1] === "step").length).toBeGreaterThan(50);
+});

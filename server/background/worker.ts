@@ -150,7 +150,7 @@ export class BackgroundWorker extends WorkLoop {
   async #doJobs(): Promise<void> {
     const jobs = await this.#doErasures();
     for (const { id, kind } of jobs) {
-      if (kind === "erase-user") continue;
+      if (isErasure({ kind })) continue;
       await this.#withLease(`job ${id}`, async ({ pause, ...rest }) => {
         const context = { ...rest, pause: () => this.#orYield(() => this.#orErase(pause)) };
         const job = await this.#runJob(id, context);
@@ -163,7 +163,7 @@ export class BackgroundWorker extends WorkLoop {
   /** Returns the unfinished jobs, with the erasures that it has just done. */
   async #doErasures(): Promise<JobRow[]> {
     const jobs = await openJobs(this.#deps.store.control);
-    const erasures = jobs.filter(({ kind }) => kind === "erase-user");
+    const erasures = jobs.filter(isErasure);
     if (erasures.length > 0)
       await this.#withLease(erasuresLease, (context) => this.#erase(erasures, context));
     return jobs;
@@ -217,10 +217,7 @@ export class BackgroundWorker extends WorkLoop {
     if (!isAsked && !(await isAnythingExpired(this.#deps.store, this.#now(), this.#deps))) return;
     const turnEndMs = this.#turnEndMs();
     await this.#withLease("expiry", async ({ pause, ...rest }) => {
-      const context = {
-        ...rest,
-        pause: () => (performance.now() < turnEndMs ? pause() : this.#orYield(() => this.#orErase(pause))),
-      };
+      const context = { ...rest, pause: () => this.#pauseExpiry(pause, turnEndMs) };
       await removeDeletedProjects(context, this.#now());
       await expireRecords(context, this.#now(), this.#deps);
       const startMs = performance.now();
@@ -229,6 +226,21 @@ export class BackgroundWorker extends WorkLoop {
       await context.store.events.shrink(context.pause);
       this.#deps.onInfo?.("removed events that are too old", { events, ms: sinceMs(startMs) });
     });
+  }
+
+  /**
+   * Lets expiry go on in its turn, and jobs begin after it. Erasures don't run in this pause: each would take the time
+   * of many steps.
+   */
+  async #pauseExpiry(pause: Pause, turnEndMs: number): Promise<void> {
+    if (performance.now() < turnEndMs) return pause();
+    await this.#orYield(pause);
+    if (!this.#isTurnOver()) return;
+    this.#polledAtMs = performance.now();
+    const jobs = await openJobs(this.#deps.store.control);
+    if (!jobs.some(isErasure)) return;
+    this.wake();
+    throw new Interrupted();
   }
 
   async #buildBlocks(): Promise<void> {
@@ -293,6 +305,10 @@ export class BackgroundWorker extends WorkLoop {
     if (!isHeld()) throw new LeaseLost();
     this.#stepStartedMs = performance.now();
   }
+}
+
+function isErasure({ kind }: Pick<JobRow, "kind">): boolean {
+  return kind === "erase-user";
 }
 
 function sinceMs(startMs: number): number {
