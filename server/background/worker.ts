@@ -42,8 +42,8 @@ const pollMs = 5_000;
  */
 const turnMsMax = 60_000;
 /**
- * After each step, the worker rests three times as long as the step took, which leaves ingest at least three quarters
- * of the writer.
+ * After each step, the worker rests three times as long as the step held the writer, which leaves ingest at least three
+ * quarters of it, and at least as long as the step took.
  */
 const restRatio = 3;
 const restMsMax = 500;
@@ -75,6 +75,8 @@ export class BackgroundWorker extends WorkLoop {
   #isExpiryDue = true;
   #expiredAtMs = 0;
   #stepStartedMs = 0;
+  /** How long the writer had been held then. */
+  #heldMsBefore = 0;
   #polledAtMs = 0;
   /** When the urgent work began, and until when blocks then have their turn. */
   #urgentSinceMs = 0;
@@ -264,7 +266,12 @@ export class BackgroundWorker extends WorkLoop {
 
   #startTurn(): void {
     this.#polledAtMs = performance.now();
-    this.#stepStartedMs = this.#polledAtMs;
+    this.#startStep();
+  }
+
+  #startStep(): void {
+    this.#stepStartedMs = performance.now();
+    this.#heldMsBefore = this.#deps.store.backgroundHeldMs() ?? 0;
   }
 
   #isTurnOver(): boolean {
@@ -300,10 +307,12 @@ export class BackgroundWorker extends WorkLoop {
   async #pause(isHeld: () => boolean, ratio = restRatio): Promise<void> {
     if (this.isClosed) throw new Stopped();
     const tookMs = performance.now() - this.#stepStartedMs;
-    await Bun.sleep(Math.min(tookMs * ratio, restMsMax));
+    const heldMs = this.#deps.store.backgroundHeldMs();
+    const loadMs = heldMs === null ? tookMs : heldMs - this.#heldMsBefore;
+    await Bun.sleep(Math.min(Math.max(loadMs * ratio, tookMs), restMsMax));
     if (this.isClosed) throw new Stopped();
     if (!isHeld()) throw new LeaseLost();
-    this.#stepStartedMs = performance.now();
+    this.#startStep();
   }
 }
 

@@ -118,6 +118,8 @@ export interface Store {
   rowsOf: RowsOf;
   /** Observes SQLite's writer thread. PostgreSQL has none. */
   observeWriter(observer: OnHeld): void;
+  /** For how long background work has held SQLite's writer so far, in milliseconds. PostgreSQL has none: null. */
+  backgroundHeldMs(): number | null;
   takeOutbox: TakeOutbox;
   claimDeliveries: ClaimDeliveries;
   rateLimiter(options: RateLimiterOptions): RateLimiter;

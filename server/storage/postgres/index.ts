@@ -58,6 +58,7 @@ export async function openPostgresStore(
       rowsOf,
       takeOutbox,
       observeWriter: () => {},
+      backgroundHeldMs: () => null,
       claimDeliveries: createClaimDeliveries(control),
       rateLimiter: (options) => createRateLimiter(pool, options),
       dataDirectory: null,

@@ -307,6 +307,7 @@ async function openLocked(
     observeWriter(observer) {
       writer.onHeld = observer;
     },
+    backgroundHeldMs: () => writer.backgroundHeldMs,
     claimDeliveries: createClaimDeliveries(open(createDialect(dialectDeps, "deliveries"))),
     rateLimiter: createRateLimiter,
     dataDirectory,

@@ -51,6 +51,15 @@ const purgeWork: Record<PurgeStep, WriterWork> = {
   truncateLog: "checkpoint",
 };
 
+/** What `background/worker.ts` does. */
+const backgroundWork: ReadonlySet<WriterWork> = new Set([
+  "removal",
+  "purge",
+  "shrink",
+  "blocks",
+  "checkpoint",
+]);
+
 /**
  * The HTTP thread's side of the writer. Each request is one message, and a commit of its own. Only `hold` keeps events
  * waiting for longer than one.
@@ -64,6 +73,7 @@ export class Writer {
   readonly batches: GroupCommit;
   /** Called after each request. */
   onHeld: OnHeld = () => {};
+  backgroundHeldMs = 0;
   /** Called when a commit failed because the disk is full. */
   onDiskFull: () => void = () => {};
   readonly #thread: Worker;
@@ -151,7 +161,7 @@ export class Writer {
         startMs = performance.now();
         return await work();
       } finally {
-        this.onHeld(kind, performance.now() - startMs);
+        this.#held(kind, performance.now() - startMs);
         // Before the next transaction: events must not wait for all transactions in the queue.
         this.batches.resume();
       }
@@ -252,12 +262,17 @@ export class Writer {
   #runExclusive(request: WriterRequest, work: WriterWork): Promise<WriterAnswer> {
     const result = this.#control.then(async () => {
       const answer = await this.#send(request);
-      this.onHeld(work, answer.heldMs!);
+      this.#held(work, answer.heldMs!);
       if (answer.kind === "failed") throw this.#failure(answer);
       return answer;
     });
     this.#control = result.catch(() => {});
     return result;
+  }
+
+  #held(work: WriterWork, ms: number): void {
+    if (backgroundWork.has(work)) this.backgroundHeldMs += ms;
+    this.onHeld(work, ms);
   }
 
   async #executeNow(sql: string, parameters: readonly unknown[]): Promise<ExecuteResult> {
