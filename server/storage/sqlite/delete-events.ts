@@ -45,7 +45,8 @@ export function createRemove(
     `SELECT ${columns} FROM events WHERE row_key = ${rowKeySql("?2", "?3")} AND project_id = ?1`,
   );
   const selectOne = database.prepare<FoundEvent, [number, string, number, number]>(
-    `SELECT row_key >> 21 AS ms, row_key & 2097151 AS sequence FROM events WHERE project_id = ?1 AND id = unhex(?2, '-') AND row_key IN (
+    `SELECT row_key >> 21 AS ms, row_key & 2097151 AS sequence FROM events
+     WHERE project_id = ?1 AND id = unhex(?2, '-') AND row_key IN (
        SELECT row_key FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2, '-')
        UNION ALL SELECT ${rowKeySql("?3", "?4")}
        UNION ALL SELECT row_key FROM events WHERE arrival = ${rowKeySql("?3", "?4")})`,
