@@ -9,6 +9,12 @@ import { perOf, type ShownTile, useTileSource } from "./boards.ts";
 import { cohortDrillDown, DrillDownLink } from "./drill-down.tsx";
 import { TileScroll } from "./tile-scroll.tsx";
 
+/**
+ * How much of the accent color a share of 100 % has, in percent. The muted text of weeks that aren't over needs a lighter
+ * one (WCAG 2.2, 1.4.3).
+ */
+const shadeMax = 45;
+const unfinishedShadeMax = 20;
 /** Seven days may be an hour short. */
 const weekMs = (7 * 24 - 1) * 3_600_000;
 
@@ -66,6 +72,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
               {returned.slice(1).map((count, week) => {
                 const share = users === 0 ? 0 : count / users;
                 const isOver = isLastOver || index + week + 1 < last;
+                const shade = Math.round(share * (isOver ? shadeMax : unfinishedShadeMax));
                 const counted = `${amountText(count)} of ${amountText(users)}`;
                 return (
                   <td
@@ -74,7 +81,7 @@ export function RetentionBody({ tile, data }: { tile: ShownTile; data: TileDataO
                     // Low only because days are missing, which must not look like users who left.
                     className={isOver ? "" : "text-muted italic"}
                     style={{
-                      background: `color-mix(in srgb, var(--accent) ${Math.round(share * 45)}%, transparent)`,
+                      background: `color-mix(in srgb, var(--accent) ${shade}%, transparent)`,
                     }}
                   >
                     {users > 0 && (
