@@ -11,6 +11,9 @@ import {
 
 export type DestinationReceiver = Awaited<ReturnType<typeof destinationReceiver>>;
 
+type Answer = [status: number, body: unknown];
+type Answerer = (request: ReceivedRequest) => Answer | Promise<Answer>;
+
 /**
  * Starts a server on loopback that behaves like the services of all kinds of destinations. It accepts only what their
  * documentation allows, and answers as they do: in their own forms, and with 4xx and a reason if anything is wrong.
@@ -23,11 +26,11 @@ export type DestinationReceiver = Awaited<ReturnType<typeof destinationReceiver>
 export async function destinationReceiver() {
   const received: ReceivedRequest[] = [];
   const calls: ReceivedRequest[] = [];
-  let answerer: ((request: ReceivedRequest) => [status: number, body: unknown]) | null = null;
+  let answerer: Answerer | null = null;
   const plans: ((request: ReceivedRequest, response: ServerResponse) => void)[] = [];
   const messages = new Map<string, string>();
 
-  function answer(service: Service, request: ReceivedRequest): [status: number, body: unknown] {
+  function answer(service: Service, request: ReceivedRequest): Answer {
     const fault = faultOf(service, request);
     if (fault !== null) return [400, (service.reject ?? plain)(fault)];
     const missing = service.missing?.(request, messages);
@@ -42,7 +45,7 @@ export async function destinationReceiver() {
     if (plan) return plan(request, response);
     const service = services.find(({ path }) => path.test(request.path));
     const [status, body] = answerer
-      ? answerer(request)
+      ? await answerer(request)
       : service
         ? answer(service, request)
         : [404, "There is nothing here."];
@@ -64,7 +67,7 @@ export async function destinationReceiver() {
       );
     },
     /** Answers all requests with what this returns, whatever they are. */
-    answerAll(answer: (request: ReceivedRequest) => [status: number, body: unknown]): void {
+    answerAll(answer: Answerer): void {
       answerer = answer;
     },
     /** Answers the next request with 400, and repeats its path, credentials and body. */
