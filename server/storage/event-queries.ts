@@ -90,8 +90,8 @@ export type Removal = {
 /** Events that SQLite's reader found for a removal, oldest first. */
 export type FoundEvents = {
   rows: readonly FoundEvent[];
-  /** There were no others. */
-  isAll: boolean;
+  /** The last one that was found, if there may be others after it. */
+  last: FoundEvent | null;
 };
 
 /** The two parts of a row key (sqlite/row-key.ts). */

@@ -10,6 +10,7 @@ import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/engine.ts";
+import { removeEvents } from "../testing/remove-events.ts";
 import type { CountQuery, EventQuery, KnownTexts, UserTerm } from "./event-queries.ts";
 import type { AcceptedEvent, Arrival } from "./event-store.ts";
 import type { Store } from "./store.ts";
@@ -192,6 +193,20 @@ for (const engine of stores) {
       const other = await append(projectId, { userId: "v", createdAtMs: day + 1 });
       expect(await store.events.remove(next!, 10)).toEqual({ ids: [third!.event.id], next: null });
       expect((await store.events.page(all(projectId), 10)).events).toEqual([other.json]);
+    });
+
+    test("thousands of events of one millisecond are removed, and others stay", async () => {
+      const projectId = await newProject();
+      const many = Array.from({ length: 6_600 }, (_, n) =>
+        make(projectId, { userId: n % 11 === 0 ? "stays" : "goes", createdAtMs: day }),
+      );
+      await store.events.appendAll(many);
+      const removed = await removeEvents(store, { projectId, userIds: ["goes"] });
+      expect(new Set(removed)).toEqual(
+        new Set(many.filter(({ event }) => event.userId === "goes").map(({ event }) => event.id)),
+      );
+      expect(removed).toHaveLength(6_000);
+      expect(await store.events.countRemovable({ projectId })).toBe(600);
     });
 
     test("one event is removed by its id, only from its own project", async () => {

@@ -183,15 +183,19 @@ export function createRemove(
 /**
  * Finds events to remove. A search of the index passes over the entries of all events that were removed before, which
  * takes 10 ms after 100,000, so the reader does it, for many steps at once.
+ *
+ * @param after - the last one that was found before
  */
 export function createFindRemovable(database: Database) {
   const selectFound = database.prepare<FoundEvent, [string, bigint, bigint, number]>(
     `SELECT rowid >> 21 AS ms, rowid & 2097151 AS sequence FROM events_index
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid LIMIT ?4`,
   );
-  return (removal: Removal, limit: number): FoundEvents => {
-    const rows = selectFound.all(matchOf(removal), ...boundsOf(removal), limit);
-    return { rows, isAll: rows.length < limit };
+  return (removal: Removal, after: FoundEvent | null, limit: number): FoundEvents => {
+    const [low, high] = boundsOf(removal);
+    const from = after === null ? low : rowKeyAt(after.ms, after.sequence) + 1n;
+    const rows = selectFound.all(matchOf(removal), from, high, limit);
+    return { rows, last: rows.length < limit ? null : rows.at(-1)! };
   };
 }
 

@@ -26,6 +26,7 @@ import type {
   ArrivedLaterQuery,
   CountQuery,
   EventQuery,
+  FoundEvent,
   KnownTexts,
   LateQuery,
   NewerQuery,
@@ -82,7 +83,7 @@ export type ReaderRequest =
   | { kind: "sessions"; query: SessionsQuery }
   | { kind: "usersWith"; query: UsersWithQuery }
   | { kind: "countRemovable"; removal: Removal }
-  | { kind: "findRemovable"; removal: Removal; limit: number }
+  | { kind: "findRemovable"; removal: Removal; after: FoundEvent | null; limit: number }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
   | { kind: "ping" }
   | { kind: "lastArrival" }
@@ -191,7 +192,7 @@ function answer(request: ReaderRequest, watch: () => Watch): unknown {
     case "countRemovable":
       return countRemovable(request.removal);
     case "findRemovable":
-      return findRemovable(request.removal, request.limit);
+      return findRemovable(request.removal, request.after, request.limit);
     case "nextBuildStep":
       return nextBuildStep(request.isNew, request.nowMs);
     case "ping":
